@@ -1,0 +1,39 @@
+"""What the suites share: one call in its context, and its time over the ceiling's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from tropical.bench.contenders import AbsentError
+from tropical.bench.timing import Budget, Contender, interleave
+
+BUDGET = Budget(seconds=1.0)
+
+
+class Call:
+    """A suite whose `setup` prepares a contender's call, and whose `time_` methods make it."""
+
+    call: Callable[[], object]
+
+    def prepare(self, make: Callable[..., Contender], *args: object, **options: object) -> None:
+        """Make a contender, enter its context (threads, kernel) and warm it up."""
+        self.stack = ExitStack()
+        try:
+            contender = make(*args, **options)
+        except AbsentError as absent:
+            raise NotImplementedError(absent) from absent  # which asv takes for a skip
+        self.stack.enter_context(contender.context())
+        self.call = contender.call
+        self.call()
+
+    def teardown(self, *_: object) -> None:
+        self.stack.close()
+
+
+def times_ceiling(contender: Contender, ceiling: Contender) -> float:
+    """Return the time of `contender` over what its work takes at the ceiling; NaN if too noisy."""
+    timings = interleave([contender], guard=ceiling, budget=BUDGET)
+    if timings.rounds == 0:
+        return float("nan")
+    return 1 / timings.ratio(contender.name, ceiling.name).median

@@ -1,0 +1,70 @@
+"""Square products: semirings and dtypes, sizes, threads, layouts, distance from the ceiling."""
+
+from __future__ import annotations
+
+from tropical.bench import contenders
+
+from .common import Call, times_ceiling
+
+SEMIRINGS = ["plustimes", "maxplus", "minplus", "maxtimes", "maxmin", "minmax"]
+DTYPES = ["float32", "float64", "int8", "int16", "int32", "int64"]
+INSTANCES = [f"{semiring} {dtype}" for semiring in SEMIRINGS for dtype in DTYPES] + ["orand bool"]
+
+
+class Instances(Call):
+    """Every semiring with every dtype, at a size whose operands fit into L2."""
+
+    params = (INSTANCES,)
+    param_names = ("instance",)
+
+    def setup(self, instance: str) -> None:
+        semiring, dtype = instance.split()
+        self.prepare(contenders.ours, *contenders.operands(256, 256, 256, dtype), semiring)
+
+    def time_gemm(self, *_: object) -> None:
+        self.call()
+
+
+class Sizes(Call):
+    params = (["plustimes", "maxplus"], [64, 128, 256, 512, 1024, 2048], [1, 2])
+    param_names = ("semiring", "n", "threads")
+
+    def setup(self, semiring: str, n: int, threads: int) -> None:
+        a, b = contenders.operands(n, n, n)
+        self.prepare(contenders.ours, a, b, semiring, threads=threads)
+
+    def time_gemm(self, *_: object) -> None:
+        self.call()
+
+
+class Layouts(Call):
+    params = (list(contenders.LAYOUTS), [512, 1024])
+    param_names = ("layout", "n")
+
+    def setup(self, layout: str, n: int) -> None:
+        a, b = contenders.in_layout(layout, *contenders.operands(n, n, n))
+        self.prepare(contenders.ours, a, b)
+
+    def time_gemm(self, *_: object) -> None:
+        self.call()
+
+
+class CeilingBySize:
+    params = (["maxplus", "minplus", "plustimes"], [64, 128, 256, 512, 1024])
+    param_names = ("semiring", "n")
+    unit = "times the ceiling's time"
+
+    def track_times_ceiling(self, semiring: str, n: int) -> float:
+        ours = contenders.ours(*contenders.operands(n, n, n), semiring)
+        return times_ceiling(ours, contenders.ceiling(semiring))
+
+
+class CeilingByInstance:
+    params = (INSTANCES,)
+    param_names = ("instance",)
+    unit = "times the ceiling's time"
+
+    def track_times_ceiling(self, instance: str) -> float:
+        semiring, dtype = instance.split()
+        ours = contenders.ours(*contenders.operands(512, 512, 512, dtype), semiring)
+        return times_ceiling(ours, contenders.ceiling(semiring, dtype))

@@ -1,0 +1,66 @@
+"""Small products: what a call costs beside the work, and batches, where C++ does the loop."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+import tropical
+from tropical.bench import contenders
+from tropical.bench.timing import Contender
+
+from .common import Call, times_ceiling
+
+
+class Overhead:
+    """The plainest call, as it is typed; NumPy's beside it is the yardstick of this machine."""
+
+    params = ([1, 2, 4, 8, 16, 32, 48],)
+    param_names = ("n",)
+
+    def setup(self, n: int) -> None:
+        self.a, self.b = contenders.operands(n, n, n)
+        self.out = np.ones((n, n), np.float32)
+
+    def time_gemm(self, *_: object) -> None:
+        tropical.gemm(self.a, self.b)
+
+    def time_gemm_out(self, *_: object) -> None:
+        tropical.gemm(self.a, self.b, out=self.out)
+
+    def time_numpy_matmul(self, *_: object) -> None:
+        np.matmul(self.a, self.b)
+
+
+class Batch(Call):
+    params = (["10000 4", "1024 16", "1000 32"], [1, 2], [False, True])
+    param_names = ("batch n", "threads", "return_argmax")
+
+    def setup(self, batch: str, threads: int, return_argmax: bool) -> None:
+        count, n = map(int, batch.split())
+        a, b = contenders.operands(n, n, n, batch=(count,))
+        self.prepare(contenders.ours, a, b, threads=threads, return_argmax=return_argmax)
+
+    def time_gemm(self, *_: object) -> None:
+        self.call()
+
+
+class BatchCeiling:
+    unit = "times the ceiling's time"
+
+    def track_times_ceiling(self) -> float:
+        ours = contenders.ours(*contenders.operands(32, 32, 32, batch=(1000,)))
+        return times_ceiling(ours, contenders.ceiling("maxplus"))
+
+
+class Broadcast(Call):
+    """One `b` for a whole batch: it must not be packed anew for each of them."""
+
+    def setup(self) -> None:
+        a, b = contenders.operands(32, 32, 32, batch=(1000,))
+        work = contenders.operations(a, b)
+        self.prepare(partial(Contender, "broadcast", partial(tropical.gemm, a, b[0]), work))
+
+    def time_gemm(self) -> None:
+        self.call()

@@ -1,0 +1,167 @@
+// argmax: the first p whose product attains C[i, j]. Keeping an index beside every accumulator would double the work,
+// so the packed kernel looks up every `segment` steps which elements improved, and afterwards searches one segment.
+#pragma once
+
+#include "pack.hpp"
+
+namespace tropical {
+namespace {
+
+template <int N>
+struct Constant {
+    static constexpr int value = N;
+};
+
+template <class R>
+inline constexpr ptrdiff_t segment = R::lanes > 16 ? R::lanes : 16;
+
+// Bytes that macro_argmax needs for rows of A and B: m and NR rows of k elements.
+template <class R, int MR, int NV>
+constexpr ptrdiff_t padded_depth(ptrdiff_t k) {
+    return (k + segment<R> - 1) / segment<R> * segment<R>;
+}
+
+// A packed micro-panel of width W back to rows: target[i * depth + p] = panel[p * W + i].
+template <class R, int W>
+void unpack_rows(char* target, ptrdiff_t depth, const char* panel, ptrdiff_t k) {
+    using Q = typename CarefulRing<typename R::S, typename R::T, 16>::template Resized<sizeof(typename SquareRing<R>::V)>;
+    constexpr ptrdiff_t size = sizeof(typename R::T), L = Q::lanes;
+    Mask<typename Q::V> noticed{};
+    for (ptrdiff_t i = 0; i < W; i += L)
+        for (ptrdiff_t p = 0; p < k; p += L) {
+            const Piece square{panel + (p * W + i) * size, W * size, size, k - p, W - i};
+            transpose_square<Q>(target + (i * depth + p) * size, depth * size, square, L, noticed);
+        }
+}
+
+// The first step in [0, segment) at which a[p] (x) b[p] equals `best`; one of them does.
+template <class R>
+[[gnu::always_inline]] inline ptrdiff_t first_attaining(const char* a, const char* b, typename R::T best) {
+    using V = typename R::V;
+    for (ptrdiff_t p = 0; p < segment<R>; p += R::lanes) {
+        const ptrdiff_t offset = p * static_cast<ptrdiff_t>(sizeof(typename R::T));
+        const V product = R::multiply(load<V>(a + offset), load<V>(b + offset));
+        const int lane = first_set<typename R::T>(product == broadcast<V>(best));
+        if (lane >= 0) return p + lane;
+    }
+    return 0;
+}
+
+[[gnu::always_inline]] inline void store_index(const View& index, ptrdiff_t i, ptrdiff_t j, ptrdiff_t p) {
+    __builtin_memcpy(index.data + i * index.row_stride + j * index.col_stride, &p, sizeof p);
+}
+
+// Runs `locate(i, j, where)` for the elements that improved and stores what it finds behind first_p.
+template <class R, int NV, class Locate>
+[[gnu::always_inline]] inline void store_indices(const Mask<typename R::V>* where, const TileOfC& c, int rows,
+                                                 const View& index, ptrdiff_t first_p, Locate locate) {
+    for (int i = 0; i < rows && i < c.m; ++i)
+        for (int j = 0; j < NV * R::lanes && j < c.n; ++j) {
+            const ptrdiff_t w = where[i * NV + j / R::lanes][j % R::lanes];
+            if (w >= 0)
+                store_index(index, i, j, first_p + locate(i, j, w));
+            else if (first_p == 0)
+                store_index(index, i, j, 0);
+        }
+}
+
+// The plain hot loop, interrupted after every segment to note where the accumulators improved.
+template <class R, int MR, int NV>
+[[gnu::always_inline]] inline void checkpoint_kernel(const MacroArgs& g, const char* a, const char* b,
+                                                     const TileOfC& c, typename R::V* best,
+                                                     Mask<typename R::V>* where) {
+    using V = typename R::V;
+    using M = Mask<V>;
+    using T = typename R::T;
+    constexpr ptrdiff_t size = sizeof(T), NR = NV * R::lanes;
+    V acc[MR][NV];
+    start_tile<R>(acc, c, g.first_p > 0);
+    TROPICAL_UNROLL
+    for (int i = 0; i < MR; ++i)
+        TROPICAL_UNROLL
+    for (int v = 0; v < NV; ++v) {
+        best[i * NV + v] = acc[i][v];
+        where[i * NV + v] = ~M{};
+    }
+    M number{};
+    for (ptrdiff_t p = 0; p < g.k; p += segment<R>) {
+        const ptrdiff_t steps = g.k - p < segment<R> ? g.k - p : segment<R>;
+        rank_k_update<R>(steps, PackedA<T, MR>{a + p * MR * size}, b + p * NR * size, NR * size, acc);
+        TROPICAL_UNROLL
+        for (int i = 0; i < MR; ++i)
+            TROPICAL_UNROLL
+        for (int v = 0; v < NV; ++v) {
+            where[i * NV + v] = R::better(acc[i][v], best[i * NV + v]) ? number : where[i * NV + v];
+            best[i * NV + v] = acc[i][v];
+        }
+        number += 1;
+    }
+    store_tile<R>(acc, c, false);
+}
+
+// The jr and ir loops with argmax. scratch: ceil(m / MR) * MR + NR rows of padded_depth(k) elements.
+template <class R, int MR, int NV>
+void macro_argmax(const MacroArgs& g) {
+    using T = typename R::T;
+    using V = typename R::V;
+    constexpr ptrdiff_t size = sizeof(T), NR = NV * R::lanes;
+    const ptrdiff_t depth = padded_depth<R, MR, NV>(g.k);
+    char* const rows_of_a = g.scratch;
+    char* const rows_of_b = g.scratch + (g.m + MR - 1) / MR * MR * depth * size;
+    for (ptrdiff_t ir = 0; ir < g.m; ir += MR)
+        unpack_rows<R, MR>(rows_of_a + ir * depth * size, depth, g.a + ir * g.k * size, g.k);
+    V best[MR * NV];
+    Mask<V> where[MR * NV];
+    for (ptrdiff_t jr = 0; jr < g.n; jr += NR) {
+        unpack_rows<R, NR>(rows_of_b, depth, g.b + jr * g.k * size, g.k);
+        for (ptrdiff_t ir = 0; ir < g.m; ir += MR) {
+            const TileOfC c{g.c.data + ir * g.c.row_stride + jr * g.c.col_stride, g.c.row_stride, g.c.col_stride,
+                            g.m - ir, g.n - jr};
+            checkpoint_kernel<R, MR, NV>(g, g.a + ir * g.k * size, g.b + jr * g.k * size, c, best, where);
+            const View index{g.index.data + ir * g.index.row_stride + jr * g.index.col_stride, g.index.row_stride,
+                             g.index.col_stride};
+            store_indices<R, NV>(where, c, MR, index, g.first_p, [&](ptrdiff_t i, ptrdiff_t j, ptrdiff_t w) {
+                const ptrdiff_t p = w * segment<R>;
+                return p + first_attaining<R>(rows_of_a + ((ir + i) * depth + p) * size,
+                                              rows_of_b + (j * depth + p) * size,
+                                              best[i * NV + j / R::lanes][j % R::lanes]);
+            });
+        }
+    }
+}
+
+// An index beside every accumulator, for products too small to pack; at most 127 steps, so that int8 can count them.
+template <class R, int MR, int NV, class A>
+[[gnu::always_inline]] inline void one_pass_kernel(ptrdiff_t k, A a, const char* b, ptrdiff_t b_stride,
+                                                   const TileOfC& c, const View& index, ptrdiff_t first_p) {
+    using V = typename R::V;
+    using M = Mask<V>;
+    V acc[MR][NV];
+    M where[MR][NV];
+    start_tile<R>(acc, c, first_p > 0);
+    TROPICAL_UNROLL
+    for (int i = 0; i < MR; ++i)
+        TROPICAL_UNROLL
+    for (int v = 0; v < NV; ++v) where[i][v] = ~M{};
+    M step{};
+#pragma GCC unroll 1
+    for (ptrdiff_t p = 0; p < k; ++p) {
+        TROPICAL_UNROLL
+        for (int i = 0; i < MR; ++i) {
+            const V x = broadcast<V>(a(i, p));
+            TROPICAL_UNROLL
+            for (int v = 0; v < NV; ++v) {
+                const V product = R::multiply(x, load<V>(b + p * b_stride + v * static_cast<ptrdiff_t>(sizeof(V))));
+                where[i][v] = R::better(product, acc[i][v]) ? step : where[i][v];
+                acc[i][v] = R::add(product, acc[i][v]);
+            }
+        }
+        step += 1;
+    }
+    store_tile<R>(acc, c, false);
+    store_indices<R, NV>(&where[0][0], c, MR, index, first_p,
+                         [](ptrdiff_t, ptrdiff_t, ptrdiff_t w) { return w; });
+}
+
+}  // namespace
+}  // namespace tropical

@@ -1,0 +1,158 @@
+#include "arrays.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tropical {
+namespace {
+
+std::string shape_text(const py::array& array) { return py::str(array.attr("shape")); }
+
+std::string shape_text(const std::vector<ptrdiff_t>& shape) {
+    std::string text = "(";
+    for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+    return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+py::array to_array(PyObject* object) {
+    auto array = py::array::ensure(py::handle(object));
+    if (!array) throw py::error_already_set();
+    return array;
+}
+
+[[noreturn]] void refuse_shapes(const py::array& a, const py::array& b, const char* why) {
+    throw py::value_error(std::string("gemm: ") + why + ": a has shape " + shape_text(a) + ", b has shape " +
+                          shape_text(b));
+}
+
+// Strides of the result's array along row, column and batch; a dropped axis has stride 0.
+View result_view(const Shapes& shapes, const py::array& array, ptrdiff_t* batch_strides) {
+    const int dims = shapes.problem.batch.dims;
+    for (int axis = 0; axis < dims; ++axis) batch_strides[axis] = array.strides(axis);
+    int axis = dims;
+    View view{static_cast<char*>(const_cast<void*>(array.data())), 0, 0};
+    if (!shapes.drops_row) view.row_stride = array.strides(axis++);
+    if (!shapes.drops_column) view.col_stride = array.strides(axis);
+    const ptrdiff_t item = static_cast<ptrdiff_t>(array.itemsize());
+    if (shapes.problem.n == 1) view.col_stride = item;  // never walked: let it look contiguous
+    if (shapes.problem.m == 1 && shapes.problem.n != 1) view.row_stride = item * shapes.problem.n;
+    return view;
+}
+
+struct Extent {
+    std::uintptr_t low, high;
+};
+
+Extent extent(const py::array& array) {
+    auto low = reinterpret_cast<std::uintptr_t>(array.data()), high = low;
+    for (py::ssize_t axis = 0; axis < array.ndim(); ++axis) {
+        const auto reach = (array.shape(axis) - 1) * array.strides(axis);
+        (reach < 0 ? low : high) += static_cast<std::uintptr_t>(reach);
+    }
+    return {low, high + static_cast<std::uintptr_t>(array.itemsize())};
+}
+
+// Whether two elements of the array share memory, judging by axes in the order of their strides.
+bool overlaps_itself(const py::array& array) {
+    std::vector<std::pair<ptrdiff_t, ptrdiff_t>> axes;  // stride, length
+    for (py::ssize_t axis = 0; axis < array.ndim(); ++axis)
+        if (array.shape(axis) > 1) axes.emplace_back(std::abs(array.strides(axis)), array.shape(axis));
+    std::sort(axes.begin(), axes.end());
+    ptrdiff_t reach = static_cast<ptrdiff_t>(array.itemsize());
+    for (const auto& [stride, length] : axes) {
+        if (stride < reach) return true;
+        reach += stride * (length - 1);
+    }
+    return false;
+}
+
+}  // namespace
+
+Operands take_operands(PyObject* a, PyObject* b, int semiring) {
+    Operands operands{to_array(a), to_array(b), DType::f32};
+    const py::dtype dtype_a = operands.a.dtype();
+    if (dtype_a.is(operands.b.dtype()) && dtype_a.byteorder() != '>') {
+        operands.dtype = parse_dtype(dtype_a, semiring);
+        return operands;
+    }
+    const auto numpy = py::module_::import("numpy");
+    const py::dtype common = numpy.attr("result_type")(operands.a, operands.b).attr("newbyteorder")("=");
+    operands.dtype = parse_dtype(common, semiring);
+    for (py::array* array : {&operands.a, &operands.b})
+        *array = array->attr("astype")(common, py::arg("copy") = false);
+    return operands;
+}
+
+void broadcast_shapes(const Operands& operands, Shapes& shapes) {
+    const py::array &a = operands.a, &b = operands.b;
+    Problem& p = shapes.problem;
+    if (a.ndim() == 0 || b.ndim() == 0) refuse_shapes(a, b, "operands must have at least one dimension");
+    shapes.drops_row = a.ndim() == 1;
+    shapes.drops_column = b.ndim() == 1;
+    const py::ssize_t last_a = a.ndim() - 1, last_b = b.ndim() - 1;
+    p.dtype = operands.dtype;
+    p.m = shapes.drops_row ? 1 : a.shape(last_a - 1);
+    p.k = a.shape(last_a);
+    p.n = shapes.drops_column ? 1 : b.shape(last_b);
+    if (p.k != b.shape(shapes.drops_column ? 0 : last_b - 1))
+        refuse_shapes(a, b, "the last axis of a and the last but one of b differ");
+    p.a = {static_cast<const char*>(a.data()), shapes.drops_row ? 0 : a.strides(last_a - 1), a.strides(last_a)};
+    p.b = {static_cast<const char*>(b.data()), b.strides(shapes.drops_column ? 0 : last_b - 1),
+           shapes.drops_column ? 0 : b.strides(last_b)};
+    if (shapes.drops_column) p.b.col_stride = static_cast<ptrdiff_t>(b.itemsize());
+
+    const int dims_a = static_cast<int>(std::max<py::ssize_t>(a.ndim() - 2, 0));
+    const int dims_b = static_cast<int>(std::max<py::ssize_t>(b.ndim() - 2, 0));
+    Batch& batch = p.batch;
+    batch.dims = std::max(dims_a, dims_b);
+    for (int axis = 0; axis < batch.dims; ++axis) {
+        const int axis_a = axis - (batch.dims - dims_a), axis_b = axis - (batch.dims - dims_b);
+        const ptrdiff_t length_a = axis_a < 0 ? 1 : a.shape(axis_a), length_b = axis_b < 0 ? 1 : b.shape(axis_b);
+        if (length_a != length_b && length_a != 1 && length_b != 1)
+            refuse_shapes(a, b, "batch axes do not broadcast");
+        batch.shape[axis] = length_a == 1 ? length_b : length_a;
+        batch.a_stride[axis] = length_a == 1 ? 0 : a.strides(axis_a);
+        batch.b_stride[axis] = length_b == 1 ? 0 : b.strides(axis_b);
+        batch.items *= batch.shape[axis];
+        shapes.shape.push_back(batch.shape[axis]);
+    }
+    if (!shapes.drops_row) shapes.shape.push_back(p.m);
+    if (!shapes.drops_column) shapes.shape.push_back(p.n);
+}
+
+void attach_result(Shapes& shapes, const py::array& array) {
+    shapes.problem.c = result_view(shapes, array, shapes.problem.batch.c_stride);
+}
+
+void attach_index(Shapes& shapes, const py::array& array) {
+    shapes.problem.index = result_view(shapes, array, shapes.problem.batch.index_stride);
+}
+
+py::array check_out(PyObject* out, const Shapes& shapes, DType dtype) {
+    if (!py::isinstance<py::array>(out))
+        throw py::type_error("out must be an array, got " + std::string(py::repr(py::handle(out))));
+    const auto array = py::reinterpret_borrow<py::array>(out);
+    const bool same_shape = array.ndim() == static_cast<py::ssize_t>(shapes.shape.size()) &&
+                            std::equal(shapes.shape.begin(), shapes.shape.end(), array.shape());
+    if (!same_shape)
+        throw py::value_error("out has shape " + shape_text(array) + ", the result has shape " +
+                              shape_text(shapes.shape));
+    if (!array.dtype().is(numpy_dtype(dtype)) && !array.dtype().equal(numpy_dtype(dtype)))
+        throw py::type_error("out has dtype " + std::string(py::str(array.dtype())) + ", the result has dtype " +
+                             dtype_name(dtype));
+    if (!array.writeable()) throw py::value_error("out is read-only");
+    if (array.size() > 0 && overlaps_itself(array))
+        throw py::value_error("out has elements that share memory: strides " +
+                              std::string(py::str(array.attr("strides"))));
+    return array;
+}
+
+bool may_overlap(const py::array& x, const py::array& y) {
+    if (x.size() == 0 || y.size() == 0) return false;
+    const Extent a = extent(x), b = extent(y);
+    return a.low < b.high && b.low < a.high;
+}
+
+}  // namespace tropical

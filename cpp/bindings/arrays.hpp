@@ -1,0 +1,34 @@
+// NumPy arrays as the core's views: conversion of operands, matmul's shape rules, the result array.
+#pragma once
+
+#include <optional>
+
+#include "options.hpp"
+
+namespace tropical {
+
+struct Operands {
+    py::array a, b;
+    DType dtype;
+};
+
+// Arrays of one supported native dtype; an operand is copied only to convert it.
+Operands take_operands(PyObject* a, PyObject* b, int semiring);
+
+// numpy.matmul's shapes: `shape` of the result, the batch as the core wants it, and m, n, k.
+struct Shapes {
+    Problem problem;
+    std::vector<ptrdiff_t> shape;  // of the result
+    bool drops_row, drops_column;  // a, b were 1-D
+};
+void broadcast_shapes(const Operands& operands, Shapes& shapes);
+
+// Points problem's c (or index) at `array`, which has the result's shape.
+void attach_result(Shapes& shapes, const py::array& array);
+void attach_index(Shapes& shapes, const py::array& array);
+
+// `out` as given: an array, writeable, of this shape and dtype, its elements apart. Throws otherwise.
+py::array check_out(PyObject* out, const Shapes& shapes, DType dtype);
+bool may_overlap(const py::array& x, const py::array& y);
+
+}  // namespace tropical

@@ -1,0 +1,205 @@
+#include "config.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "../gemm.hpp"
+#include "../scalar.hpp"
+#include "../threads.hpp"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace tropical {
+namespace {
+
+std::string cpu_brand() {
+#if defined(__x86_64__)
+    unsigned registers[12] = {};
+    for (unsigned leaf = 0; leaf < 3; ++leaf)
+        if (!__get_cpuid(0x80000002 + leaf, registers + 4 * leaf, registers + 4 * leaf + 1, registers + 4 * leaf + 2,
+                         registers + 4 * leaf + 3))
+            return "unknown x86-64";
+    const std::string brand(reinterpret_cast<const char*>(registers), sizeof registers);
+    return brand.substr(0, brand.find('\0'));
+#else
+    return "unknown aarch64";
+#endif
+}
+
+py::dict config() {
+    py::list built, supported;
+    for (const Isa& isa : instruction_sets()) {
+        built.append(isa.name);
+        if (isa.supported) supported.append(isa.name);
+    }
+    const Choice choice = choose({}, 0);
+    py::dict d;
+    d["compiler"] =
+#if defined(__clang__)
+        "clang " __clang_version__;
+#else
+        "gcc " __VERSION__;
+#endif
+    d["cpu"] = cpu_brand();
+    d["isa_built"] = built;
+    d["isa_supported"] = supported;
+    d["isa"] = choice.isa->name;
+    d["vector_bytes"] = choice.isa->table->vector_bytes;
+    d["l1d"] = caches().l1d;
+    d["l2"] = caches().l2;
+    d["l3"] = caches().l3;
+    d["cores"] = usable_cores();
+    d["threads"] = choice.threads;
+    d["pinned"] = workers_are_pinned();
+    return d;
+}
+
+py::dict explain(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype, const py::object& semiring,
+                 const py::object& threads, const py::object& kernel, bool return_argmax, ptrdiff_t batch) {
+    const Choice choice = choose(parse_kernel(kernel.ptr()), parse_threads(threads.ptr()));
+    Problem problem = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
+    if (batch < 0) throw py::value_error("batch must not be negative, got " + std::to_string(batch));
+    if (return_argmax && !is_selective(problem.semiring))
+        throw py::value_error(std::string("return_argmax: ") + semiring_name(problem.semiring) + " has no argmax");
+    problem.batch.items = batch;
+    problem.index.data = return_argmax ? problem.c.data : nullptr;
+    const Plan plan = make_plan(problem, choice);
+    py::dict d;
+    d["kernel"] = kernel_names[static_cast<int>(plan.kernel)];
+    d["isa"] = plan.isa->name;
+    d["mr"] = plan.kernels->mr;
+    d["nr"] = plan.kernels->nr;
+    d["mc"] = plan.mc;
+    d["kc"] = plan.kc;
+    d["nc"] = plan.nc;
+    d["threads"] = plan.threads;
+    d["tasks"] = plan.tasks;
+    d["bytes"] = workspace_bytes(plan);
+    d["reason"] = plan.reason;
+    return d;
+}
+
+py::object set_options(const py::object& kernel, const py::object& isa, const py::object& threads) {
+    Options next;
+    next.kernel = parse_kernel(kernel.ptr());
+    next.isa = isa.is_none() ? nullptr : &instruction_set(py::cast<std::string>(isa));
+    next.threads = parse_threads(threads.ptr());
+    const Options before = thread_options();
+    thread_options() = next;
+    const auto or_none = [](bool given, auto value) -> py::object {
+        return given ? py::cast(value) : py::object(py::none());
+    };
+    return py::make_tuple(or_none(before.kernel.has_value(), before.kernel ? kernel_names[static_cast<int>(*before.kernel)] : ""),
+                          or_none(before.isa, before.isa ? before.isa->name : ""),
+                          or_none(before.threads > 0, before.threads));
+}
+
+py::list semirings() {
+    py::list list;
+    for (int s = 0; s < semiring_count; ++s) {
+        py::list dtypes;
+        for (int d = 0; d < dtype_count; ++d)
+            if (table_baseline.sets[s][d].ceiling) dtypes.append(dtype_name(static_cast<DType>(d)));
+        py::dict entry;
+        entry["name"] = semiring_name(s);
+        entry["add"] = semiring_sum(s);
+        entry["multiply"] = semiring_product(s);
+        entry["selective"] = is_selective(s);
+        entry["exact"] = sums_are_exact(s, DType::f64);
+        entry["dtypes"] = dtypes;
+        list.append(entry);
+    }
+    return list;
+}
+
+DType checked_dtype(const py::object& dtype, int semiring) {
+    return parse_dtype(py::dtype::from_args(dtype), semiring);
+}
+
+py::tuple constants_of(const py::object& semiring, const py::object& dtype) {
+    const int s = parse_semiring(semiring.ptr());
+    const DType d = checked_dtype(dtype, s);
+    py::array zero(numpy_dtype(d), std::vector<py::ssize_t>{}), one(numpy_dtype(d), std::vector<py::ssize_t>{});
+    constants(s, d, static_cast<char*>(zero.mutable_data()), static_cast<char*>(one.mutable_data()));
+    return py::make_tuple(zero.attr("item")(), one.attr("item")());
+}
+
+const KernelSet& kernels_in_use(int semiring, DType dtype) {
+    return choose({}, 1).isa->table->sets[semiring][static_cast<int>(dtype)];
+}
+
+std::int64_t run_ceiling(const py::object& semiring, const py::object& dtype, std::int64_t repeats) {
+    const int s = parse_semiring(semiring.ptr());
+    const KernelSet& set = kernels_in_use(s, checked_dtype(dtype, s));
+    const py::gil_scoped_release release;
+    return set.ceiling(repeats);
+}
+
+// One micro-tile again and again on packed panels of ones, which stay in L1.
+std::int64_t run_micro_kernel(const py::object& semiring, const py::object& dtype, ptrdiff_t k, std::int64_t repeats) {
+    const int s = parse_semiring(semiring.ptr());
+    const DType d = checked_dtype(dtype, s);
+    const Kernels& kernels = kernels_in_use(s, d).wide;
+    if (k < 1 || repeats < 0)
+        throw py::value_error("micro_kernel: k must be positive and repeats not negative, got k=" + std::to_string(k) +
+                              ", repeats=" + std::to_string(repeats));
+    const ptrdiff_t item = item_size(d);
+    Workspace memory;
+    const ptrdiff_t bytes_a = round_up(kernels.mr * k * item, 64), bytes_b = round_up(kernels.nr * k * item, 64);
+    char* const a = memory.grow(bytes_a + bytes_b + kernels.mr * kernels.nr * item);
+    std::memset(a, 0, static_cast<std::size_t>(memory.bytes()));
+    const View c{a + bytes_a + bytes_b, kernels.nr * item, item};
+    const MacroArgs tile{kernels.mr, kernels.nr, k, a, a + bytes_a, c, false, {}, 0, nullptr};
+    const py::gil_scoped_release release;
+    for (std::int64_t r = 0; r < repeats; ++r) kernels.macro(tile);
+    return 2 * repeats * kernels.mr * kernels.nr * k;
+}
+
+}  // namespace
+
+Problem contiguous_problem(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype, int semiring) {
+    if (m < 0 || n < 0 || k < 0)
+        throw py::value_error("m, n and k must not be negative, got " + std::to_string(m) + ", " + std::to_string(n) +
+                              ", " + std::to_string(k));
+    Problem p{};
+    p.semiring = semiring;
+    p.dtype = checked_dtype(dtype, semiring);
+    p.m = m;
+    p.n = n;
+    p.k = k;
+    static char nowhere[1];
+    const ptrdiff_t item = item_size(p.dtype);
+    p.a = {nowhere, k * item, item};
+    p.b = {nowhere, n * item, item};
+    p.c = {nowhere, n * item, item};
+    return p;
+}
+
+void bind_config(py::module_& module) {
+    using py::arg;
+    module.def("config", config, "What was built, what this CPU supports and what is in use; cache sizes in bytes.");
+    module.def("explain", explain, arg("m"), arg("n"), arg("k"), py::kw_only(), arg("dtype") = "float32",
+               arg("semiring") = "maxplus", arg("threads") = py::none(), arg("kernel") = py::none(),
+               arg("return_argmax") = false, arg("batch") = 1, "The scheduler's plan; see tropical.explain.");
+    module.def("set_options", set_options, arg("kernel"), arg("isa"), arg("threads"),
+               "Set this thread's overrides and return the ones before; see tropical.options.");
+    module.def("get_num_threads", get_num_threads,
+               R"(The number of threads that products use at most, unless told otherwise.
+
+The number given to `set_num_threads`, else the environment variable TROPICAL_NUM_THREADS, else OpenMP's
+number (OMP_NUM_THREADS, or the cores that this process may use). threadpoolctl's limits take precedence.)");
+    module.def("set_num_threads", [](const py::object& n) {
+        if (n.is_none()) throw py::type_error("n must be an integer, got None");
+        set_num_threads(parse_threads(n.ptr()));
+    }, arg("n"), "Set the number of threads that products use at most, in the whole process. ValueError below 1.");
+    module.def("semirings", semirings, "The semirings of gemm, as dictionaries; see tropical.semirings.");
+    module.def("constants", constants_of, arg("semiring"), arg("dtype"), "The zero and the one of a semiring.");
+    module.def("ceiling", run_ceiling, arg("semiring"), arg("dtype"), arg("repeats"),
+               "Run the hot loop on registers alone; return how many scalar operations it did, two a product.");
+    module.def("micro_kernel", run_micro_kernel, arg("semiring"), arg("dtype"), arg("k"), arg("repeats"),
+               "Run one packed micro-tile of depth k, repeatedly; return how many scalar operations it did.");
+}
+
+}  // namespace tropical

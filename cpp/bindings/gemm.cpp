@@ -1,0 +1,317 @@
+// tropical.gemm: reads the arguments, checks everything before anything is written, releases the GIL.
+// A plain CPython function rather than a pybind11 one, which would cost a small product more than the product itself.
+#include "gemm.hpp"
+
+#include <new>
+
+#include "../gemm.hpp"
+#include "../scalar.hpp"
+#include "arrays.hpp"
+#include "workspace.hpp"
+
+namespace tropical {
+namespace {
+
+enum Argument { arg_a, arg_b, arg_semiring, arg_out, arg_accumulate, arg_workspace, arg_threads, arg_kernel,
+                arg_return_argmax, argument_count };
+constexpr const char* argument_names[argument_count] = {"a",       "b",      "semiring", "out", "accumulate", "workspace",
+                                                        "threads", "kernel", "return_argmax"};
+
+// Borrowed references; null where an argument was not given.
+struct Arguments {
+    PyObject* values[argument_count] = {};
+
+    PyObject* or_none(Argument which) const { return values[which] ? values[which] : Py_None; }
+};
+
+[[noreturn]] void refuse_argument(const std::string& message) { throw py::type_error("gemm() " + message); }
+
+Argument argument_named(PyObject* name) {
+    for (int i = 0; i < argument_count; ++i)
+        if (PyUnicode_CompareWithASCIIString(name, argument_names[i]) == 0) return static_cast<Argument>(i);
+    refuse_argument("got an unexpected keyword argument " + std::string(py::repr(py::handle(name))));
+}
+
+Arguments parse_arguments(PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
+    if (positional > 2)
+        refuse_argument("takes 2 positional arguments (a, b) but " + std::to_string(positional) + " were given");
+    Arguments arguments;
+    for (Py_ssize_t i = 0; i < positional; ++i) arguments.values[i] = args[i];
+    for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); ++i) {
+        const Argument which = argument_named(PyTuple_GET_ITEM(keywords, i));
+        if (arguments.values[which])
+            refuse_argument(std::string("got multiple values for argument '") + argument_names[which] + "'");
+        arguments.values[which] = args[positional + i];
+    }
+    for (const Argument required : {arg_a, arg_b})
+        if (!arguments.values[required])
+            refuse_argument(std::string("missing required argument '") + argument_names[required] + "'");
+    return arguments;
+}
+
+bool is_true(PyObject* object) {
+    const int truth = PyObject_IsTrue(object);
+    if (truth < 0) throw py::error_already_set();
+    return truth;
+}
+
+constexpr int default_semiring = 1;  // maxplus
+
+// Below this many products releasing the GIL costs more than it gives.
+constexpr double products_worth_the_gil = 1 << 15;
+
+void run(const Problem& problem, const Choice& choice, Workspace& workspace) {
+    const double products = static_cast<double>(problem.m) * static_cast<double>(problem.n) *
+                            static_cast<double>(problem.k) * static_cast<double>(problem.batch.items);
+    if (products < products_worth_the_gil) return gemm(problem, choice, workspace);
+    const py::gil_scoped_release release;
+    gemm(problem, choice, workspace);
+}
+
+void run_in(PyObject* workspace, const Problem& problem, const Choice& choice) {
+    if (workspace != Py_None) {
+        PyWorkspace::Lease lease(py::cast<PyWorkspace&>(py::handle(workspace)));
+        return run(problem, choice, lease.memory());
+    }
+    Workspace& own = thread_workspace();
+    run(problem, choice, own);
+    if (own.bytes() > kept_bytes) own.clear();
+}
+
+// As numpy.matmul: 0-D results are scalars.
+py::object as_result(const py::array& array) {
+    if (array.ndim() > 0) return array;
+    return py::reinterpret_steal<py::object>(PyObject_GetItem(array.ptr(), py::tuple().ptr()));
+}
+
+void check_argmax(int semiring, bool accumulate) {
+    if (!is_selective(semiring))
+        throw py::value_error(std::string("return_argmax: ") + semiring_name(semiring) +
+                              " has no argmax, its (+) does not select");
+    if (accumulate) throw py::value_error("return_argmax and accumulate exclude each other: no p may attain out");
+}
+
+py::object gemm_of(const Arguments& given) {
+    Shapes shapes{};
+    Problem& problem = shapes.problem;
+    problem.semiring = given.values[arg_semiring] ? parse_semiring(given.values[arg_semiring]) : default_semiring;
+    const Choice choice = choose(parse_kernel(given.or_none(arg_kernel)), parse_threads(given.or_none(arg_threads)));
+    const Operands operands = take_operands(given.values[arg_a], given.values[arg_b], problem.semiring);
+    broadcast_shapes(operands, shapes);
+    PyObject *const out = given.or_none(arg_out), *const workspace = given.or_none(arg_workspace);
+    problem.accumulate = given.values[arg_accumulate] && is_true(given.values[arg_accumulate]);
+    const bool argmax = given.values[arg_return_argmax] && is_true(given.values[arg_return_argmax]);
+    if (argmax) check_argmax(problem.semiring, problem.accumulate);
+    if (problem.accumulate && out == Py_None) throw py::value_error("accumulate=True needs out");
+    if (workspace != Py_None && !py::isinstance<PyWorkspace>(workspace))
+        throw py::type_error("workspace must be a GemmWorkspace, got " + std::string(py::repr(py::handle(workspace))));
+
+    py::array target, result;
+    if (out != Py_None) {
+        target = check_out(out, shapes, operands.dtype);
+        const bool overlaps = may_overlap(target, operands.a) || may_overlap(target, operands.b);
+        result = overlaps ? py::array(target.attr("copy")("C")) : target;
+    } else {
+        result = py::array(operands.a.dtype(), shapes.shape);
+    }
+    attach_result(shapes, result);
+    py::array index;
+    if (argmax) {
+        index = py::array(py::dtype::of<py::ssize_t>(), shapes.shape);
+        attach_index(shapes, index);
+    }
+    run_in(workspace, problem, choice);
+    if (out != Py_None && !result.is(target)) py::module_::import("numpy").attr("copyto")(target, result);
+    const py::object c = out == Py_None ? as_result(result) : py::object(target);
+    return argmax ? py::object(py::make_tuple(c, as_result(index))) : c;
+}
+
+PyObject* gemm_entry(PyObject*, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
+    try {
+        return gemm_of(parse_arguments(args, positional, keywords)).release().ptr();
+    } catch (py::error_already_set& error) {
+        error.restore();
+    } catch (const py::builtin_exception& error) {
+        error.set_error();
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    } catch (const std::invalid_argument& error) {
+        PyErr_SetString(PyExc_ValueError, error.what());
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_RuntimeError, error.what());
+    }
+    return nullptr;
+}
+
+// The text signature that inspect reads, then the documentation.
+constexpr const char* docstring = R"(gemm(a, b, *, semiring="maxplus", out=None, accumulate=False, workspace=None, threads=None, kernel=None, return_argmax=False)
+--
+
+Multiply matrices over a semiring.
+
+``C[i, j] = zero (+) a[i, 0] (x) b[0, j] (+) ... (+) a[i, k - 1] (x) b[k - 1, j]``
+
+Parameters
+----------
+a : array_like, (..., m, k) or (k,)
+    Left operand, with any strides. It is never written to, and never copied whole unless its dtype
+    or byte order has to be converted.
+b : array_like, (..., k, n) or (k,)
+    Right operand. 1-D operands and the leading dimensions of a batch are treated as by
+    `numpy.matmul`.
+semiring : str or Semiring, default "maxplus"
+    What takes the place of + and x, by name (underscores are ignored) or as
+    `tropical.semirings.maxplus` and so on:
+
+    ========= ===== ===== ====== ======
+    name      (+)   (x)   zero   one
+    ========= ===== ===== ====== ======
+    plustimes ``+`` x     0      1
+    maxplus   max   ``+`` -inf   0
+    minplus   min   ``+`` +inf   0
+    maxtimes  max   x     0      1
+    maxmin    max   min   -inf   +inf
+    minmax    min   max   +inf   -inf
+    orand     or    and   False  True
+    ========= ===== ===== ====== ======
+
+    For integers -inf and +inf are the least and the greatest value of the dtype.
+out : ndarray, (..., m, n), optional
+    Where to put C: writeable, of the result's shape and dtype, with any strides. It may overlap an
+    operand; the result is right all the same.
+accumulate : bool, default False
+    Compute ``out = out (+) C``; needs `out`.
+workspace : GemmWorkspace, optional
+    Packing buffers to use. Without one, the calling thread's own are used and kept.
+threads : int, optional
+    The most threads to use, at least 1; `tropical.get_num_threads()` unless given. Fewer are used
+    where the product is small. The result's bits do not depend on it.
+kernel : {"naive", "tiled", "direct", "packed"}, optional
+    The kernel to run: a scalar triple loop, a scalar cache-blocked one, the vectorized loop on
+    unpacked operands, or the five loops on packed ones. Unless given, the sizes decide; see
+    `tropical.explain`.
+return_argmax : bool, default False
+    Return the index as well; for semirings whose (+) is max or min.
+
+Returns
+-------
+C : ndarray, (..., m, n)
+    The product, `out` if that is given. Its dtype is the operands' common one
+    (`numpy.result_type`). As in `numpy.matmul`, the dimension of a 1-D operand is left out.
+index : ndarray of intp, (..., m, n)
+    Only with ``return_argmax=True``: the first p whose product ``a[i, p] (x) b[p, j]`` attains
+    ``C[i, j]``; -1 where k == 0. Where every product is the semiring's zero the index is 0; where
+    C is NaN, the first p at which an operand is NaN.
+
+Raises
+------
+TypeError
+    If a dtype is not one of float32, float64, int8, int16, int32, int64 (bool for ``"orand"``), if
+    `out` is not an array of the result's dtype, or if another argument is of the wrong type.
+ValueError
+    If shapes do not fit (the message names both), an operand is 0-D, the semiring or the kernel is
+    unknown, ``threads < 1``, `out` has the wrong shape or is read-only, ``accumulate`` comes
+    without `out`, or the semiring has no argmax.
+RuntimeError
+    If another thread is using `workspace`.
+MemoryError
+    If memory for the result or for packing cannot be had.
+
+    After any error `out` and the operands are as they were.
+
+See Also
+--------
+numpy.matmul : The product over (+, x) alone.
+tropical.explain : Which kernel, blocks and threads a product would use.
+tropical.options : Set kernel, instruction set and threads for a block of code.
+
+Notes
+-----
+Max, min, or, and never round: over every semiring but plustimes the result is the same to the bit
+for every kernel, thread count, layout and instruction set. plustimes follows IEEE 754 as NumPy
+does; its bits depend on the instruction set and the kernel alone.
+
+Zero annihilates, also where IEEE arithmetic would make a NaN, such as (-inf) + (+inf) in maxplus. A
+NaN in row i of `a` makes ``C[i, :]`` NaN, one in column j of `b` makes ``C[:, j]`` NaN. Zeros in a
+result are +0 (except over plustimes).
+
+Integer sums and products saturate instead of wrapping, and the dtype's least (maxplus, maxmin) or
+greatest (minplus, minmax) value is the semiring's zero; over plustimes they wrap as in NumPy.
+
+maxtimes is a semiring on non-negative numbers; on others it computes what its definition says, 0
+included.
+
+The GIL is released while the product is computed.
+
+References
+----------
+The algorithm is that of K. Goto and R. A. van de Geijn, "Anatomy of high-performance matrix
+multiplication", ACM Transactions on Mathematical Software 34(3), 2008, in the five loops of F. G.
+Van Zee and R. A. van de Geijn, "BLIS: a framework for rapidly instantiating BLAS functionality",
+ACM Transactions on Mathematical Software 41(3), 2015. The algebra: F. Baccelli, G. Cohen, G. J.
+Olsder and J.-P. Quadrat, "Synchronization and Linearity", Wiley, 1992.
+
+Examples
+--------
+Over (max, +): the heaviest way from i to j through any p.
+
+>>> import numpy as np
+>>> import tropical
+>>> a = np.array([[0.0, 3.0], [2.0, -np.inf]])
+>>> b = np.array([[1.0, 5.0], [0.0, 4.0]])
+>>> tropical.gemm(a, b)
+array([[3., 7.],
+       [3., 7.]])
+
+The same over (min, +), with integers and with the p that attains each minimum:
+
+>>> legs = np.array([[0, 4, 9], [4, 0, 3], [9, 3, 0]], dtype=np.int32)
+>>> lengths, via = tropical.gemm(legs, legs, semiring="minplus", return_argmax=True)
+>>> lengths
+array([[0, 4, 7],
+       [4, 0, 3],
+       [7, 3, 0]], dtype=int32)
+>>> via
+array([[0, 0, 1],
+       [0, 1, 1],
+       [1, 1, 2]])
+
+Reachability in two steps, in place:
+
+>>> step = np.array([[True, True, False], [False, True, True], [False, False, True]])
+>>> reached = step.copy()
+>>> tropical.gemm(reached, step, semiring=tropical.semirings.orand, out=reached) is reached
+True
+>>> reached.astype(int)
+array([[1, 1, 1],
+       [0, 1, 1],
+       [0, 0, 1]])
+
+A batch of matrices times a vector for each, and one matrix for all of them:
+
+>>> batch = np.zeros((5, 2, 3), dtype=np.float32)
+>>> tropical.gemm(batch, np.ones((5, 3, 1), dtype=np.float32)).shape
+(5, 2, 1)
+>>> tropical.gemm(batch, np.ones((3, 4), dtype=np.float32)).shape
+(5, 2, 4)
+
+Many products of one size, which allocate nothing after the first:
+
+>>> workspace = tropical.GemmWorkspace()
+>>> x, y, c = (np.ones((300, 300), dtype=np.float32) for _ in range(3))
+>>> for _ in range(3):
+...     c = tropical.gemm(x, y, out=c, accumulate=True, workspace=workspace)
+>>> c[0, :3]
+array([2., 2., 2.], dtype=float32))";
+
+PyMethodDef definition = {"gemm", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gemm_entry)),
+                          METH_FASTCALL | METH_KEYWORDS, docstring};
+
+}  // namespace
+
+void bind_gemm(py::module_& module) {
+    const py::object name = module.attr("__name__");
+    module.add_object("gemm", py::reinterpret_steal<py::object>(PyCFunction_NewEx(&definition, nullptr, name.ptr())));
+}
+
+}  // namespace tropical

@@ -1,0 +1,14 @@
+// tropical._core: one file for each concept, put together here.
+#include "config.hpp"
+#include "gemm.hpp"
+#include "workspace.hpp"
+
+PYBIND11_MODULE(_core, module) {
+    module.doc() = "The products of tropical, in C++; use them through the package tropical.";
+    tropical::bind_gemm(module);
+    tropical::bind_workspace(module);
+    tropical::bind_config(module);
+    // Function statics are made now: a fork while another thread makes one would leave the child waiting for it.
+    tropical::instruction_sets();
+    tropical::caches();
+}

@@ -1,0 +1,118 @@
+#include "options.hpp"
+
+#include <cstdlib>
+#include <string>
+
+#include "../scalar.hpp"
+#include "../threads.hpp"
+
+namespace tropical {
+namespace {
+
+std::string text_of(PyObject* object) { return py::str(py::handle(object)); }
+
+std::string quoted(PyObject* object) { return py::repr(py::handle(object)); }
+
+std::string known_semirings() {
+    std::string list;
+    for (int s = 0; s < semiring_count; ++s) list += (s ? ", " : "") + std::string(semiring_name(s));
+    return list;
+}
+
+constexpr const char* dtype_names[dtype_count] = {"float32", "float64", "int8", "int16", "int32", "int64", "bool"};
+
+// -1 for what gemm has no kernels for.
+int dtype_of(const py::dtype& dtype) {
+    const char kind = dtype.kind(), order = dtype.byteorder();
+    if (order != '=' && order != '|') return -1;
+    const auto size = dtype.itemsize();
+    for (int d = 0; d < dtype_count; ++d) {
+        const char expected = d <= 1 ? 'f' : d == static_cast<int>(DType::b8) ? 'b' : 'i';
+        if (kind == expected && size == item_size(static_cast<DType>(d))) return d;
+    }
+    return -1;
+}
+
+std::optional<KernelKind> kernel_named(const std::string& name) {
+    for (int k = 0; k < 4; ++k)
+        if (name == kernel_names[k]) return static_cast<KernelKind>(k);
+    return {};
+}
+
+std::optional<KernelKind> environment_kernel() {
+    const char* const name = std::getenv("TROPICAL_KERNEL");
+    if (!name || !*name) return {};
+    const auto kernel = kernel_named(name);
+    if (!kernel)
+        throw py::value_error("TROPICAL_KERNEL: unknown kernel '" + std::string(name) +
+                              "'; known: naive, tiled, direct, packed");
+    return kernel;
+}
+
+}  // namespace
+
+Options& thread_options() {
+    static thread_local Options options;
+    return options;
+}
+
+int parse_semiring(PyObject* semiring) {
+    py::object name = py::reinterpret_borrow<py::object>(semiring);
+    if (!PyUnicode_Check(semiring)) {
+        name = py::getattr(name, "name", py::none());
+        if (!PyUnicode_Check(name.ptr()))
+            throw py::type_error("semiring must be a name or a tropical.semirings.Semiring, got " + quoted(semiring));
+    }
+    std::string plain = text_of(name.ptr());
+    std::erase(plain, '_');
+    for (int s = 0; s < semiring_count; ++s)
+        if (plain == semiring_name(s)) return s;
+    throw py::value_error("unknown semiring " + quoted(name.ptr()) + "; known: " + known_semirings());
+}
+
+std::optional<KernelKind> parse_kernel(PyObject* kernel) {
+    if (kernel == Py_None) return {};
+    if (!PyUnicode_Check(kernel)) throw py::type_error("kernel must be a name or None, got " + quoted(kernel));
+    const auto known = kernel_named(text_of(kernel));
+    if (!known)
+        throw py::value_error("unknown kernel " + quoted(kernel) + "; known: naive, tiled, direct, packed");
+    return known;
+}
+
+int parse_threads(PyObject* threads) {
+    if (threads == Py_None) return 0;
+    if (PyBool_Check(threads) || !PyIndex_Check(threads))
+        throw py::type_error("threads must be an integer or None, got " + quoted(threads));
+    const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(threads));
+    if (!number) throw py::error_already_set();
+    int overflow = 0;
+    const long value = PyLong_AsLongAndOverflow(number.ptr(), &overflow);
+    if (overflow < 0 || (!overflow && value < 1))
+        throw py::value_error("threads must be at least 1, got " + quoted(threads));
+    constexpr long most = 1024;
+    return static_cast<int>(overflow || value > most ? most : value);
+}
+
+DType parse_dtype(const py::dtype& dtype, int semiring) {
+    const int known = dtype_of(dtype);
+    const bool boolean = std::string(semiring_name(semiring)) == "orand";
+    if (known < 0 || boolean != (known == static_cast<int>(DType::b8)))
+        throw py::type_error("dtype " + text_of(dtype.ptr()) + " is not supported over " + semiring_name(semiring) +
+                             (boolean ? ", which takes bool" : ", which takes float32, float64, int8, int16, int32, int64"));
+    return static_cast<DType>(known);
+}
+
+const char* dtype_name(DType dtype) { return dtype_names[static_cast<int>(dtype)]; }
+
+py::dtype numpy_dtype(DType dtype) { return py::dtype(std::string(dtype_name(dtype))); }
+
+Choice choose(std::optional<KernelKind> kernel, int threads) {
+    const Options& options = thread_options();
+    static const auto forced = environment_kernel();
+    if (!kernel) kernel = options.kernel ? options.kernel : forced;
+    const Isa* const isa = options.isa ? options.isa : &default_instruction_set();
+    if (!threads) threads = options.threads ? options.threads : get_num_threads();
+    return {kernel, isa, threads};
+}
+
+}  // namespace tropical

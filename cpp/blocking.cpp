@@ -1,0 +1,178 @@
+#include "blocking.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "scalar.hpp"
+
+namespace tropical {
+namespace {
+
+constexpr ptrdiff_t index_size = sizeof(ptrdiff_t);
+constexpr ptrdiff_t KiB = 1024, MiB = 1024 * KiB;
+
+// As Linux lists it for the first core; sysconf names the caches of the whole socket on some processors.
+ptrdiff_t cache_size(int index, ptrdiff_t fallback) {
+    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
+    ptrdiff_t size = 0;
+    char unit = 'B';
+    if (!(file >> size >> unit) || size <= 0) return fallback;
+    return size * (unit == 'K' ? KiB : unit == 'M' ? MiB : 1);
+}
+
+// Products that are worth waking a thread for: about 10 microseconds of float32 on AVX-512.
+constexpr double products_per_thread = 1 << 19;
+// Products after which a task is long enough to be split once more, so that a slow core delays the others less.
+constexpr double products_per_task = 1 << 25;
+// Steps of p below which a part of k is not worth its partial result.
+constexpr ptrdiff_t steps_per_part = 256;
+
+// Partial results and their indices; each array starts on a cache line.
+ptrdiff_t parts_bytes(const Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
+    const ptrdiff_t elements = (plan.parts - 1) * p.m * p.n;
+    return round_up(elements * item, 64) + (argmax ? round_up(elements * index_size, 64) : 0);
+}
+
+// Direct reads A and B in place, so it wins while B's strips stay in L1 between rows of A, and where so little is
+// computed with each packed element that packing would dominate.
+const char* reason_for_direct(const Product& p, ptrdiff_t item, const Kernels& kernels) {
+    if (p.m <= kernels.mr / 2) return "few rows: packing would read more than the product does";
+    if (p.k <= 16) return "few steps: packing would take longer than the product";
+    if (p.m * p.n * p.k <= 64 * 64 * 64 && p.k * p.n * item <= caches().l1d / 2)
+        return "small: both operands stay in L1 unpacked";
+    return nullptr;
+}
+
+// Rows of C must be contiguous for the vector stores; a narrow C is turned so that its long side lies along registers.
+bool better_transposed(const Product& p, ptrdiff_t item, int lanes) {
+    if (p.n == 1 || (p.n <= lanes / 2 && p.m >= lanes)) return p.m > p.n;
+    return p.c.col_stride != item && p.c.row_stride == item && p.m > 1;
+}
+
+// Largest equal blocks of at most `block`, multiples of `unit`.
+ptrdiff_t balanced(ptrdiff_t size, ptrdiff_t block, ptrdiff_t unit) {
+    block = std::max(block / unit * unit, unit);
+    return std::max(round_up(ceil_div(size, ceil_div(std::max<ptrdiff_t>(size, 1), block)), unit), unit);
+}
+
+// KC: a micro-panel of B fills L1. MC: the block of A takes half of L2. NC: the panel of B takes a share of L3.
+void set_blocks(Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
+    const Kernels& k = *plan.kernels;
+    if (plan.kernel == KernelKind::direct) {
+        plan.mc = p.m;
+        plan.nc = p.n;
+        plan.kc = argmax ? 64 : p.m <= 4 ? 16 : 256;
+        return;
+    }
+    const ptrdiff_t kc = std::clamp<ptrdiff_t>(caches().l1d / (k.nr * item), 64, 512);
+    plan.kc = ceil_div(p.k, ceil_div(p.k, kc));
+    plan.mc = balanced(plan.block_m, std::min<ptrdiff_t>(caches().l2 / 2 / (plan.kc * item), 512), k.mr);
+    plan.nc = balanced(plan.block_n, std::clamp<ptrdiff_t>(caches().l3 / 8, MiB, 4 * MiB) / (plan.kc * item), k.nr);
+}
+
+// Blocks of C for `wanted` tasks: the grid whose slowest thread multiplies and packs least.
+void set_grid(Plan& plan, const Product& p, ptrdiff_t wanted) {
+    const ptrdiff_t mr = plan.kernels->mr, nr = plan.kernels->nr;
+    double least = 0;
+    for (ptrdiff_t rows = 1; rows <= wanted; ++rows) {
+        const ptrdiff_t block_m = std::min(round_up(ceil_div(p.m, rows), mr), p.m);
+        const ptrdiff_t block_n = std::min(round_up(ceil_div(p.n, ceil_div(wanted, rows)), nr), p.n);
+        const ptrdiff_t grid_m = ceil_div(p.m, block_m), grid_n = ceil_div(p.n, block_n);
+        const ptrdiff_t rounds = ceil_div(grid_m * grid_n, plan.threads);
+        constexpr ptrdiff_t pack_cost = 8;  // products in the time in which one element is packed
+        const double cost = static_cast<double>(rounds) *
+                            static_cast<double>(block_m * block_n + pack_cost * (block_m + block_n));
+        if (least != 0 && cost >= least) continue;
+        least = cost;
+        plan.block_m = block_m;
+        plan.block_n = block_n;
+        plan.grid_m = grid_m;
+        plan.grid_n = grid_n;
+    }
+}
+
+// Spreads the threads over the batch, over blocks of C, and last over k where sums may be taken in any order.
+void set_tasks(Plan& plan, const Problem& problem, const Product& p, int threads) {
+    const ptrdiff_t items = problem.batch.items;
+    const double products = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
+                            static_cast<double>(items);
+    plan.threads = static_cast<int>(std::clamp(products / products_per_thread, 1.0, static_cast<double>(threads)));
+    plan.parts = 1;
+    plan.items_per_task = 1;
+    if (plan.threads == 1 || items >= plan.threads) {
+        set_grid(plan, p, 1);
+        plan.items_per_task = plan.threads == 1 ? items : ceil_div(items, 8 * plan.threads);
+    } else {
+        const auto splits = static_cast<ptrdiff_t>(std::clamp(products / plan.threads / products_per_task, 1.0, 4.0));
+        set_grid(plan, p, ceil_div(splits * plan.threads, items));
+        const ptrdiff_t blocks = plan.grid_m * plan.grid_n;
+        if (items == 1 && blocks < plan.threads && sums_are_exact(p.semiring, p.dtype) &&
+            plan.kernel != KernelKind::naive && plan.kernel != KernelKind::tiled)
+            plan.parts = std::clamp<ptrdiff_t>(p.k / steps_per_part, 1, plan.threads / blocks);
+    }
+    plan.part_k = ceil_div(p.k, plan.parts);
+    plan.tasks = ceil_div(items, plan.items_per_task) * plan.grid_m * plan.grid_n * plan.parts;
+    plan.threads = static_cast<int>(std::min<ptrdiff_t>(plan.threads, plan.tasks));
+}
+
+// The narrow tile where it computes fewer elements that do not exist.
+const Kernels& pick_tile(const KernelSet& set, const Product& p) {
+    const auto computed = [&](const Kernels& k) { return round_up(p.m, k.mr) * round_up(p.n, k.nr); };
+    return computed(set.narrow) * 10 < computed(set.wide) * 9 ? set.narrow : set.wide;
+}
+
+}  // namespace
+
+const Caches& caches() {
+    static const Caches sizes{cache_size(0, 32 * KiB), cache_size(2, 512 * KiB), cache_size(3, 8 * MiB)};
+    return sizes;
+}
+
+SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdiff_t nc, ptrdiff_t item,
+                       bool argmax) {
+    constexpr ptrdiff_t line = 64, longest_segment = 64;
+    const ptrdiff_t rows = round_up(mc, kernels.mr), columns = round_up(nc, kernels.nr);
+    SlotLayout layout{};
+    layout.b = round_up(rows * kc * item, line);
+    layout.scratch = layout.b + round_up(columns * kc * item, line);
+    layout.bytes = layout.scratch;
+    if (argmax) layout.bytes += round_up((rows + kernels.nr) * round_up(kc, longest_segment) * item, line);
+    layout.bytes = round_up(layout.bytes, 4096);
+    return layout;
+}
+
+ptrdiff_t nan_bytes(const Product& p) {
+    const bool spreads = (p.dtype == DType::f32 || p.dtype == DType::f64) && is_selective(p.semiring);
+    return spreads ? round_up((p.m + p.n) * index_size, 64) : 0;
+}
+
+Plan make_plan(const Problem& problem, const Choice& choice) {
+    const ptrdiff_t item = item_size(problem.dtype);
+    const bool argmax = problem.index.data != nullptr;
+    const KernelSet& set =
+        choice.isa->table->sets[problem.semiring][static_cast<int>(problem.dtype)];
+    Plan plan{};
+    plan.isa = choice.isa;
+    plan.transposed = better_transposed(problem, item, set.narrow.nr);
+    const Product p = plan.transposed ? transposed(problem) : static_cast<const Product&>(problem);
+    plan.kernels = &pick_tile(set, p);
+    plan.careful = set.careful.macro ? &set.careful : nullptr;
+    const char* const direct = reason_for_direct(p, item, set.wide);
+    plan.kernel = choice.kernel.value_or(direct ? KernelKind::direct : KernelKind::packed);
+    plan.reason = choice.kernel ? "chosen by the caller"
+                  : direct      ? direct
+                                : "large: packed operands are read many times from cache";
+    set_tasks(plan, problem, p, choice.threads);
+    set_blocks(plan, p, item, argmax);
+    if (plan.kernel == KernelKind::packed) {
+        plan.slot_bytes = slot_layout(*plan.kernels, plan.mc, plan.kc, plan.nc, item, argmax).bytes;
+        if (plan.careful)
+            plan.slot_bytes = std::max(plan.slot_bytes, slot_layout(*plan.careful, plan.mc, plan.kc, plan.nc, item,
+                                                                    argmax).bytes);
+    }
+    plan.shared_bytes = parts_bytes(plan, p, item, argmax) + nan_bytes(p);
+    return plan;
+}
+
+}  // namespace tropical

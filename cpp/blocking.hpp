@@ -1,0 +1,59 @@
+// The scheduler: from shape, dtype, semiring, caches and threads to a kernel, its block sizes and the split of C.
+#pragma once
+
+#include <optional>
+
+#include "dispatch.hpp"
+#include "problem.hpp"
+
+namespace tropical {
+
+enum class KernelKind { naive, tiled, direct, packed };
+inline constexpr const char* kernel_names[] = {"naive", "tiled", "direct", "packed"};
+
+struct Caches {
+    ptrdiff_t l1d, l2, l3;  // bytes, of one core (L3: of all that share it)
+};
+const Caches& caches();
+
+// What the user chose; empty fields are the scheduler's.
+struct Choice {
+    std::optional<KernelKind> kernel;
+    const Isa* isa;
+    int threads;
+};
+
+// Cuts of one product. Task t of one item computes one block of a grid of C over one part of k.
+struct Plan {
+    KernelKind kernel;
+    const Isa* isa;
+    const Kernels* kernels;
+    const Kernels* careful;  // null where `kernels` covers every operand
+    bool transposed;         // computes C^T = B^T (x) A^T
+    ptrdiff_t mc, kc, nc;
+    int threads;
+    ptrdiff_t grid_m, grid_n, parts;  // blocks of C, parts of k
+    ptrdiff_t block_m, block_n, part_k;
+    ptrdiff_t items_per_task;  // of the batch
+    ptrdiff_t tasks;
+    ptrdiff_t slot_bytes;    // packing memory of each thread
+    ptrdiff_t shared_bytes;  // partial results, scratch for NaN
+    const char* reason;
+};
+
+Plan make_plan(const Problem& problem, const Choice& choice);
+
+// Scratch for spread_nan, at the end of the shared bytes.
+ptrdiff_t nan_bytes(const Product& p);
+
+// Memory for packed A, packed B and argmax scratch of one thread, each part aligned to a cache line.
+struct SlotLayout {
+    ptrdiff_t a, b, scratch, bytes;
+};
+SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdiff_t nc, ptrdiff_t item,
+                       bool argmax);
+
+constexpr ptrdiff_t ceil_div(ptrdiff_t a, ptrdiff_t b) { return (a + b - 1) / b; }
+constexpr ptrdiff_t round_up(ptrdiff_t a, ptrdiff_t b) { return ceil_div(a, b) * b; }
+
+}  // namespace tropical

@@ -1,0 +1,62 @@
+#include "dispatch.hpp"
+
+#include <cstdlib>
+#include <stdexcept>
+
+namespace tropical {
+namespace {
+
+// __builtin_cpu_supports asks CPUID and XCR0: the operating system must save the registers too.
+std::vector<Isa> detect() {
+    std::vector<Isa> sets{{"baseline", &table_baseline, true}};
+#if defined(TROPICAL_HAVE_AVX2)
+    sets.push_back({"avx2", &table_avx2,
+                    __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")});
+#endif
+#if defined(TROPICAL_HAVE_AVX512)
+    sets.push_back({"avx512", &table_avx512,
+                    __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                        __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+                        __builtin_cpu_supports("bmi2")});
+#endif
+#if defined(TROPICAL_HAVE_NEON)
+    sets.push_back({"neon", &table_neon, true});  // part of every 64-bit Arm
+#endif
+    return sets;
+}
+
+std::string names() {
+    std::string list;
+    for (const Isa& isa : instruction_sets())
+        list += (list.empty() ? "" : ", ") + std::string(isa.name) + (isa.supported ? "" : " (not on this CPU)");
+    return list;
+}
+
+}  // namespace
+
+const std::vector<Isa>& instruction_sets() {
+    static const std::vector<Isa> sets = detect();
+    return sets;
+}
+
+const Isa& instruction_set(const std::string& name) {
+    for (const Isa& isa : instruction_sets()) {
+        if (isa.name != name) continue;
+        if (isa.supported) return isa;
+        throw std::runtime_error("isa '" + name + "' is not supported by this CPU; known: " + names());
+    }
+    throw std::invalid_argument("unknown isa '" + name + "'; known: " + names());
+}
+
+const Isa& default_instruction_set() {
+    static const char* const forced = std::getenv("TROPICAL_ISA");
+    if (forced && *forced) return instruction_set(forced);
+    const Isa* best = nullptr;
+    for (const Isa& isa : instruction_sets())
+        if (isa.supported) best = &isa;
+    return *best;
+}
+
+}  // namespace tropical

@@ -1,0 +1,162 @@
+// Start reading here: gemm() plans, runs every task, and mends what the vector kernels leave.
+#include "gemm.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "scalar.hpp"
+#include "threads.hpp"
+
+namespace tropical {
+namespace {
+
+// One call in progress, as its tasks see it.
+struct Run {
+    const Problem& problem;
+    const Plan& plan;
+    char* workspace;  // one slot for each thread, then partial results, then scratch for NaN
+    const Kernels* kernels;
+    bool careful;
+    std::atomic<bool> noticed = false;  // a value that the kernels do not cover
+
+    bool void_results() const {
+        return plan.careful && !careful && noticed.load(std::memory_order_relaxed);
+    }
+};
+
+char* shared_memory(const Run& run) { return run.workspace + run.plan.slot_bytes * run.plan.threads; }
+
+// The matrices of one item of the batch, turned if the plan says so.
+Product item_of(const Problem& problem, const Plan& plan, ptrdiff_t item) {
+    Product p = problem;
+    const Batch& batch = problem.batch;
+    for (int axis = batch.dims - 1; axis >= 0; --axis) {
+        const ptrdiff_t i = item % batch.shape[axis];
+        item /= batch.shape[axis];
+        p.a.data += i * batch.a_stride[axis];
+        p.b.data += i * batch.b_stride[axis];
+        p.c.data += i * batch.c_stride[axis];
+        if (p.index.data) p.index.data += i * batch.index_stride[axis];
+    }
+    return plan.transposed ? transposed(p) : p;
+}
+
+// Where part number `part` > 0 of the sum over p is kept: m x n results, then m x n indices.
+void redirect_to_part(Product& p, const Run& run, ptrdiff_t part) {
+    const ptrdiff_t item = item_size(p.dtype), elements = p.m * p.n, index_size = sizeof(ptrdiff_t);
+    char* const parts = shared_memory(run);
+    p.c = {parts + (part - 1) * elements * item, p.n * item, item};
+    if (p.index.data) {
+        char* const indices = parts + round_up((run.plan.parts - 1) * elements * item, 64);
+        p.index = {indices + (part - 1) * elements * index_size, p.n * index_size, index_size};
+    }
+    p.accumulate = false;
+}
+
+// The five loops: NC columns, KC steps, MC rows, then jr and ir in the macro-kernel. False: the results are void.
+bool packed_kernel(const Product& p, Run& run, char* memory) {
+    const Plan& plan = run.plan;
+    const Kernels& kernels = *run.kernels;
+    const bool argmax = p.index.data != nullptr;
+    const ptrdiff_t size = item_size(p.dtype);
+    const SlotLayout layout = slot_layout(kernels, plan.mc, plan.kc, plan.nc, size, argmax);
+    char* const packed_a = memory + layout.a;
+    char* const packed_b = memory + layout.b;
+    for (ptrdiff_t jc = 0; jc < p.n; jc += plan.nc) {      // C[:, jc:jc+n]
+        const ptrdiff_t n = std::min(plan.nc, p.n - jc);
+        for (ptrdiff_t pc = 0; pc < p.k; pc += plan.kc) {  // panel of B: B[pc:pc+k, jc:jc+n]
+            const ptrdiff_t k = std::min(plan.kc, p.k - pc);
+            if (kernels.pack_b({packed_b, from(p.b, pc, jc).data, n, k, p.b.col_stride, p.b.row_stride}))
+                run.noticed = true;
+            for (ptrdiff_t ic = 0; ic < p.m; ic += plan.mc) {  // block of A: A[ic:ic+m, pc:pc+k]
+                const ptrdiff_t m = std::min(plan.mc, p.m - ic);
+                if (kernels.pack_a({packed_a, from(p.a, ic, pc).data, m, k, p.a.row_stride, p.a.col_stride}))
+                    run.noticed = true;
+                if (run.void_results()) return false;
+                const MacroArgs block{m, n, k, packed_a, packed_b, from(p.c, ic, jc), p.accumulate || pc > 0,
+                                      from(p.index, ic, jc), pc, memory + layout.scratch};
+                (argmax ? kernels.macro_argmax : kernels.macro)(block);
+            }
+        }
+    }
+    return true;
+}
+
+void direct_kernel(const Product& p, Run& run) {
+    const DirectArgs args{p.m, p.n, p.k, run.plan.kc, p.a, p.b, p.c, p.accumulate, p.index};
+    if ((p.index.data ? run.kernels->direct_argmax : run.kernels->direct)(args)) run.noticed = true;
+}
+
+void compute(const Product& p, Run& run, int slot) {
+    switch (run.plan.kernel) {
+        case KernelKind::naive: return naive_kernel(p);
+        case KernelKind::tiled: return tiled_kernel(p);
+        case KernelKind::direct: return direct_kernel(p, run);
+        case KernelKind::packed: packed_kernel(p, run, run.workspace + slot * run.plan.slot_bytes); return;
+    }
+}
+
+// Task: some items of the batch, or one block of one item over one part of k.
+void run_task(void* context, ptrdiff_t task, int slot) {
+    Run& run = *static_cast<Run*>(context);
+    const Plan& plan = run.plan;
+    const FloatEnvironment environment;
+    const ptrdiff_t part = task % plan.parts;
+    const ptrdiff_t column = task / plan.parts % plan.grid_n;
+    const ptrdiff_t row = task / plan.parts / plan.grid_n % plan.grid_m;
+    const ptrdiff_t first = task / plan.parts / plan.grid_n / plan.grid_m * plan.items_per_task;
+    const ptrdiff_t last = std::min(first + plan.items_per_task, run.problem.batch.items);
+    for (ptrdiff_t item = first; item < last; ++item) {
+        if (run.void_results()) return;
+        Product p = item_of(run.problem, plan, item);
+        if (part > 0) redirect_to_part(p, run, part);
+        const ptrdiff_t i = row * plan.block_m, j = column * plan.block_n, q = part * plan.part_k;
+        Product mine = block(p, i, std::min(plan.block_m, p.m - i), j, std::min(plan.block_n, p.n - j));
+        mine.a = from(mine.a, 0, q);
+        mine.b = from(mine.b, q, 0);
+        mine.k = std::min(plan.part_k, p.k - q);
+        compute(mine, run, slot);
+    }
+}
+
+void run_tasks(Run& run) { parallel_for(run.plan.threads, run.plan.tasks, run_task, &run); }
+
+// Adds up the parts of the sum over p, in order.
+void combine_parts(const Run& run) {
+    const Product p = item_of(run.problem, run.plan, 0);
+    for (ptrdiff_t part = 1; part < run.plan.parts; ++part) {
+        Product partial = p;
+        redirect_to_part(partial, run, part);
+        combine_part(p, {partial.c.data, partial.c.row_stride, partial.c.col_stride},
+                     {partial.index.data, partial.index.row_stride, partial.index.col_stride}, part * run.plan.part_k);
+    }
+}
+
+void for_each_item(const Problem& problem, const Plan& plan, auto action) {
+    for (ptrdiff_t item = 0; item < problem.batch.items; ++item) action(item_of(problem, plan, item));
+}
+
+}  // namespace
+
+ptrdiff_t workspace_bytes(const Plan& plan) { return plan.slot_bytes * plan.threads + plan.shared_bytes; }
+
+void gemm(const Problem& problem, const Choice& choice, Workspace& workspace) {
+    if (problem.m == 0 || problem.n == 0 || problem.batch.items == 0) return;
+    if (problem.k == 0) return for_each_item(problem, Plan{}, fill_empty);
+    const Plan plan = make_plan(problem, choice);
+    const ptrdiff_t bytes = workspace_bytes(plan);
+    Run run{problem, plan, bytes ? workspace.grow(bytes) : nullptr, plan.kernels, false};
+    run_tasks(run);
+    if (run.void_results()) {  // integers beyond the plain arithmetic: the (+) is max or min, so C may be met again
+        Run again{problem, plan, run.workspace, plan.careful, true};
+        run_tasks(again);
+    }
+    const FloatEnvironment environment;
+    if (plan.parts > 1) combine_parts(run);
+    if (run.noticed && !plan.careful && plan.kernel >= KernelKind::direct) {
+        char* const first = run.workspace + bytes - nan_bytes(problem);
+        for_each_item(problem, plan, [&](const Product& p) { spread_nan(p, reinterpret_cast<ptrdiff_t*>(first)); });
+    }
+}
+
+}  // namespace tropical

@@ -1,0 +1,13 @@
+// AVX-512 (F, BW, DQ, VL): 32 registers of 64 bytes. 12 x 2 accumulators, 2 registers of B, 1 broadcast, temporaries.
+#include "kernels.hpp"
+
+namespace tropical {
+
+struct Avx512 {
+    static constexpr int bytes = 64, mr = 12, nv = 2, fma_mr = 12, heavy_mr = 4, heavy_nv = 2;
+    static constexpr int narrow_mr = 16, direct_mr = 8;
+};
+
+constinit const KernelTable table_avx512 = make_table<Avx512>(Semirings{});
+
+}  // namespace tropical

@@ -1,0 +1,13 @@
+// NEON: 32 registers of 16 bytes. 12 x 2 accumulators, 2 registers of B, 1 broadcast, temporaries.
+#include "kernels.hpp"
+
+namespace tropical {
+
+struct Neon {
+    static constexpr int bytes = 16, mr = 12, nv = 2, fma_mr = 12, heavy_mr = 6, heavy_nv = 2;
+    static constexpr int narrow_mr = 16, direct_mr = 8;
+};
+
+constinit const KernelTable table_neon = make_table<Neon>(Semirings{});
+
+}  // namespace tropical

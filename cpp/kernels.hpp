@@ -1,0 +1,96 @@
+// Builds one instruction set's table of function pointers: every semiring over every dtype, each with its micro-tiles.
+#pragma once
+
+#include "direct.hpp"
+
+namespace tropical {
+namespace {
+
+// The hot loop with its operands in registers: the speed that no kernel on this arithmetic can exceed.
+// The operands are made opaque to the compiler at each use, or it would compute the products once.
+template <class R, int MR, int NV>
+std::int64_t ceiling(std::int64_t repeats) {
+    using V = typename R::V;
+    V acc[MR][NV], row[NV], x = broadcast<V>(typename R::T{1});
+    for (int v = 0; v < NV; ++v) row[v] = broadcast<V>(typename R::T{1});
+    for (auto& line : acc)
+        for (V& element : line) element = R::zero();
+#if defined(__x86_64__)
+#define TROPICAL_OPAQUE(v) asm volatile("" : "+v"(v))
+#else
+#define TROPICAL_OPAQUE(v) asm volatile("" : "+w"(v))
+#endif
+    for (std::int64_t r = 0; r < repeats; ++r)
+        TROPICAL_UNROLL
+    for (int i = 0; i < MR; ++i) {
+        TROPICAL_OPAQUE(x);
+        TROPICAL_UNROLL
+        for (int v = 0; v < NV; ++v) acc[i][v] = R::add(R::multiply(x, row[v]), acc[i][v]);
+    }
+    for (auto& line : acc)
+        for (V& element : line) TROPICAL_OPAQUE(element);
+#undef TROPICAL_OPAQUE
+    return 2 * repeats * MR * NV * R::lanes;
+}
+
+template <class R, int MR, int NV, int DirectMR>
+constexpr Kernels make_kernels() {
+    Kernels k{};
+    k.mr = MR;
+    k.nr = NV * R::lanes;
+    k.pack_a = pack<R, MR>;
+    k.pack_b = pack<R, NV * R::lanes>;
+    k.macro = macro_kernel<R, MR, NV>;
+    k.direct = direct<R, false, DirectMR, 2>;
+    if constexpr (selective<typename R::S>) {
+        k.macro_argmax = macro_argmax<R, MR, NV>;
+        k.direct_argmax = direct<R, true, DirectMR / 2, 1>;
+    }
+    return k;
+}
+
+// Sums or products that take more than one instruction also take more registers: a smaller tile.
+template <class Isa, class R>
+constexpr bool heavy = !is_float<typename R::T> &&
+                       ((R::S::product == Multiply::times && (sizeof(typename R::T) == 1 || sizeof(typename R::T) == 8)) ||
+                        Isa::bytes < 64);
+
+template <class Isa, class S, class T>
+constexpr KernelSet make_set() {
+    using R = Ring<S, T, Isa::bytes>;
+    constexpr int MR = heavy<Isa, R> ? Isa::heavy_mr : S::sum == Add::plus ? Isa::fma_mr : Isa::mr;
+    constexpr int NV = heavy<Isa, R> ? Isa::heavy_nv : Isa::nv;
+    KernelSet set{};
+    set.wide = make_kernels<R, MR, NV, Isa::direct_mr>();
+    set.narrow = make_kernels<R, Isa::narrow_mr, 1, Isa::direct_mr>();
+    if constexpr (needs_careful<R>)
+        set.careful = make_kernels<CarefulRing<S, T, Isa::bytes>, Isa::heavy_mr, 1, Isa::heavy_mr>();
+    set.ceiling = ceiling<R, MR, NV>;
+    return set;
+}
+
+template <class Isa, class S>
+constexpr void fill_row(KernelSet (&row)[dtype_count]) {
+    if constexpr (S::product == Multiply::conjunction) {
+        row[static_cast<int>(DType::b8)] = make_set<Isa, S, std::uint8_t>();
+    } else {
+        row[static_cast<int>(DType::f32)] = make_set<Isa, S, float>();
+        row[static_cast<int>(DType::f64)] = make_set<Isa, S, double>();
+        row[static_cast<int>(DType::i8)] = make_set<Isa, S, std::int8_t>();
+        row[static_cast<int>(DType::i16)] = make_set<Isa, S, std::int16_t>();
+        row[static_cast<int>(DType::i32)] = make_set<Isa, S, std::int32_t>();
+        row[static_cast<int>(DType::i64)] = make_set<Isa, S, std::int64_t>();
+    }
+}
+
+template <class Isa, class... S>
+constexpr KernelTable make_table(SemiringList<S...>) {
+    KernelTable table{};
+    table.vector_bytes = Isa::bytes;
+    int row = 0;
+    (fill_row<Isa, S>(table.sets[row++]), ...);
+    return table;
+}
+
+}  // namespace
+}  // namespace tropical

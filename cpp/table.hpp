@@ -1,0 +1,82 @@
+// What crosses from baseline code into an instruction set: plain structs and function pointers, no code.
+// Matrices travel as bytes: a pointer, and strides in bytes between neighbouring rows and columns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tropical {
+
+using std::ptrdiff_t;
+
+enum class DType : int { f32, f64, i8, i16, i32, i64, b8 };
+inline constexpr int dtype_count = 7;
+inline constexpr int semiring_count = 7;
+
+// A matrix in memory: element (i, j) lies at data + i * row_stride + j * col_stride (bytes).
+struct View {
+    char* data;
+    ptrdiff_t row_stride, col_stride;
+};
+struct ConstView {
+    const char* data;
+    ptrdiff_t row_stride, col_stride;
+};
+
+// `length` x `depth` elements of an operand, to be packed in micro-panels along `length`: element (i, p) lies
+// at source + i * length_stride + p * depth_stride (bytes). For A length is m, for B it is n; depth is k.
+struct PackArgs {
+    char* target;
+    const char* source;
+    ptrdiff_t length, depth, length_stride, depth_stride;
+};
+
+// C[0:m, 0:n] = (accumulate ? C : zero) (+) A (x) B over the k of one packed block of A and panel of B.
+struct MacroArgs {
+    ptrdiff_t m, n, k;
+    const char* a;  // packed, ceil(m / MR) micro-panels of k * MR elements
+    const char* b;  // packed, ceil(n / NR) micro-panels of k * NR elements
+    View c;
+    bool accumulate;
+    View index;          // argmax only: intp
+    ptrdiff_t first_p;   // argmax only: the p of the first step of this block
+    char* scratch;       // argmax only: scratch_bytes(m, k)
+};
+
+// The same product straight from strides; k is walked in blocks of kc.
+struct DirectArgs {
+    ptrdiff_t m, n, k, kc;
+    ConstView a, b;
+    View c;
+    bool accumulate;
+    View index;  // argmax only: intp
+};
+
+// One way to compute a semiring over a dtype: a micro-tile of mr x nr and the functions built on it. Those that
+// read operands return true when they met a value that their arithmetic does not cover: a NaN (results are then
+// right but for the rows and columns it must spread to), or an integer that may overflow (results are void).
+struct Kernels {
+    int mr, nr;
+    bool (*pack_a)(const PackArgs&);
+    bool (*pack_b)(const PackArgs&);
+    void (*macro)(const MacroArgs&);
+    void (*macro_argmax)(const MacroArgs&);   // null unless selective
+    bool (*direct)(const DirectArgs&);
+    bool (*direct_argmax)(const DirectArgs&);  // null unless selective
+};
+
+struct KernelSet {
+    Kernels wide;     // the fastest micro-tile for this arithmetic
+    Kernels narrow;   // one register wide: for few columns
+    Kernels careful;  // any operand, at two to three times the work; macro is null where wide covers all
+    std::int64_t (*ceiling)(std::int64_t repeats);  // the hot loop without memory: scalar operations done
+};
+
+struct KernelTable {
+    int vector_bytes;
+    KernelSet sets[semiring_count][dtype_count];  // zeros where a semiring has no such dtype
+};
+
+extern const KernelTable table_baseline, table_avx2, table_avx512, table_neon;
+
+}  // namespace tropical

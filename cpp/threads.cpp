@@ -1,0 +1,236 @@
+#include "threads.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace tropical {
+namespace {
+
+void pause_cpu() {
+#if defined(__x86_64__)
+    _mm_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+int environment_threads() {
+    const char* const text = std::getenv("TROPICAL_NUM_THREADS");
+    if (!text || !*text) return 0;
+    char* end = nullptr;
+    const long value = std::strtol(text, &end, 10);
+    if (*end || value < 1 || value > 65535)
+        throw std::invalid_argument("TROPICAL_NUM_THREADS must be an integer from 1 to 65535, got '" +
+                                    std::string(text) + "'");
+    return static_cast<int>(value);
+}
+
+// The gate of a loop: an epoch, how many workers it may take, and how many are inside. Closed between loops.
+struct Gate {
+    std::uint32_t epoch;
+    std::uint16_t limit, inside;
+    static constexpr std::uint16_t closed = 0xFFFF;
+};
+static_assert(std::atomic<Gate>::is_always_lock_free);
+
+// Long enough to bridge the gap between two calls in a row (about 50 microseconds), short enough to go unnoticed.
+constexpr int spins_before_sleep = 2000;
+constexpr int max_workers = 1024;
+
+class Pool {
+public:
+    const pid_t owner = getpid();
+    std::atomic<bool> busy = false;
+
+    void run(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int), void* context) {
+        hire(threads - 1);
+        body_ = body;
+        context_ = context;
+        tasks_ = tasks;
+        next_.store(0, std::memory_order_relaxed);
+        const std::uint32_t epoch = wake_.load(std::memory_order_relaxed) + 1;
+        gate_.store({epoch, static_cast<std::uint16_t>(threads - 1), 0}, std::memory_order_release);
+        wake_.store(epoch, std::memory_order_release);
+        wake_.notify_all();
+        take_tasks(0);
+        close(epoch);
+    }
+
+private:
+    std::atomic<std::uint32_t> wake_ = 0;
+    std::atomic<Gate> gate_ = Gate{0, 0, Gate::closed};
+    std::atomic<ptrdiff_t> next_ = 0;
+    void (*body_)(void*, ptrdiff_t, int) = nullptr;
+    void* context_ = nullptr;
+    ptrdiff_t tasks_ = 0;
+    int hired_ = 0;
+
+    void take_tasks(int slot) {
+        for (ptrdiff_t task; (task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;)
+            body_(context_, task, slot);
+    }
+
+    // Workers that come later find the gate closed and go back to sleep: nobody waits for a late one.
+    void close(std::uint32_t epoch) {
+        for (int spins = 0;; ++spins) {
+            Gate gate = gate_.load(std::memory_order_acquire);
+            if (gate.inside == 0 &&
+                gate_.compare_exchange_strong(gate, {epoch, 0, Gate::closed}, std::memory_order_acq_rel))
+                return;
+            if (spins < spins_before_sleep) pause_cpu();
+            else sched_yield();
+        }
+    }
+
+    // One loop of a worker: enter if there is room, take tasks, leave.
+    void join() {
+        Gate gate = gate_.load(std::memory_order_acquire);
+        int slot;
+        do {
+            if (gate.inside >= gate.limit) return;  // closed, or full
+            slot = gate.inside + 1;
+        } while (!gate_.compare_exchange_weak(gate, {gate.epoch, gate.limit, static_cast<std::uint16_t>(slot)},
+                                              std::memory_order_acq_rel));
+        take_tasks(slot);
+        gate = gate_.load(std::memory_order_relaxed);
+        while (!gate_.compare_exchange_weak(
+            gate, {gate.epoch, gate.limit, static_cast<std::uint16_t>(gate.inside - 1)}, std::memory_order_acq_rel)) {
+        }
+    }
+
+    [[noreturn]] void work() {
+        std::uint32_t seen = 0;
+        for (;;) {
+            for (int spins = 0; wake_.load(std::memory_order_acquire) == seen && spins < spins_before_sleep; ++spins)
+                pause_cpu();
+            wake_.wait(seen, std::memory_order_acquire);
+            seen = wake_.load(std::memory_order_acquire);
+            join();
+        }
+    }
+
+    // Workers are never dismissed: they sleep until the process ends. They take no signals from Python's thread.
+    void hire(int wanted) {
+        if (hired_ >= wanted) return;
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        try {
+            for (; hired_ < wanted && hired_ < max_workers; ++hired_) {
+                std::thread worker([this] { work(); });
+                if (workers_are_pinned()) pin(worker.native_handle(), hired_ + 1);
+                worker.detach();
+            }
+        } catch (const std::system_error&) {  // as many as the system gives
+        }
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+
+    // Worker number `rank` to the rank-th of the cores that this process may use.
+    static void pin(pthread_t thread, int rank) {
+        cpu_set_t usable, one;
+        if (sched_getaffinity(0, sizeof usable, &usable) != 0) return;
+        int left = rank % CPU_COUNT(&usable);
+        for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+            if (!CPU_ISSET(cpu, &usable) || left-- > 0) continue;
+            CPU_ZERO(&one);
+            CPU_SET(cpu, &one);
+            pthread_setaffinity_np(thread, sizeof one, &one);
+            return;
+        }
+    }
+};
+
+// A forked child has none of its parent's workers, so it leaves that pool behind and gets its own.
+Pool* pool() {
+    static constinit std::atomic<Pool*> current = nullptr;
+    Pool* existing = current.load(std::memory_order_acquire);
+    while (!existing || existing->owner != getpid()) {
+        Pool* const fresh = new (std::nothrow) Pool;
+        if (!fresh) return nullptr;
+        if (current.compare_exchange_strong(existing, fresh, std::memory_order_acq_rel)) return fresh;
+        delete fresh;
+    }
+    return existing;
+}
+
+std::atomic<int>& chosen_threads() {
+    static constinit std::atomic<int> threads = 0;
+    return threads;
+}
+
+// What OpenMP said first; a different number later comes from threadpoolctl or omp_set_num_threads.
+int initial_openmp_threads() {
+    static const int threads = omp_get_max_threads();
+    return threads;
+}
+
+}  // namespace
+
+int usable_cores() {
+    cpu_set_t usable;
+    return sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : 1;
+}
+
+bool workers_are_pinned() {
+    const char* const text = std::getenv("TROPICAL_PIN");
+    return text && text[0] == '1';
+}
+
+int get_num_threads() {
+    const int initial = initial_openmp_threads(), openmp = omp_get_max_threads();
+    if (openmp != initial) return openmp;
+    if (const int chosen = chosen_threads().load(std::memory_order_relaxed)) return chosen;
+    static const int environment = environment_threads();
+    return environment ? environment : openmp;
+}
+
+void set_num_threads(int threads) { chosen_threads().store(threads, std::memory_order_relaxed); }
+
+void parallel_for(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int), void* context) {
+    if (threads > tasks) threads = static_cast<int>(tasks);
+    Pool* const shared = threads > 1 ? pool() : nullptr;
+    if (shared && !shared->busy.exchange(true, std::memory_order_acquire)) {
+        shared->run(threads, tasks, body, context);
+        shared->busy.store(false, std::memory_order_release);
+        return;
+    }
+    for (ptrdiff_t task = 0; task < tasks; ++task) body(context, task, 0);
+}
+
+#if defined(__x86_64__)
+// Bits 0 to 5 of MXCSR are sticky flags; 0x1F80 masks all exceptions, rounds to nearest, keeps subnormals.
+FloatEnvironment::FloatEnvironment() : saved_(_mm_getcsr()) {
+    if ((saved_ & ~0x3FULL) != 0x1F80) _mm_setcsr(0x1F80);
+}
+FloatEnvironment::~FloatEnvironment() {
+    if (_mm_getcsr() != saved_) _mm_setcsr(static_cast<unsigned>(saved_));
+}
+#elif defined(__aarch64__)
+FloatEnvironment::FloatEnvironment() {
+    asm volatile("mrs %0, fpcr" : "=r"(saved_));
+    if (saved_ != 0) asm volatile("msr fpcr, %0" : : "r"(0ULL));
+}
+FloatEnvironment::~FloatEnvironment() { asm volatile("msr fpcr, %0" : : "r"(saved_)); }
+#else
+FloatEnvironment::FloatEnvironment() : saved_(0) {}
+FloatEnvironment::~FloatEnvironment() = default;
+#endif
+
+}  // namespace tropical

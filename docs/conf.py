@@ -1,0 +1,39 @@
+"""Sphinx configuration; the package must be installed: the API and the semiring table read it."""
+
+import tropical
+
+project = "tropical"
+author = "the tropical developers"
+release = version = tropical.__version__
+
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = f"tropical {release}"
+default_role = "py:obj"
+numpydoc_show_class_members = False
+myst_enable_extensions = ["dollarmath", "substitution"]
+myst_heading_anchors = 3
+
+
+def semiring_table() -> str:
+    """Markdown table of the semirings of this build; pages show it as {{ semiring_table }}."""
+    header = ["name", "(+)", "(x)", "zero", "one", "argmax", "dtypes"]
+    lines = [header, ["---"] * len(header)]
+    for s in tropical.semirings.ALL:
+        example = s.dtypes[0]  # zero and one as this dtype has them
+        lines.append(
+            [
+                f"`{s.name}`",
+                s.add,
+                s.multiply,
+                str(s.zero(example)),
+                str(s.one(example)),
+                "yes" if s.selective else "no",
+                ", ".join(s.dtypes),
+            ]
+        )
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+myst_substitutions = {"semiring_table": semiring_table()}

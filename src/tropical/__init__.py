@@ -1,0 +1,24 @@
+"""Matrix products over semirings, as fast as the machine allows.
+
+`gemm` multiplies matrices with (max, +), (min, +), (max, x), (max, min), (min, max) or (or, and) in
+place of (+, x), and with (+, x) itself; `semirings` lists them.
+"""
+
+__version__ = "0.1.0"
+
+from . import semirings
+from ._core import GemmWorkspace, gemm, get_num_threads, set_num_threads
+from .config import Plan, explain, options, show_config
+
+__all__ = [
+    "GemmWorkspace",
+    "Plan",
+    "__version__",
+    "explain",
+    "gemm",
+    "get_num_threads",
+    "options",
+    "semirings",
+    "set_num_threads",
+    "show_config",
+]

@@ -1,0 +1,153 @@
+# Types of the C++ extension; its docstrings live in cpp/bindings.
+
+from typing import Any, Literal, Protocol, TypedDict, TypeVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+# What names a semiring, as tropical.semirings.Semiring does.
+class HasName(Protocol):
+    @property
+    def name(self) -> str: ...
+
+class Config(TypedDict):
+    compiler: str
+    isa_built: list[str]
+    isa_supported: list[str]
+    isa: str
+    l1d: int
+    l2: int
+    l3: int
+    cores: int
+    threads: int
+    cpu: str
+    pinned: bool
+    vector_bytes: int
+
+class PlanFields(TypedDict):
+    kernel: str
+    isa: str
+    mr: int
+    nr: int
+    mc: int
+    kc: int
+    nc: int
+    threads: int
+    tasks: int
+    bytes: int
+    reason: str
+
+class SemiringFields(TypedDict):
+    name: str
+    add: str
+    multiply: str
+    selective: bool
+    exact: bool
+    dtypes: list[str]
+
+# As for numpy.matmul, two 1-D operands give a scalar; typed as an array, which has its methods.
+@overload
+def gemm(
+    a: NDArray[_Scalar],
+    b: NDArray[_Scalar],
+    *,
+    semiring: str | HasName = "maxplus",
+    out: NDArray[_Scalar] | None = None,
+    accumulate: bool = False,
+    workspace: GemmWorkspace | None = None,
+    threads: int | None = None,
+    kernel: str | None = None,
+    return_argmax: Literal[False] = False,
+) -> NDArray[_Scalar]: ...
+@overload
+def gemm(
+    a: NDArray[_Scalar],
+    b: NDArray[_Scalar],
+    *,
+    semiring: str | HasName = "maxplus",
+    out: NDArray[_Scalar] | None = None,
+    accumulate: bool = False,
+    workspace: GemmWorkspace | None = None,
+    threads: int | None = None,
+    kernel: str | None = None,
+    return_argmax: Literal[True],
+) -> tuple[NDArray[_Scalar], NDArray[np.intp]]: ...
+@overload
+def gemm(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    semiring: str | HasName = "maxplus",
+    out: NDArray[Any] | None = None,
+    accumulate: bool = False,
+    workspace: GemmWorkspace | None = None,
+    threads: int | None = None,
+    kernel: str | None = None,
+    return_argmax: Literal[False] = False,
+) -> NDArray[Any]: ...
+@overload
+def gemm(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    semiring: str | HasName = "maxplus",
+    out: NDArray[Any] | None = None,
+    accumulate: bool = False,
+    workspace: GemmWorkspace | None = None,
+    threads: int | None = None,
+    kernel: str | None = None,
+    return_argmax: Literal[True],
+) -> tuple[NDArray[Any], NDArray[np.intp]]: ...
+@overload
+def gemm(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    semiring: str | HasName = "maxplus",
+    out: NDArray[Any] | None = None,
+    accumulate: bool = False,
+    workspace: GemmWorkspace | None = None,
+    threads: int | None = None,
+    kernel: str | None = None,
+    return_argmax: bool,
+) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.intp]]: ...
+
+class GemmWorkspace:
+    def __init__(self) -> None: ...
+    def reserve(
+        self,
+        m: int,
+        n: int,
+        k: int,
+        dtype: str | type[np.generic] | np.dtype[Any] = "float32",
+        semiring: str | HasName = "maxplus",
+        threads: int | None = None,
+    ) -> None: ...
+    @property
+    def nbytes(self) -> int: ...
+    def clear(self) -> None: ...
+
+def explain(
+    m: int,
+    n: int,
+    k: int,
+    *,
+    dtype: str = "float32",
+    semiring: str | HasName = "maxplus",
+    threads: int | None = None,
+    kernel: str | None = None,
+    return_argmax: bool = False,
+    batch: int = 1,
+) -> PlanFields: ...
+def config() -> Config: ...
+def set_options(
+    kernel: str | None, isa: str | None, threads: int | None
+) -> tuple[str | None, str | None, int | None]: ...
+def get_num_threads() -> int: ...
+def set_num_threads(n: int) -> None: ...
+def semirings() -> list[SemiringFields]: ...
+def constants(semiring: str, dtype: str) -> tuple[float, float]: ...
+def ceiling(semiring: str, dtype: str, repeats: int) -> int: ...
+def micro_kernel(semiring: str, dtype: str, k: int, repeats: int) -> int: ...

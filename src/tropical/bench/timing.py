@@ -1,0 +1,208 @@
+"""Interleaved timing: in every round each contender runs once; ratios are taken round by round.
+
+A shared machine drifts by a factor of two within a minute, so a time alone says little; the ratio
+of two times of the same round does. A guard (a register-only ceiling) that runs at both ends of a
+round shows whether the machine moved meanwhile, and a round in which it did is discarded.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+
+__all__ = ["QUICK", "Budget", "Contender", "Summary", "Timings", "interleave"]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A named call to time.
+
+    Attributes
+    ----------
+    name : str
+        Unique among those timed together.
+    call : callable
+        Called without arguments, again and again.
+    work : float
+        What one call does, in any unit shared by those compared: scalar operations (two per
+        product), or bytes.
+    context : callable
+        Makes the context manager that a sample runs in, untimed: threads, instruction set.
+    settle : float
+        Seconds to sleep after a sample: some libraries' workers spin for a while and would slow
+        the next contender.
+    """
+
+    name: str
+    call: Callable[[], object]
+    work: float
+    context: Callable[[], AbstractContextManager[object]] = nullcontext
+    settle: float = 0.0
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long to measure: until `rounds` are kept, or `seconds` are over and `least_rounds` kept.
+
+    `sample` is the least time in seconds that one contender runs in one round: about a time slice,
+    so that many samples see no other process at all.
+    """
+
+    sample: float = 4e-3
+    seconds: float = 2.5
+    rounds: int = 25
+    least_rounds: int = 3
+
+
+QUICK = Budget(sample=5e-4, seconds=0.0, rounds=1, least_rounds=1)
+"""One short round: shows that everything runs, measures nothing that one should believe."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Median and quartiles of a ratio over the rounds."""
+
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Timings:
+    """What `interleave` measured.
+
+    Attributes
+    ----------
+    contenders : dict of str to Contender
+        By name, the guard included.
+    seconds : dict of str to list of float
+        Seconds per call of each contender, one entry for each kept round.
+    discarded : int
+        Rounds in which the guard moved.
+    """
+
+    contenders: dict[str, Contender]
+    seconds: dict[str, list[float]]
+    discarded: int
+
+    @property
+    def rounds(self) -> int:
+        """Kept rounds."""
+        return min(map(len, self.seconds.values()))
+
+    def rate(self, name: str) -> float:
+        """Work per second of the contender `name`, from its median time."""
+        return self.contenders[name].work / float(np.median(self.seconds[name]))
+
+    def ratio(self, name: str, reference: str) -> Summary:
+        """Rate of `name` over that of `reference`, by rounds: above 1 where `name` is faster."""
+        work = self.contenders[name].work / self.contenders[reference].work
+        ratios = work * np.array(self.seconds[reference]) / np.array(self.seconds[name])
+        low, median, high = np.percentile(ratios, [25, 50, 75])
+        return Summary(float(median), float(low), float(high))
+
+
+def _sample(contender: Contender, calls: int) -> float:
+    """Seconds per call of `calls` calls, after an eighth as many untimed (none before one)."""
+    call = contender.call
+    with contender.context():
+        for _ in repeat(None, calls // 8 + (calls > 1)):
+            call()
+        start = time.perf_counter_ns()
+        for _ in repeat(None, calls):
+            call()
+        elapsed = time.perf_counter_ns() - start
+    if contender.settle:
+        time.sleep(contender.settle)
+    return elapsed * 1e-9 / calls
+
+
+def _calibrate(contender: Contender, sample: float) -> tuple[int, float]:
+    """Warm up and return how many calls take at least `sample` seconds, and how long they take.
+
+    A first call of more than ten times `sample` is warm-up enough.
+    """
+    if (first := _sample(contender, 1)) > 10 * sample:
+        return 1, first
+    calls = 1
+    while (per_call := _sample(contender, calls)) * calls < sample / 2:
+        calls *= 2
+    calls = max(1, math.ceil(sample / per_call))
+    return calls, calls * per_call
+
+
+def interleave(
+    contenders: Sequence[Contender],
+    *,
+    guard: Contender | None = None,
+    drift: float = 0.10,
+    budget: Budget | None = None,
+) -> Timings:
+    """Time `contenders` against each other in rounds.
+
+    Parameters
+    ----------
+    contenders : sequence of Contender
+        Run once each in every round, in alternating order.
+    guard : Contender, optional
+        Run at the start and at the end of each round; its time is the mean of the two.
+    drift : float
+        A round whose guard's two times differ by more than this share is discarded.
+    budget : Budget, optional
+        How long to measure; `Budget()` if not given.
+
+    Returns
+    -------
+    Timings
+        With no kept round at all if the guard moved in every one.
+
+    Raises
+    ------
+    ValueError
+        If two names are equal.
+
+    Examples
+    --------
+    >>> slow = Contender("slow", lambda: sum(range(4000)), work=4000)
+    >>> fast = Contender("fast", lambda: sum(range(40)), work=4000)
+    >>> timings = interleave([slow, fast], budget=Budget(seconds=0.1))
+    >>> timings.ratio("fast", "slow").median > 1
+    True
+    """
+    budget = budget or Budget()
+    everyone = {c.name: c for c in ([*contenders, guard] if guard else contenders)}
+    if len(everyone) < len(contenders) + (guard is not None):
+        raise ValueError(f"names of contenders must differ, got {[c.name for c in contenders]}")
+    pace = {c.name: _calibrate(c, budget.sample) for c in contenders}
+    if guard:
+        # As long as the slowest, so that other processes take the same share of both.
+        slowest = max(sample for _, sample in pace.values())
+        pace[guard.name] = _calibrate(guard, max(budget.sample, slowest))
+    calls = {name: calls for name, (calls, _) in pace.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in everyone}
+    kept = discarded = 0
+    deadline = time.perf_counter() + budget.seconds
+    while kept < budget.rounds:
+        tried = kept + discarded
+        enough = kept >= budget.least_rounds or tried >= 3 * budget.least_rounds
+        if enough and time.perf_counter() > deadline:
+            break
+        start = _sample(guard, calls[guard.name]) if guard else 0.0
+        order = contenders if tried % 2 == 0 else contenders[::-1]
+        times = {c.name: _sample(c, calls[c.name]) for c in order}
+        if guard:
+            end = _sample(guard, calls[guard.name])
+            if abs(end - start) > drift * start:
+                discarded += 1
+                continue
+            times[guard.name] = (start + end) / 2
+        for name, value in times.items():
+            seconds[name].append(value)
+        kept += 1
+    return Timings(everyone, seconds, discarded)

@@ -1,0 +1,1 @@
+"""Small programs on real data, each runnable as a module."""

@@ -1,0 +1,217 @@
+"""Itineraries in the US flight network of 2008, each question a product over another semiring.
+
+``python -m tropical.examples.flights`` answers all of them; ``python -m tropical flights SEA MIA``
+those about one pair of airports. `airports` reads the network, `scipy_check` checks the answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tropical
+from tropical.examples import scipy_check
+from tropical.examples.airports import EARTH_RADIUS_KM, Network, load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+# What a leg costs beside its meters. Less than 1 m for all 304 legs that an itinerary can have: the
+# shortest, among those the one with the fewest legs. More than any itinerary's meters: the fewest
+# legs, among those the shortest. Either way float64 (53 bits) holds every sum exactly: with
+# multiples of 2**-10 m below 2**43 m, no route depends on rounding. float32 (24 bits) would round
+# beyond 16 km.
+SHORTEST = 2.0**-10
+FEWEST = 2.0**33
+
+# A direct flight, the longest shortest itinerary, and one of those with the most legs.
+PAIRS = (("SEA", "MIA"), ("ADK", "STX"), ("BIS", "CDV"))
+
+
+@dataclass(frozen=True)
+class Itineraries:
+    """A cheapest itinerary for every ordered pair of n airports.
+
+    Attributes
+    ----------
+    cost : (n, n) float64 array
+        The cost of going from i to j: +inf where no itinerary exists, 0 on the diagonal.
+    predecessor : (n, n) intp array
+        The last stop before j on the way from i; -1 where there is none.
+    """
+
+    cost: NDArray[np.float64]
+    predecessor: NDArray[np.intp]
+
+    def stops(self, origin: int, destination: int) -> list[int]:
+        """Return the airports from `origin` to `destination`; only the latter if unreachable."""
+        stops = [destination]
+        while (before := int(self.predecessor[origin, stops[-1]])) >= 0:
+            stops.append(before)
+        return stops[::-1]
+
+
+def leg_costs(network: Network, per_leg: float, least: int = 1) -> NDArray[np.float64]:
+    """Return what each leg costs: its meters plus `per_leg`; +inf below `least` flights a year."""
+    return np.where(network.flights >= least, network.meters + per_leg, np.inf)
+
+
+def closure(legs: NDArray[Any], semiring: str) -> NDArray[Any]:
+    """Return the best value of any number of legs from i to j: ``legs`` squared until it stays.
+
+    The diagonal becomes the semiring's one (staying costs nothing), so the h-th squaring knows
+    all itineraries of up to 2**h legs.
+    """
+    best: NDArray[Any] = legs.copy()
+    np.fill_diagonal(best, tropical.semirings.get(semiring).one(legs.dtype))
+    while True:
+        squared = tropical.gemm(best, best, semiring=semiring)
+        if np.array_equal(squared, best):
+            return best
+        best = squared
+
+
+def cheapest(legs: NDArray[np.float64]) -> Itineraries:
+    """Return a cheapest itinerary for every pair, for leg costs (n, n) that are above zero.
+
+    One more product gives each pair's last leg: the p that attains ``min cost[i, p] + legs[p, j]``.
+    As costs are exact and above zero, ``cost[i, p] < cost[i, j]``: following predecessors never
+    runs in a circle, and each step is a leg that exists.
+    """
+    cost = closure(legs, "minplus")
+    _, predecessor = tropical.gemm(cost, legs, semiring="minplus", return_argmax=True)
+    predecessor[~np.isfinite(cost)] = -1
+    np.fill_diagonal(predecessor, -1)
+    return Itineraries(cost, predecessor)
+
+
+def passing(itineraries: Itineraries) -> NDArray[np.intp]:
+    """Return for each airport how many itineraries pass through it, (n,); ends do not count."""
+    predecessor = itineraries.predecessor
+    count = np.zeros(len(predecessor), np.intp)
+    origin, stop = np.nonzero(predecessor >= 0)
+    while stop.size:
+        stop = predecessor[origin, stop]
+        origin, stop = origin[stop != origin], stop[stop != origin]
+        count += np.bincount(stop, minlength=len(count))
+    return count
+
+
+def reachable(flights: NDArray[np.int32]) -> Iterator[NDArray[np.bool_]]:
+    """Yield where at most h = 1, 2, ... legs lead, (n, n) bool, until more legs change nothing."""
+    step = (flights > 0) | np.eye(len(flights), dtype=np.bool_)
+    reached, wider = np.zeros_like(step), step
+    while not np.array_equal(reached, wider):
+        reached = wider
+        yield reached
+        wider = tropical.gemm(reached, step, semiring="orand")
+
+
+def answer(network: Network, origin: int, destination: int) -> Iterator[str]:
+    """Yield the lines that answer for one pair: shortest, widest and fewest legs."""
+    yield f"{network.label(origin)} to {network.label(destination)}"
+    width = int(closure(network.flights, "maxmin")[origin, destination])
+    if width == 0:
+        yield f"  no itinerary: {why_unreachable(network, origin, destination)}"
+        return
+    for question, legs in (
+        ("Shortest", leg_costs(network, SHORTEST)),
+        (
+            f"Widest ({_count(width, 'flight')} or more on every leg), of those the shortest",
+            leg_costs(network, SHORTEST, width),
+        ),
+        ("Fewest legs, of those the shortest", leg_costs(network, FEWEST)),
+    ):
+        yield f"\n{question}"
+        yield from itinerary_lines(network, cheapest(legs).stops(origin, destination))
+
+
+def why_unreachable(network: Network, origin: int, destination: int) -> str:
+    """Return why no itinerary exists between two airports."""
+    if not network.flights[origin].any():
+        return f"no flight left {network.codes[origin]} in 2008"
+    if not network.flights[:, destination].any():
+        return f"no flight reached {network.codes[destination]} in 2008"
+    return "no sequence of routes of 2008 connects them"
+
+
+def itinerary_lines(network: Network, stops: Sequence[int]) -> Iterator[str]:
+    """Yield a line for the whole itinerary and one for each of its legs."""
+    legs = list(pairwise(stops))
+    length = sum(network.meters[leg] for leg in legs) / 1000
+    least = _count(min(network.flights[leg] for leg in legs), "flight")
+    route = " - ".join(network.codes[stop] for stop in stops)
+    yield f"  {route}: {length:,.0f} km, {_count(len(legs), 'leg')}, {least} or more"
+    wide = max(28, *(len(network.label(stop)) for stop in stops))
+    for start, end in legs:
+        yield (
+            f"    {network.label(start):<{wide}} -> {network.label(end):<{wide}}"
+            f"{network.meters[start, end] / 1000:>7,.0f} km{network.flights[start, end]:>8,} a year"
+        )
+
+
+def report(network: Network) -> Iterator[str]:
+    """Yield the lines of all questions and answers, each checked against scipy if it is there."""
+    codes, flights = network.codes, network.flights
+    n = len(codes)
+    pairs = [(codes.index(origin), codes.index(end)) for origin, end in PAIRS]
+    yield (
+        f"US flights of 2008: {n} airports, {np.count_nonzero(flights):,} routes, "
+        f"{flights.sum():,} flights"
+    )
+    yield f"(a leg is a great circle on a sphere of radius {EARTH_RADIUS_KM} km, to the meter)"
+
+    start = perf_counter()
+    legs = leg_costs(network, SHORTEST)
+    shortest = cheapest(legs)
+    found = np.count_nonzero(shortest.predecessor >= 0)
+    yield f"\nShortest itineraries, with the flights of each leg: (min, +) float64 {_since(start)}"
+    for pair in pairs:
+        yield from itinerary_lines(network, shortest.stops(*pair))
+    yield f"  {scipy_check.shortest(legs, shortest.cost, shortest.predecessor)}"
+
+    count = passing(shortest)
+    yield f"\nAirports that most of these {found:,} itineraries pass through"
+    for place in np.argsort(-count, kind="stable")[:10]:
+        yield f"  {network.label(place):<28}{count[place]:>8,}{count[place] / found:>8.1%}"
+    yield f"  {scipy_check.passing(legs, SHORTEST, count)}"
+
+    start = perf_counter()
+    width = closure(flights, "maxmin")
+    yield f"\nWidest itineraries, most flights on the weakest leg: (max, min) int32 {_since(start)}"
+    for pair in pairs:
+        on_wide_legs = cheapest(leg_costs(network, SHORTEST, int(width[pair])))
+        yield from itinerary_lines(network, on_wide_legs.stops(*pair))
+    yield f"  {scipy_check.widest(flights, width, [int(width[pair]) for pair in pairs])}"
+
+    start = perf_counter()
+    reached = list(reachable(flights))
+    yield f"\nOrdered pairs that at most h legs connect: (or, and) bool {_since(start)}"
+    for h, where in enumerate(reached, 1):
+        others = np.count_nonzero(where) - n
+        yield f"  h = {h}{others:>10,}{others / (n * (n - 1)):>9.2%}"
+    yield f"  {scipy_check.reachable(flights, reached)}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _since(start: float) -> str:
+    return f"[{1000 * (perf_counter() - start):.0f} ms]"
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines as they come."""
+    for line in lines:
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    print_lines(report(load()))

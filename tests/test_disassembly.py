@@ -1,0 +1,87 @@
+"""The hot loops keep their accumulators in registers: no stack access in the innermost loops.
+
+Names are needed: those of the extension, or where it is stripped, of the objects it was linked from
+(TROPICAL_TEST_OBJECTS=<build folder>, in which isa_*.o are looked for).
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tropical import _core
+
+NAME = re.compile(r"^[0-9a-f]+ <(.*)>:$")
+JUMP = re.compile(r"\bj[a-z]+\s+(?:0x)?([0-9a-f]+)\b|\bb(?:\.[a-z]+|l?)\s+(?:0x)?([0-9a-f]+)\b")
+STACK = re.compile(r"\((?:%rsp|%esp)|\[(?:sp|x29)\b")
+ARITHMETIC = re.compile(r"^v?p?(?:max|min|add|fmadd|or|mull)|^v?fn?madd|^f?(?:max|min|add|mla)")
+
+
+def functions(file):
+    """{demangled name: [(address, instruction)]} of the hot functions in an object file."""
+    text = subprocess.run(
+        ["objdump", "-d", "--demangle", "--no-show-raw-insn", file],
+        capture_output=True, text=True, check=True,
+    ).stdout
+    found, current = {}, None
+    for line in text.splitlines():
+        if name := NAME.match(line):
+            hot = "macro_kernel" in name[1]
+            current = found.setdefault(name[1], []) if hot else None
+        elif current is not None and "\t" in line:
+            address, _, instruction = line.strip().partition(":")
+            current.append((int(address, 16), instruction.strip()))
+    return found
+
+
+def innermost_loops(code):
+    """Lists of the instructions between a jump's target and a backward jump to it."""
+    spans = []
+    for address, instruction in code:
+        jump = JUMP.search(instruction)
+        if jump and (target := int(jump[1] or jump[2], 16)) <= address and target >= code[0][0]:
+            spans.append((target, address))
+    for span in spans:
+        if not any(span != s and span[0] <= s[0] and s[1] <= span[1] for s in spans):
+            yield [text for address, text in code if span[0] <= address <= span[1]]
+
+
+def hot(loop):
+    """Whether it is a rank-1 update: eight vector operations or more on eight accumulators."""
+    return sum(bool(ARITHMETIC.match(instruction)) for instruction in loop) >= 8
+
+
+def files():
+    if folder := os.environ.get("TROPICAL_TEST_OBJECTS"):
+        return sorted(Path(folder).glob("**/isa_*.o"))
+    return [Path(_core.__file__)]
+
+
+@pytest.fixture(scope="module")
+def disassembly():
+    if shutil.which("objdump") is None:
+        pytest.skip("needs objdump")
+    found = {f"{file.name}: {name}": code for file in files() for name, code in functions(file).items()}
+    if not found:
+        pytest.skip("the extension is stripped and TROPICAL_TEST_OBJECTS names no build folder")
+    return found
+
+
+def test_no_stack_access_in_hot_loops(disassembly):
+    spilled, count = {}, 0
+    for name, code in disassembly.items():
+        for loop in filter(hot, innermost_loops(code)):
+            count += 1
+            if stack := [instruction for instruction in loop if STACK.search(instruction)]:
+                spilled[name] = stack[:3]
+    assert count >= 30, f"only {count} hot loops found in {len(disassembly)} functions"
+    assert not spilled, f"{len(spilled)} of {count} loops: {spilled}"
+
+
+def test_each_function_has_a_hot_loop(disassembly):
+    """Else the test above would look past it."""
+    without = [n for n, code in disassembly.items() if not any(map(hot, innermost_loops(code)))]
+    assert not without, without

@@ -1,0 +1,131 @@
+"""The laws of semirings and of matrix products over them, found no counterexample to by hypothesis."""
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from support import EXACT, KERNELS, assert_same_bits
+
+import tropical
+
+pytestmark = [pytest.mark.parametrize("semiring,dtype", EXACT)]
+several = settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+sizes = st.integers(1, 40)
+hows = st.fixed_dictionaries(
+    {"kernel": st.sampled_from([None, *KERNELS]), "threads": st.sampled_from([1, 2])}
+)
+
+
+def elements(semiring, dtype):
+    """Elements among which (+) and (x) are exact, so that the laws hold to the bit; zero included."""
+    dtype, s = np.dtype(dtype), oracle.SEMIRINGS[semiring]
+    if dtype.kind == "b":
+        return st.booleans()
+    if semiring == "plustimes":
+        info = np.iinfo(dtype)
+        return st.integers(int(info.min), int(info.max))
+    small = st.integers(0 if semiring == "maxtimes" else -4, 5).map(dtype.type)
+    return st.one_of(small, st.just(s.zero(dtype)), st.just(s.one(dtype)))
+
+
+def matrix(data, rows, cols, semiring, dtype):
+    return data.draw(arrays.arrays(dtype, (rows, cols), elements=elements(semiring, dtype)))
+
+
+@given(st.data())
+@several
+def test_identity(isa, semiring, dtype, data):
+    """A I = I A = A, where I has ones on the diagonal and zeros elsewhere."""
+    s, m, n = oracle.SEMIRINGS[semiring], data.draw(sizes), data.draw(sizes)
+    a, how = matrix(data, m, n, semiring, dtype), data.draw(hows)
+    for size, product in ((m, lambda i: (i, a)), (n, lambda i: (a, i))):
+        identity = np.full((size, size), s.zero(dtype))
+        np.fill_diagonal(identity, s.one(dtype))
+        assert_same_bits(tropical.gemm(*product(identity), semiring=semiring, **how), a)
+
+
+@given(st.data())
+@several
+def test_zero_annihilates(isa, semiring, dtype, data):
+    s, m, n, k = oracle.SEMIRINGS[semiring], *(data.draw(sizes) for _ in range(3))
+    a, how = matrix(data, m, k, semiring, dtype), data.draw(hows)
+    zeros = np.full((k, n), s.zero(dtype))
+    want = np.full((m, n), s.zero(dtype))
+    assert_same_bits(tropical.gemm(a, zeros, semiring=semiring, **how), want)
+
+
+@given(st.data())
+@several
+def test_associative(isa, semiring, dtype, data):
+    m, n, k, h = (data.draw(st.integers(1, 20)) for _ in range(4))
+    a, b, c = (matrix(data, *shape, semiring, dtype) for shape in ((m, k), (k, h), (h, n)))
+    how = {"semiring": semiring, **data.draw(hows)}
+    left = tropical.gemm(tropical.gemm(a, b, **how), c, **how)
+    assert_same_bits(left, tropical.gemm(a, tropical.gemm(b, c, **how), **how))
+
+
+@given(st.data())
+@several
+def test_distributive(isa, semiring, dtype, data):
+    """(A (+) B) C = A C (+) B C; and the sum over p may be split anywhere, by `accumulate`."""
+    s, m, n, k = oracle.SEMIRINGS[semiring], *(data.draw(sizes) for _ in range(3))
+    a, b, c = (matrix(data, *x, semiring, dtype) for x in ((m, k), (m, k), (k, n)))
+    how = {"semiring": semiring, **data.draw(hows)}
+    left = tropical.gemm(s.add(a, b), c, **how)
+    assert_same_bits(left, s.add(tropical.gemm(a, c, **how), tropical.gemm(b, c, **how)))
+    at, whole = data.draw(st.integers(0, k)), tropical.gemm(a, c, **how)
+    out = tropical.gemm(a[:, :at], c[:at], **how)
+    assert_same_bits(tropical.gemm(a[:, at:], c[at:], out=out, accumulate=True, **how), whole)
+
+
+@given(st.data())
+@several
+def test_transposition(isa, semiring, dtype, data):
+    """(A B)^T = B^T A^T: every (x) here commutes."""
+    m, n, k = (data.draw(sizes) for _ in range(3))
+    a, b = matrix(data, m, k, semiring, dtype), matrix(data, k, n, semiring, dtype)
+    how = {"semiring": semiring, **data.draw(hows)}
+    assert_same_bits(tropical.gemm(a, b, **how).T, tropical.gemm(b.T, a.T, **how))
+
+
+@given(st.data())
+@several
+def test_blocks(isa, semiring, dtype, data):
+    """Rows and columns of a product are the products of rows and columns."""
+    m, n, k = (data.draw(sizes) for _ in range(3))
+    a, b = matrix(data, m, k, semiring, dtype), matrix(data, k, n, semiring, dtype)
+    i, j, how = data.draw(st.integers(0, m)), data.draw(st.integers(0, n)), data.draw(hows)
+    whole = tropical.gemm(a, b, semiring=semiring, **how)
+    part = tropical.gemm(a[i:], b[:, :j], semiring=semiring, **how)
+    assert_same_bits(part, whole[i:, :j])
+
+
+@given(st.data())
+@several
+def test_argmax_attains(isa, semiring, dtype, data):
+    """C[i, j] = a[i, index] (x) b[index, j] wherever C is not the zero."""
+    if semiring in ("plustimes", "orand"):
+        return
+    m, n, k = (data.draw(sizes) for _ in range(3))
+    a, b = matrix(data, m, k, semiring, dtype), matrix(data, k, n, semiring, dtype)
+    c, index = tropical.gemm(a, b, semiring=semiring, return_argmax=True, **data.draw(hows))
+    i, j = np.indices(c.shape)
+    attained = oracle.SEMIRINGS[semiring].multiply(a[i, index], b[index, j])
+    proper = c != oracle.SEMIRINGS[semiring].zero(dtype)
+    assert np.array_equal(c[proper], attained[proper])
+
+
+@given(st.data())
+@several
+def test_the_oracle(isa, semiring, dtype, data):
+    """On arrays of any bits: what hypothesis knows to be awkward."""
+    m, n, k = (data.draw(sizes) for _ in range(3))
+    a, b = (data.draw(arrays.arrays(dtype, shape)) for shape in ((m, k), (k, n)))
+    got = tropical.gemm(a, b, semiring=semiring, **data.draw(hows))
+    assert_same_bits(got, oracle.gemm(a, b, semiring))

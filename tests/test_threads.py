@@ -1,0 +1,189 @@
+"""Many Python threads, the GIL, and what a call leaves behind in the process."""
+
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from support import EXACT, assert_same_bits, example, run_python
+
+import tropical
+
+LINUX = sys.platform.startswith("linux")
+
+
+def test_eight_threads_at_once(isa):
+    """All semirings and dtypes, each thread in another order, threaded calls among them."""
+    samples = [(s, *example(40, 50, 60, s, d)) for s, d in EXACT]
+    samples += [(s, *example(130, 150, 90, s, d)) for s, d in EXACT[::5]]
+    barrier, wrong = threading.Barrier(8), []
+
+    def work(number):
+        with tropical.options(isa=isa):
+            barrier.wait()
+            for semiring, a, b, c in samples[number:] + samples[:number]:
+                got = tropical.gemm(a, b, semiring=semiring, threads=1 + number % 3)
+                if got.tobytes() != c.tobytes():
+                    wrong.append((number, semiring, a.dtype))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not wrong
+    assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_eight_threads_as_the_first_use(attempt):
+    run_python("""
+        import threading, numpy as np, tropical, oracle
+        from support import operands
+        barrier, right = threading.Barrier(8), []
+        def work(i):
+            semiring, dtype = [("maxplus", "float32"), ("minplus", "int16"), ("maxmin", "float64")][i % 3]
+            a, b = operands(150, 170, 60, semiring, dtype, seed=i)
+            want = oracle.gemm(a, b, semiring)
+            barrier.wait()
+            right.append(np.array_equal(tropical.gemm(a, b, semiring=semiring, threads=2), want))
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        for t in threads: t.start()
+        for t in threads: t.join()
+        assert right == [True] * 8, right
+    """)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_gil_is_released(threads):
+    """A Python thread makes progress in the middle of a long call."""
+    n = 400
+    a, ticks, stop = np.ones((n, n)), [], threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    try:
+        for _ in range(10):  # a busy machine may starve the ticker now and then, never always
+            start = time.perf_counter()
+            tropical.gemm(a, a, kernel="naive", threads=threads)
+            end = time.perf_counter()
+            quarter = (end - start) / 4
+            if any(start + quarter < t < end - quarter for t in ticks):
+                return
+            n *= 2 if end - start < 0.02 else 1
+            a = np.ones((n, n))
+    finally:
+        stop.set()
+        ticker.join()
+    raise AssertionError(f"no tick inside a call of {end - start:.3f} s")
+
+
+def test_no_time_is_burnt_after_a_call():
+    """Idle workers sleep: 200 ms of rest cost next to no processor time."""
+    run_python("""
+        import time, numpy as np, tropical
+        a = np.ones((600, 600), np.float32)
+        assert tropical.explain(600, 600, 600, threads=2).threads == 2
+        for _ in range(3): tropical.gemm(a, a, threads=2)
+        time.sleep(0.01)
+        start = time.process_time()
+        time.sleep(0.2)
+        used = time.process_time() - start
+        assert used < 0.02, f"{1000 * used:.0f} ms of processor time in 200 ms of rest"
+    """)
+
+
+def test_results_do_not_depend_on_other_callers():
+    """Scratch memory is each thread's own: two kinds of product, interleaved, stay right."""
+    samples = [("maxplus", *example(90, 130, 70, "maxplus", "float32", kind)) for kind in ("plain", "nan")]
+    wrong = []
+
+    def work(sample):
+        semiring, a, b, c = sample
+        for _ in range(200):
+            try:
+                assert_same_bits(tropical.gemm(a, b, semiring=semiring, kernel="packed"), c)
+            except AssertionError as error:
+                wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(sample,)) for sample in samples]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("state", ["cold", "idle", "busy"])
+def test_exit_is_clean(state):
+    """With workers that were never made, that sleep, or that compute for a daemon thread."""
+    run_python(f"""
+        import sys, threading, time, numpy as np, tropical
+        a = np.ones((300, 300))
+        if {state!r} != "cold":
+            tropical.gemm(a, a, threads=3)
+        if {state!r} == "busy":
+            def forever():
+                while True: tropical.gemm(a, a, threads=3)
+            for _ in range(2): threading.Thread(target=forever, daemon=True).start()
+            time.sleep(0.1)
+    """)
+
+
+def test_exit_while_a_long_call_runs():
+    start = time.monotonic()
+    run_python("""
+        import threading, time, numpy as np, tropical
+        a = np.ones((3000, 3000))
+        threading.Thread(target=lambda: tropical.gemm(a, a, kernel="naive", threads=2), daemon=True).start()
+        time.sleep(0.2)
+    """)
+    assert time.monotonic() - start < 20, "it waited for the call"
+
+
+def test_threads_that_end_take_their_buffers_along():
+    """Thousands of short-lived callers: no thread-local memory stays behind."""
+    run_python("""
+        import threading, numpy as np, tropical
+        a = np.ones((200, 200), np.float32)
+        def rss():
+            return int(open("/proc/self/statm").read().split()[1]) * 4096
+        def burst(count):
+            for _ in range(count):
+                thread = threading.Thread(target=tropical.gemm, args=(a, a), kwargs={"kernel": "packed"})
+                thread.start(); thread.join()
+        burst(50)
+        before = rss()
+        burst(300)
+        assert rss() - before < 8 << 20, rss() - before
+    """) if LINUX else pytest.skip("reads /proc")
+
+
+@pytest.mark.skipif(not LINUX, reason="reads /proc and affinities")
+@pytest.mark.parametrize("pin", ["", "1"])
+def test_the_process_stays_as_it_was(pin):
+    """Affinity, signal handlers and mask, and the main thread's name survive import and use."""
+    run_python(
+        """
+        import os, signal, numpy as np
+        def state():
+            status = open("/proc/self/status").read().split("\\n")
+            kept = [l for l in status if l.split(":")[0] in ("Name", "SigBlk", "SigIgn", "SigCgt")]
+            handlers = [signal.getsignal(s) for s in sorted(signal.valid_signals())]
+            return kept, handlers, os.sched_getaffinity(0)
+        before = state()
+        import tropical
+        assert state() == before, "import"
+        a = np.ones((500, 500))
+        assert (tropical.gemm(a, a, threads=2) == 2).all()
+        assert state() == before, "use"
+        assert tropical.config.config()["pinned"] == (os.environ["TROPICAL_PIN"] == "1")
+        """,
+        TROPICAL_PIN=pin,
+    )
