@@ -65,9 +65,9 @@ void set_blocks(Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
         plan.kc = argmax ? 64 : p.m <= 4 ? 16 : 256;
         return;
     }
-    const ptrdiff_t kc = std::clamp<ptrdiff_t>(caches().l1d / (k.nr * item), 64, 512);
+    const ptrdiff_t kc = getenv("XKC") ? atoi(getenv("XKC")) : std::clamp<ptrdiff_t>(caches().l1d / (k.nr * item), 64, 512);
     plan.kc = ceil_div(p.k, ceil_div(p.k, kc));
-    plan.mc = balanced(plan.block_m, std::min<ptrdiff_t>(caches().l2 / 2 / (plan.kc * item), 512), k.mr);
+    plan.mc = balanced(plan.block_m, getenv("XMC") ? atoi(getenv("XMC")) : std::min<ptrdiff_t>(caches().l2 / 2 / (plan.kc * item), 512), k.mr);
     plan.nc = balanced(plan.block_n, std::clamp<ptrdiff_t>(caches().l3 / 8, MiB, 4 * MiB) / (plan.kc * item), k.nr);
 }
 

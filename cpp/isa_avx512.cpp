@@ -4,7 +4,7 @@
 namespace tropical {
 
 struct Avx512 {
-    static constexpr int bytes = 64, mr = 12, nv = 2, fma_mr = 12, heavy_mr = 4, heavy_nv = 2;
+    static constexpr int bytes = 64, mr = 8, nv = 2, fma_mr = 12, heavy_mr = 4, heavy_nv = 2;
     static constexpr int narrow_mr = 16, direct_mr = 8;
 };
 

@@ -6,30 +6,37 @@
 namespace tropical {
 namespace {
 
+// Hides from the compiler what v holds, at no cost.
+template <class V>
+[[gnu::always_inline]] inline void make_opaque(V& v) {
+#if defined(__x86_64__)
+    asm volatile("" : "+v"(v));
+#else
+    asm volatile("" : "+w"(v));
+#endif
+}
+
 // The hot loop with its operands in registers: the speed that no kernel on this arithmetic can exceed.
-// The operands are made opaque to the compiler at each use, or it would compute the products once.
+// An opaque x at each use, or the compiler would compute the products once.
 template <class R, int MR, int NV>
 std::int64_t ceiling(std::int64_t repeats) {
     using V = typename R::V;
     V acc[MR][NV], row[NV], x = broadcast<V>(typename R::T{1});
-    for (int v = 0; v < NV; ++v) row[v] = broadcast<V>(typename R::T{1});
+    for (V& element : row) {
+        element = x;
+        make_opaque(element);
+    }
     for (auto& line : acc)
         for (V& element : line) element = R::zero();
-#if defined(__x86_64__)
-#define TROPICAL_OPAQUE(v) asm volatile("" : "+v"(v))
-#else
-#define TROPICAL_OPAQUE(v) asm volatile("" : "+w"(v))
-#endif
     for (std::int64_t r = 0; r < repeats; ++r)
         TROPICAL_UNROLL
     for (int i = 0; i < MR; ++i) {
-        TROPICAL_OPAQUE(x);
+        make_opaque(x);
         TROPICAL_UNROLL
         for (int v = 0; v < NV; ++v) acc[i][v] = R::add(R::multiply(x, row[v]), acc[i][v]);
     }
     for (auto& line : acc)
-        for (V& element : line) TROPICAL_OPAQUE(element);
-#undef TROPICAL_OPAQUE
+        for (V& element : line) make_opaque(element);
     return 2 * repeats * MR * NV * R::lanes;
 }
 

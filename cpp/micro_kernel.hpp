@@ -150,12 +150,24 @@ template <class R, int MR, int NV>
     store_edge<R>(tile, MR, NV, c, accumulate);
 }
 
+// C is wanted when the k steps are done: ask for its lines now.
+template <int MR>
+[[gnu::always_inline]] inline void prefetch_tile(const TileOfC& c) {
+    TROPICAL_UNROLL
+    for (int i = 0; i < MR; ++i)
+        if (i < c.m) {
+            __builtin_prefetch(c.data + i * c.row_stride, 1);
+            __builtin_prefetch(c.data + i * c.row_stride + 64, 1);
+        }
+}
+
 // One whole tile of C from its slices of A and B.
 template <class R, int MR, int NV, class A>
 [[gnu::always_inline]] inline void micro_kernel(ptrdiff_t k, A a, const char* b, ptrdiff_t b_stride,
                                                 const TileOfC& c, bool accumulate) {
     typename R::V acc[MR][NV];
     start_tile<R>(acc, c, R::chained && accumulate);
+    prefetch_tile<MR>(c);
     rank_k_update<R>(k, a, b, b_stride, acc);
     store_tile<R>(acc, c, accumulate);
 }

@@ -59,41 +59,51 @@ template <class Q>
     for (int p = 0; p < L && p < source.cols; ++p) store_some<T>(target + p * target_stride, edge[p], sizeof(T), width);
 }
 
-// One micro-panel of width W: target[p * W + i] = encoded (i, p), i < W, p < depth.
+// Rows of B (or of a transposed A) are contiguous in the operand: copied in groups of rows, each of which is read
+// once from end to end, as the hardware prefetches it.
 template <class R, int W>
-void pack_panel(char* target, const Piece& source, Mask<typename SquareRing<R>::V>& noticed) {
+void pack_rows(const PackArgs& g, Mask<typename SquareRing<R>::V>& noticed) {
     using Q = SquareRing<R>;
     using V = typename Q::V;
     using T = typename R::T;
-    constexpr ptrdiff_t size = sizeof(T), L = Q::lanes;
-    if (source.row_stride == size) {  // rows of the panel are contiguous in the operand: copy
-        for (ptrdiff_t p = 0; p < source.cols; ++p)
-            TROPICAL_UNROLL
-        for (int i = 0; i < W; i += L) {
-            const V v = i < source.rows ? load_some<T, V>(source.data + i * size + p * source.col_stride, size,
-                                                          source.rows - i)
-                                        : V{};
-            store_some<T>(target + (p * W + i) * size, Q::encode(v, noticed), size, W - i);
-        }
-        return;
-    }
-    for (ptrdiff_t p = 0; p < source.cols; p += L)
-        for (int i = 0; i < W; i += L) {
-            const Piece square{source.data + i * source.row_stride + p * source.col_stride, source.row_stride,
-                               source.col_stride, source.rows - i, source.cols - p};
-            transpose_square<Q>(target + (p * W + i) * size, W * size, square, W - i, noticed);
-        }
+    constexpr ptrdiff_t size = sizeof(T), L = Q::lanes, group = 8;
+    for (ptrdiff_t pg = 0; pg < g.depth; pg += group)
+        for (ptrdiff_t i = 0; i < g.length; i += W)
+            for (ptrdiff_t p = pg; p < pg + group && p < g.depth; ++p) {
+                const char* const source = g.source + i * size + p * g.depth_stride;
+                char* const target = g.target + (i * g.depth + p * W) * size;
+                TROPICAL_UNROLL
+                for (ptrdiff_t v = 0; v < W; v += L) {
+                    const ptrdiff_t left = g.length - i - v;
+                    const V elements = left > 0 ? load_some<T, V>(source + v * size, size, left) : V{};
+                    store_some<T>(target + v * size, Q::encode(elements, noticed), size, W - v);
+                }
+            }
 }
 
-// Operand to ceil(length / W) micro-panels, each depth * W elements. True: met values that R does not cover.
+// Rows of A (or of a transposed B), from any strides: transposed square by square.
+template <class R, int W>
+void pack_columns(const PackArgs& g, Mask<typename SquareRing<R>::V>& noticed) {
+    using Q = SquareRing<R>;
+    constexpr ptrdiff_t size = sizeof(typename R::T), L = Q::lanes;
+    for (ptrdiff_t i = 0; i < g.length; i += W)
+        for (ptrdiff_t p = 0; p < g.depth; p += L)
+            for (ptrdiff_t v = 0; v < W; v += L) {
+                const Piece square{g.source + (i + v) * g.length_stride + p * g.depth_stride, g.length_stride,
+                                   g.depth_stride, g.length - i - v, g.depth - p};
+                transpose_square<Q>(g.target + (i * g.depth + p * W + v) * size, W * size, square, W - v, noticed);
+            }
+}
+
+// Operand to ceil(length / W) micro-panels: target[i * depth + p * W + v] = encoded (i + v, p) for i = 0, W, ...;
+// v < W, zeros behind the operand's end. True: met values that R does not cover.
 template <class R, int W>
 bool pack(const PackArgs& g) {
-    constexpr ptrdiff_t size = sizeof(typename R::T);
     Mask<typename SquareRing<R>::V> noticed{};
-    for (ptrdiff_t i = 0; i < g.length; i += W)
-        pack_panel<R, W>(g.target + i * g.depth * size,
-                         {g.source + i * g.length_stride, g.length_stride, g.depth_stride, g.length - i, g.depth},
-                         noticed);
+    if (g.length_stride == sizeof(typename R::T))
+        pack_rows<R, W>(g, noticed);
+    else
+        pack_columns<R, W>(g, noticed);
     return R::checks && first_set<typename R::T>(noticed) >= 0;
 }
 

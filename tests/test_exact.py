@@ -122,8 +122,8 @@ def test_explain_says_why(isa, shape):
 def test_kernels_are_distinct():
     """`explain` cannot claim one kernel's name for another's tile: the packed one is blocked."""
     packed = tropical.explain(1000, 1000, 1000, kernel="packed")
-    assert packed.mc < 1000 and packed.kc <= 1000 and packed.bytes > 0
-    assert tropical.explain(1000, 1000, 1000, kernel="direct").bytes == 0
-    assert tropical.explain(1000, 1000, 1000, kernel="naive").bytes == 0
+    assert packed.mc < 1000 and packed.kc <= 1000
+    for kernel in ("naive", "tiled", "direct"):
+        assert tropical.explain(1000, 1000, 1000, kernel=kernel).bytes < packed.bytes / 4
     assert tropical.explain(1000, 1000, 1000).kernel == "packed"
     assert tropical.explain(4, 4, 4).kernel != "packed"

@@ -151,6 +151,7 @@ ERRORS = {
     "threads type": (TypeError, {"threads": 1.5}),
     "workspace": (TypeError, {"workspace": "large"}),
     "argmax of plustimes": (ValueError, {"semiring": "plustimes", "return_argmax": True}),
+    "argmax and accumulate": (ValueError, {"accumulate": True, "return_argmax": True}),
     "dtype of orand": (TypeError, {"semiring": "orand"}),
     "keyword": (TypeError, {"semirings": "maxplus"}),
 }

@@ -1,6 +1,7 @@
 """Operands' shapes as np.matmul takes them: batches, vectors, empties; promotion of dtypes."""
 
 import itertools
+import re
 
 import numpy as np
 import oracle
@@ -87,7 +88,7 @@ def test_large_batches(isa, semiring, dtype, m, n, k):
     for kernel, threads in itertools.product((None, *KERNELS), THREADS):
         check(a, b, semiring, want, kernel=kernel, threads=threads)
     strided = a.transpose(1, 0, 2, 3)[::-1, ::2]
-    check(strided, b[:, None], semiring, want.transpose(1, 0, 2, 3)[::-1, ::2])
+    check(strided, b[::-1, None], semiring, want.transpose(1, 0, 2, 3)[::-1, ::2])
     out = np.ones((*want.shape[::-1],), want.dtype).T
     check(a, b, semiring, want, out=out)
 
@@ -148,7 +149,7 @@ UNKNOWN = ["uint8", "uint64", "float16", "complex128", "longdouble", "object", "
 @pytest.mark.parametrize("dtype", [*UNKNOWN, "bool"])
 def test_other_dtypes_are_refused(dtype):
     x = np.ones((2, 2)).astype(int).astype(dtype)
-    with pytest.raises(TypeError, match=np.dtype(dtype).name.rstrip("0123456789")):
+    with pytest.raises(TypeError, match=re.escape(str(x.dtype))):
         tropical.gemm(x, x)
 
 

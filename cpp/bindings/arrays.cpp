@@ -17,6 +17,7 @@ std::string shape_text(const std::vector<ptrdiff_t>& shape) {
 }
 
 py::array to_array(PyObject* object) {
+    if (py::isinstance<py::array>(object)) return py::reinterpret_borrow<py::array>(object);
     auto array = py::array::ensure(py::handle(object));
     if (!array) throw py::error_already_set();
     return array;
@@ -130,7 +131,7 @@ void attach_index(Shapes& shapes, const py::array& array) {
     shapes.problem.index = result_view(shapes, array, shapes.problem.batch.index_stride);
 }
 
-py::array check_out(PyObject* out, const Shapes& shapes, DType dtype) {
+py::array check_out(PyObject* out, const Shapes& shapes, const Operands& operands) {
     if (!py::isinstance<py::array>(out))
         throw py::type_error("out must be an array, got " + std::string(py::repr(py::handle(out))));
     const auto array = py::reinterpret_borrow<py::array>(out);
@@ -139,9 +140,10 @@ py::array check_out(PyObject* out, const Shapes& shapes, DType dtype) {
     if (!same_shape)
         throw py::value_error("out has shape " + shape_text(array) + ", the result has shape " +
                               shape_text(shapes.shape));
-    if (!array.dtype().is(numpy_dtype(dtype)) && !array.dtype().equal(numpy_dtype(dtype)))
-        throw py::type_error("out has dtype " + std::string(py::str(array.dtype())) + ", the result has dtype " +
-                             dtype_name(dtype));
+    const py::dtype given = array.dtype(), wanted = operands.a.dtype();
+    if (!given.is(wanted) && !given.equal(wanted))
+        throw py::type_error("out has dtype " + std::string(py::str(given)) + ", the result has dtype " +
+                             dtype_name(operands.dtype));
     if (!array.writeable()) throw py::value_error("out is read-only");
     if (array.size() > 0 && overlaps_itself(array))
         throw py::value_error("out has elements that share memory: strides " +

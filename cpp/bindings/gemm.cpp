@@ -27,8 +27,9 @@ struct Arguments {
 [[noreturn]] void refuse_argument(const std::string& message) { throw py::type_error("gemm() " + message); }
 
 Argument argument_named(PyObject* name) {
+    const std::string_view text = text_of(name);
     for (int i = 0; i < argument_count; ++i)
-        if (PyUnicode_CompareWithASCIIString(name, argument_names[i]) == 0) return static_cast<Argument>(i);
+        if (text == argument_names[i]) return static_cast<Argument>(i);
     refuse_argument("got an unexpected keyword argument " + std::string(py::repr(py::handle(name))));
 }
 
@@ -106,23 +107,19 @@ py::object gemm_of(const Arguments& given) {
     if (workspace != Py_None && !py::isinstance<PyWorkspace>(workspace))
         throw py::type_error("workspace must be a GemmWorkspace, got " + std::string(py::repr(py::handle(workspace))));
 
-    py::array target, result;
-    if (out != Py_None) {
-        target = check_out(out, shapes, operands.dtype);
-        const bool overlaps = may_overlap(target, operands.a) || may_overlap(target, operands.b);
-        result = overlaps ? py::array(target.attr("copy")("C")) : target;
-    } else {
-        result = py::array(operands.a.dtype(), shapes.shape);
-    }
+    const bool given_out = out != Py_None;
+    const py::array target = given_out ? check_out(out, shapes, operands) : py::array(operands.a.dtype(), shapes.shape);
+    const bool overlaps = given_out && (may_overlap(target, operands.a) || may_overlap(target, operands.b));
+    const py::array result = overlaps ? py::array(target.attr("copy")("C")) : target;
     attach_result(shapes, result);
-    py::array index;
+    py::object index;
     if (argmax) {
         index = py::array(py::dtype::of<py::ssize_t>(), shapes.shape);
         attach_index(shapes, index);
     }
     run_in(workspace, problem, choice);
-    if (out != Py_None && !result.is(target)) py::module_::import("numpy").attr("copyto")(target, result);
-    const py::object c = out == Py_None ? as_result(result) : py::object(target);
+    if (overlaps) py::module_::import("numpy").attr("copyto")(target, result);
+    const py::object c = given_out ? py::object(target) : as_result(target);
     return argmax ? py::object(py::make_tuple(c, as_result(index))) : c;
 }
 

@@ -9,8 +9,6 @@
 namespace tropical {
 namespace {
 
-std::string text_of(PyObject* object) { return py::str(py::handle(object)); }
-
 std::string quoted(PyObject* object) { return py::repr(py::handle(object)); }
 
 std::string known_semirings() {
@@ -33,7 +31,7 @@ int dtype_of(const py::dtype& dtype) {
     return -1;
 }
 
-std::optional<KernelKind> kernel_named(const std::string& name) {
+std::optional<KernelKind> kernel_named(std::string_view name) {
     for (int k = 0; k < 4; ++k)
         if (name == kernel_names[k]) return static_cast<KernelKind>(k);
     return {};
@@ -56,6 +54,13 @@ Options& thread_options() {
     return options;
 }
 
+std::string_view text_of(PyObject* unicode) {
+    Py_ssize_t size = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(unicode, &size);
+    if (!text) throw py::error_already_set();
+    return {text, static_cast<std::size_t>(size)};
+}
+
 int parse_semiring(PyObject* semiring) {
     py::object name = py::reinterpret_borrow<py::object>(semiring);
     if (!PyUnicode_Check(semiring)) {
@@ -63,7 +68,7 @@ int parse_semiring(PyObject* semiring) {
         if (!PyUnicode_Check(name.ptr()))
             throw py::type_error("semiring must be a name or a tropical.semirings.Semiring, got " + quoted(semiring));
     }
-    std::string plain = text_of(name.ptr());
+    std::string plain(text_of(name.ptr()));
     std::erase(plain, '_');
     for (int s = 0; s < semiring_count; ++s)
         if (plain == semiring_name(s)) return s;
@@ -97,7 +102,7 @@ DType parse_dtype(const py::dtype& dtype, int semiring) {
     const int known = dtype_of(dtype);
     const bool boolean = std::string(semiring_name(semiring)) == "orand";
     if (known < 0 || boolean != (known == static_cast<int>(DType::b8)))
-        throw py::type_error("dtype " + text_of(dtype.ptr()) + " is not supported over " + semiring_name(semiring) +
+        throw py::type_error("dtype " + std::string(py::str(dtype)) + " is not supported over " + semiring_name(semiring) +
                              (boolean ? ", which takes bool" : ", which takes float32, float64, int8, int16, int32, int64"));
     return static_cast<DType>(known);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include <pybind11/numpy.h>
 
@@ -19,6 +20,8 @@ struct Options {
 };
 Options& thread_options();
 
+// The text of a str; it lives as long as the str.
+std::string_view text_of(PyObject* unicode);
 // A name, with or without underscores, or an object with a `name`. Throws ValueError listing the known ones.
 int parse_semiring(PyObject* semiring);
 // None gives nothing. Throws ValueError listing the known ones.

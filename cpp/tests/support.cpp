@@ -1,0 +1,298 @@
+#include "support.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <sstream>
+
+namespace tropical::test {
+namespace {
+
+constexpr ptrdiff_t index_size = sizeof(ptrdiff_t);
+
+// 0xFF in every byte is a NaN, an integer -1, a bool that is neither 0 nor 1.
+constexpr int poison = 0xFF;
+
+struct Memory {
+    static constexpr ptrdiff_t capacity = ptrdiff_t{64} << 20;
+    Guarded a{capacity}, b{capacity}, c{capacity}, index{capacity}, expected_c{capacity}, expected_index{capacity};
+};
+
+Memory& memory() {
+    static Memory all;
+    return all;
+}
+
+std::map<std::string, long>& runs() {
+    static std::map<std::string, long> counts;
+    return counts;
+}
+
+// Numbers that come up in `special`: the ends of the type, and where saturation begins.
+template <class T>
+std::vector<T> boundaries() {
+    using Limits = std::numeric_limits<T>;
+    if constexpr (Limits::has_infinity) {
+        return {Limits::infinity(), Limits::max(), Limits::min(), Limits::denorm_min(), T{0}, T{1}, 1 + Limits::epsilon()};
+    } else {
+        constexpr T D = largest_plain_summand<T>();
+        constexpr T root = static_cast<T>(T{1} << (4 * sizeof(T) - 1));
+        return {Limits::max(), Limits::max() - 1, Limits::max() / 2, D, D + 1, D - 1, 2 * D, 2 * D + 1,
+                root, root + 1, 2 * root, 0, 1};
+    }
+}
+
+template <class T>
+T random_element(const Arithmetic& arithmetic, Values values, Random& random) {
+    const bool rounds = is_float(arithmetic.dtype) && !sums_are_exact(arithmetic.semiring, arithmetic.dtype);
+    const bool special = values >= Values::special && !rounds && random.below(4) == 0;
+    if constexpr (std::is_same_v<T, std::uint8_t>) {
+        return static_cast<T>(special ? random.next() : random.below(5) == 0);
+    } else {
+        using Limits = std::numeric_limits<T>;
+        if (values == Values::with_nan && Limits::has_quiet_NaN && random.below(64) == 0) return Limits::quiet_NaN();
+        if (special) {
+            static const std::vector<T> list = boundaries<T>();
+            const T x = list[static_cast<std::size_t>(random.below(static_cast<ptrdiff_t>(list.size())))];
+            if (random.below(2) == 0) return x;
+            return std::is_integral_v<T> && x == Limits::max() ? Limits::lowest() : static_cast<T>(-x);
+        }
+        if (values != Values::small && random.below(8) == 0) return zero_of<T>(arithmetic);
+        const auto small = static_cast<T>(random.below(23) - 11);  // 11 * 11 is an int8
+        return Limits::is_integer ? small : small / 4;
+    }
+}
+
+// (0, 0) of `extent` in poisoned memory.
+View place(const Guarded& guarded, const Extent& extent, bool at_end) {
+    char* const first = guarded.place(extent.bytes, at_end);
+    std::memset(first, poison, static_cast<std::size_t>(extent.bytes));
+    return {first + extent.origin, extent.row_stride, extent.col_stride};
+}
+
+ConstView readable(const View& v) { return {v.data, v.row_stride, v.col_stride}; }
+
+std::string element(const View& v, ptrdiff_t i, ptrdiff_t j, DType dtype) {
+    return with_type(dtype, [&]<class T>(T x) {
+        std::memcpy(&x, v.data + i * v.row_stride + j * v.col_stride, sizeof x);
+        std::ostringstream text;
+        text.precision(std::numeric_limits<T>::max_digits10);
+        text << +x;
+        return text.str();
+    });
+}
+
+bool same(const View& v, const View& w, ptrdiff_t i, ptrdiff_t j, ptrdiff_t item) {
+    return std::memcmp(v.data + i * v.row_stride + j * v.col_stride, w.data + i * w.row_stride + j * w.col_stride,
+                       static_cast<std::size_t>(item)) == 0;
+}
+
+bool same(const View& v, const View& w, const Extent& extent) {
+    return std::memcmp(v.data - extent.origin, w.data - extent.origin, static_cast<std::size_t>(extent.bytes)) == 0;
+}
+
+std::vector<char> bytes_of(const View& v, const Extent& extent) {
+    return {v.data - extent.origin, v.data - extent.origin + extent.bytes};
+}
+
+void restore(const View& v, const Extent& extent, const std::vector<char>& bytes) {
+    std::memcpy(v.data - extent.origin, bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+std::uint64_t Random::next() {  // splitmix64
+    std::uint64_t x = state_ += 0x9E3779B97F4A7C15;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+    return x ^ (x >> 31);
+}
+
+const std::vector<Arithmetic>& every_arithmetic() {
+    static const std::vector<Arithmetic> all = [] {
+        std::vector<Arithmetic> list;
+        for (int semiring = 0; semiring < semiring_count; ++semiring)
+            for (int dtype = 0; dtype < dtype_count; ++dtype)
+                if (table_baseline.sets[semiring][dtype].wide.macro)
+                    list.push_back({semiring, static_cast<DType>(dtype)});
+        return list;
+    }();
+    return all;
+}
+
+int semiring_named(const std::string& name) {
+    for (int semiring = 0; semiring < semiring_count; ++semiring)
+        if (name == semiring_name(semiring)) return semiring;
+    throw std::invalid_argument(name);
+}
+
+std::string name_of(const Arithmetic& arithmetic) {
+    return std::string(semiring_name(arithmetic.semiring)) + " " + dtype_names[static_cast<int>(arithmetic.dtype)];
+}
+
+const std::vector<const Isa*>& usable_isas() {
+    static const std::vector<const Isa*> usable = [] {
+        std::vector<const Isa*> list;
+        for (const Isa& isa : instruction_sets())
+            if (isa.supported) list.push_back(&isa);
+        return list;
+    }();
+    return usable;
+}
+
+const KernelSet& kernels_of(const Isa& isa, const Arithmetic& arithmetic) {
+    return isa.table->sets[arithmetic.semiring][static_cast<int>(arithmetic.dtype)];
+}
+
+bool chosen() {
+    static const char* const text = std::getenv("TROPICAL_TEST_EVERY");
+    static const long every = text ? std::max(std::atol(text), 1L) : 1;
+    static long cases = 0;
+    return cases++ % every == 0;
+}
+
+Guarded::Guarded(ptrdiff_t capacity) : capacity_(capacity) {
+    const ptrdiff_t page = sysconf(_SC_PAGESIZE);
+    void* const mapping = mmap(nullptr, static_cast<std::size_t>(capacity + 2 * page), PROT_NONE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    REQUIRE(mapping != MAP_FAILED);
+    mapping_ = static_cast<char*>(mapping);
+    REQUIRE(mprotect(mapping_ + page, static_cast<std::size_t>(capacity), PROT_READ | PROT_WRITE) == 0);
+}
+
+Guarded::~Guarded() { munmap(mapping_, static_cast<std::size_t>(capacity_ + 2 * sysconf(_SC_PAGESIZE))); }
+
+char* Guarded::place(ptrdiff_t bytes, bool at_end) const {
+    REQUIRE(bytes <= capacity_);
+    return mapping_ + sysconf(_SC_PAGESIZE) + (at_end ? capacity_ - bytes : 0);
+}
+
+Extent extent_of(Layout layout, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t item) {
+    ptrdiff_t row = cols * item, col = item;
+    switch (layout) {
+        case Layout::rows: break;
+        case Layout::columns: row = item, col = rows * item; break;
+        case Layout::padded: row = (cols + 3) * item; break;
+        case Layout::spread: row = (2 * cols + 1) * item, col = 2 * item; break;
+        case Layout::reversed: row = -cols * item, col = -item; break;
+        case Layout::reversed_columns: row = -item, col = rows * item; break;
+        case Layout::unaligned: row = cols * item + 1; break;
+        case Layout::repeated_row: row = 0; break;
+        case Layout::repeated_column: row = item, col = 0; break;
+        case Layout::repeated_element: row = 0, col = 0; break;
+    }
+    const ptrdiff_t last_row = std::max<ptrdiff_t>(rows - 1, 0) * row, last_col = std::max<ptrdiff_t>(cols - 1, 0) * col;
+    const ptrdiff_t below = std::min<ptrdiff_t>(last_row, 0) + std::min<ptrdiff_t>(last_col, 0);
+    const ptrdiff_t above = std::max<ptrdiff_t>(last_row, 0) + std::max<ptrdiff_t>(last_col, 0);
+    return {row, col, -below, rows > 0 && cols > 0 ? above - below + item : 0};
+}
+
+void fill(const View& view, ptrdiff_t rows, ptrdiff_t cols, const Arithmetic& arithmetic, Values values,
+          Random& random) {
+    with_type(arithmetic.dtype, [&]<class T>(T x) {
+        for (ptrdiff_t i = 0; i < rows; ++i)
+            for (ptrdiff_t j = 0; j < cols; ++j) {
+                x = random_element<T>(arithmetic, values, random);
+                std::memcpy(view.data + i * view.row_stride + j * view.col_stride, &x, sizeof x);
+            }
+    });
+}
+
+std::string description(const Case& c) {
+    constexpr const char* values[] = {"small", "ordinary", "special", "with NaN"};
+    constexpr const char* layouts[] = {"rows",           "columns",      "padded",          "spread",
+                                       "reversed",       "rev. columns", "unaligned",       "repeated row",
+                                       "repeated column", "repeated element"};
+    std::ostringstream text;
+    text << name_of(c.arithmetic) << ", m " << c.m << " n " << c.n << " k " << c.k << (c.accumulate ? ", accumulate" : "")
+         << (c.argmax ? ", argmax" : "") << ", values " << values[static_cast<int>(c.values)] << ", layouts "
+         << layouts[static_cast<int>(c.a)] << " / " << layouts[static_cast<int>(c.b)] << " / "
+         << layouts[static_cast<int>(c.c)];
+    return text.str();
+}
+
+Trial::Trial(const Case& what) : case_(what) {
+    const ptrdiff_t item = item_size(what.arithmetic.dtype);
+    Random random(static_cast<std::uint64_t>((what.m * 1009 + what.n) * 1009 + what.k));
+    const bool at_end = random.below(2) == 0;
+    const View a = place(memory().a, extent_of(what.a, what.m, what.k, item), at_end);
+    const View b = place(memory().b, extent_of(what.b, what.k, what.n, item), at_end);
+    c_ = extent_of(what.c, what.m, what.n, item);
+    index_ = extent_of(what.c, what.m, what.n, index_size);
+    const View c = place(memory().c, c_, at_end);
+    fill(a, what.m, what.k, what.arithmetic, what.values, random);
+    fill(b, what.k, what.n, what.arithmetic, what.values, random);
+    if (what.accumulate) fill(c, what.m, what.n, what.arithmetic, what.values, random);
+    initial_c_ = bytes_of(c, c_);
+
+    static_cast<Product&>(problem_) = {what.arithmetic.semiring, what.arithmetic.dtype, what.m, what.n, what.k,
+                                       readable(a), readable(b), c, {}, what.accumulate};
+    expected_ = problem_;
+    expected_.c = place(memory().expected_c, c_, at_end);
+    if (what.argmax) {
+        problem_.index = place(memory().index, index_, at_end);
+        initial_index_ = bytes_of(problem_.index, index_);
+        expected_.index = place(memory().expected_index, index_, at_end);
+    }
+    expect_anew();
+}
+
+void Trial::expect_anew() {
+    restore(expected_.c, c_, initial_c_);
+    if (case_.argmax) restore(expected_.index, index_, initial_index_);
+    if (case_.k == 0)
+        fill_empty(expected_);
+    else
+        naive_kernel(expected_);
+}
+
+std::string Trial::first_difference() const {
+    for (ptrdiff_t i = 0; i < case_.m; ++i)
+        for (ptrdiff_t j = 0; j < case_.n; ++j) {
+            const std::string where = "[" + std::to_string(i) + ", " + std::to_string(j) + "] = ";
+            const DType dtype = case_.arithmetic.dtype;
+            if (!same(problem_.c, expected_.c, i, j, item_size(dtype)))
+                return "C" + where + element(problem_.c, i, j, dtype) + ", naive " + element(expected_.c, i, j, dtype);
+            if (case_.argmax && !same(problem_.index, expected_.index, i, j, index_size))
+                return "index" + where + element(problem_.index, i, j, DType::i64) + ", naive " +
+                       element(expected_.index, i, j, DType::i64);
+        }
+    return "a byte between the elements of C or index";
+}
+
+void Trial::check(const std::string& who, const std::function<void(const Problem&)>& compute) {
+    restore(problem_.c, c_, initial_c_);
+    if (case_.argmax) restore(problem_.index, index_, initial_index_);
+    compute(problem_);
+    const bool right =
+        same(problem_.c, expected_.c, c_) && (!case_.argmax || same(problem_.index, expected_.index, index_));
+    REQUIRE_MESSAGE(right, who << ": " << description(case_) << ": " << first_difference());
+}
+
+void Trial::check(const Choice& choice) {
+    std::string who = choice.isa->name;
+    if (choice.kernel) who += std::string(" ") + kernel_names[static_cast<int>(*choice.kernel)];
+    check(who + ", threads " + std::to_string(choice.threads), [&](const Problem& p) {
+        Workspace workspace;
+        if (p.m > 0 && p.n > 0 && p.k > 0) {
+            const Plan plan = make_plan(p, choice);
+            if (const ptrdiff_t bytes = workspace_bytes(plan))
+                std::memset(workspace.grow(bytes), poison, static_cast<std::size_t>(bytes));
+            ++runs()[std::string(choice.isa->name) + " " + kernel_names[static_cast<int>(plan.kernel)]];
+        }
+        gemm(p, choice, workspace);
+    });
+}
+
+std::string kernels_run() {
+    std::ostringstream text;
+    for (const auto& [kernel, count] : runs()) text << (text.tellp() > 0 ? ", " : "") << kernel << " " << count;
+    return text.str();
+}
+
+}  // namespace tropical::test

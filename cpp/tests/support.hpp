@@ -1,0 +1,173 @@
+// What the tests share: memory between guard pages, values that matter, and products that must have the naive
+// kernel's bytes.
+#pragma once
+
+#include <doctest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gemm.hpp"
+#include "scalar.hpp"
+
+namespace tropical::test {
+
+inline constexpr const char* dtype_names[] = {"float32", "float64", "int8", "int16",
+                                              "int32",   "int64",   "bool"};
+
+// A semiring over one of its dtypes.
+struct Arithmetic {
+    int semiring;
+    DType dtype;
+};
+const std::vector<Arithmetic>& every_arithmetic();
+int semiring_named(const std::string& name);
+std::string name_of(const Arithmetic& arithmetic);
+inline bool is_float(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
+
+// Those that this CPU can run, slowest first.
+const std::vector<const Isa*>& usable_isas();
+const KernelSet& kernels_of(const Isa& isa, const Arithmetic& arithmetic);
+
+// True for every case, or for every n-th where TROPICAL_TEST_EVERY is n; n should be a prime, so that every loop
+// around it meets different cases each time.
+bool chosen();
+
+// f(T{}), T the C++ type of a dtype; bool is a byte.
+template <class F>
+decltype(auto) with_type(DType dtype, F f) {
+    switch (dtype) {
+        case DType::f32: return f(float{});
+        case DType::f64: return f(double{});
+        case DType::i8: return f(std::int8_t{});
+        case DType::i16: return f(std::int16_t{});
+        case DType::i32: return f(std::int32_t{});
+        case DType::i64: return f(std::int64_t{});
+        case DType::b8: break;
+    }
+    return f(std::uint8_t{});
+}
+
+template <class T>
+constexpr DType dtype_of() {
+    if constexpr (std::is_same_v<T, float>) return DType::f32;
+    if constexpr (std::is_same_v<T, double>) return DType::f64;
+    if constexpr (std::is_same_v<T, std::int8_t>) return DType::i8;
+    if constexpr (std::is_same_v<T, std::int16_t>) return DType::i16;
+    if constexpr (std::is_same_v<T, std::int32_t>) return DType::i32;
+    if constexpr (std::is_same_v<T, std::int64_t>) return DType::i64;
+    return DType::b8;
+}
+
+// The semiring's zero.
+template <class T>
+T zero_of(const Arithmetic& arithmetic) {
+    char zero[8], one[8];
+    constants(arithmetic.semiring, arithmetic.dtype, zero, one);
+    T x;
+    std::memcpy(&x, zero, sizeof x);
+    return x;
+}
+
+// D of Ring: integers up to it, and the semiring's zero, are what the plain arithmetic covers under max-plus, min-plus.
+template <class T>
+constexpr T largest_plain_summand() {
+    return static_cast<T>(((std::int64_t{1} << (8 * sizeof(T) - 2)) - 2) / 3);
+}
+
+class Random {
+public:
+    explicit Random(std::uint64_t seed) : state_(seed) {}
+    std::uint64_t next();
+    // In [0, bound).
+    ptrdiff_t below(ptrdiff_t bound) { return static_cast<ptrdiff_t>(next() % static_cast<std::uint64_t>(bound)); }
+
+private:
+    std::uint64_t state_;
+};
+
+// Memory between two pages that must not be touched.
+class Guarded {
+public:
+    explicit Guarded(ptrdiff_t capacity);
+    ~Guarded();
+    Guarded(const Guarded&) = delete;
+    Guarded& operator=(const Guarded&) = delete;
+
+    // `bytes` that end where the guard behind begins, or begin where the guard in front ends.
+    char* place(ptrdiff_t bytes, bool at_end) const;
+
+private:
+    char* mapping_;
+    ptrdiff_t capacity_;
+};
+
+enum class Layout {
+    rows,              // neighbours in a row are neighbours in memory
+    columns,           // neighbours in a column are
+    padded,            // rows, with a gap behind each
+    spread,            // gaps between all elements
+    reversed,          // rows, last first, each backwards
+    reversed_columns,  // columns, each backwards
+    unaligned,         // rows, one byte behind each
+    repeated_row,      // for operands only: stride 0
+    repeated_column,
+    repeated_element,
+};
+inline constexpr int operand_layouts = 10, result_layouts = 7;
+
+// Strides and extent of rows x cols elements in a layout; all in bytes, `origin` that of element (0, 0).
+struct Extent {
+    ptrdiff_t row_stride, col_stride, origin, bytes;
+};
+Extent extent_of(Layout layout, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t item);
+
+enum class Values {
+    small,     // a few distinct numbers: floating-point sums are exact, integers do not overflow, ties are many
+    ordinary,  // and the semiring's zero
+    special,   // and infinities, signed zeros, subnormals, integers at every boundary (not where sums round)
+    with_nan,  // and a few NaN
+};
+void fill(const View& view, ptrdiff_t rows, ptrdiff_t cols, const Arithmetic& arithmetic, Values values,
+          Random& random);
+
+// One product to compute.
+struct Case {
+    Arithmetic arithmetic = {};
+    ptrdiff_t m = 0, n = 0, k = 0;
+    bool accumulate = false, argmax = false;
+    Values values = Values::ordinary;
+    Layout a = Layout::rows, b = Layout::rows, c = Layout::rows;
+};
+std::string description(const Case& c);
+
+// A Case in memory, with what the naive kernel makes of it. Operands and results lie against guard pages, gaps
+// between elements hold NaN. All trials share that memory: one at a time.
+class Trial {
+public:
+    explicit Trial(const Case& what);
+    const Problem& problem() const { return problem_; }
+    // Runs the naive kernel again, after operands were changed.
+    void expect_anew();
+
+    // gemm must give the naive kernel's bytes, in C, in index and in their gaps. The workspace is poisoned before.
+    void check(const Choice& choice);
+    // The same for any `compute`, which `who` describes if it fails.
+    void check(const std::string& who, const std::function<void(const Problem&)>& compute);
+
+private:
+    std::string first_difference() const;
+
+    Case case_;
+    Problem problem_ = {}, expected_ = {};
+    Extent c_, index_;
+    std::vector<char> initial_c_, initial_index_;
+};
+
+// What Trial::check ran, for the last line of the program.
+std::string kernels_run();
+
+}  // namespace tropical::test
