@@ -7,11 +7,6 @@
 namespace tropical {
 namespace {
 
-template <int N>
-struct Constant {
-    static constexpr int value = N;
-};
-
 template <class R>
 inline constexpr ptrdiff_t segment = R::lanes > 16 ? R::lanes : 16;
 
@@ -24,13 +19,13 @@ constexpr ptrdiff_t padded_depth(ptrdiff_t k) {
 // A packed micro-panel of width W back to rows: target[i * depth + p] = panel[p * W + i].
 template <class R, int W>
 void unpack_rows(char* target, ptrdiff_t depth, const char* panel, ptrdiff_t k) {
-    using Q = typename CarefulRing<typename R::S, typename R::T, 16>::template Resized<sizeof(typename SquareRing<R>::V)>;
+    using Q = typename CarefulRing<typename R::S, typename R::T, 16>::template Resized<square_bytes<R, 16>()>;
     constexpr ptrdiff_t size = sizeof(typename R::T), L = Q::lanes;
     Mask<typename Q::V> noticed{};
     for (ptrdiff_t i = 0; i < W; i += L)
         for (ptrdiff_t p = 0; p < k; p += L) {
             const Piece square{panel + (p * W + i) * size, W * size, size, k - p, W - i};
-            transpose_square<Q>(target + (i * depth + p) * size, depth * size, square, L, noticed);
+            transpose_square<Q, Q::lanes>(target + (i * depth + p) * size, depth * size, square, L, noticed);
         }
 }
 
@@ -47,22 +42,39 @@ template <class R>
     return 0;
 }
 
-[[gnu::always_inline]] inline void store_index(const View& index, ptrdiff_t i, ptrdiff_t j, ptrdiff_t p) {
-    __builtin_memcpy(index.data + i * index.row_stride + j * index.col_stride, &p, sizeof p);
-}
-
-// Runs `locate(i, j, where)` for the elements that improved and stores what it finds behind first_p.
+// Stores first_p + locate(i, j, where) for the elements of the tile that improved, and 0 for the others if this is
+// the first step of p.
 template <class R, int NV, class Locate>
 [[gnu::always_inline]] inline void store_indices(const Mask<typename R::V>* where, const TileOfC& c, int rows,
                                                  const View& index, ptrdiff_t first_p, Locate locate) {
-    for (int i = 0; i < rows && i < c.m; ++i)
-        for (int j = 0; j < NV * R::lanes && j < c.n; ++j) {
-            const ptrdiff_t w = where[i * NV + j / R::lanes][j % R::lanes];
-            if (w >= 0)
-                store_index(index, i, j, first_p + locate(i, j, w));
-            else if (first_p == 0)
-                store_index(index, i, j, 0);
+    constexpr ptrdiff_t size = sizeof(ptrdiff_t);
+    constexpr int NR = NV * R::lanes;
+    const int columns = c.n < NR ? static_cast<int>(c.n) : NR;
+    for (int i = 0; i < rows && i < c.m; ++i) {
+        char* const target = index.data + i * index.row_stride;
+        ptrdiff_t found[NR];
+        for (int j = 0; j < NR; ++j) found[j] = where[i * NV + j / R::lanes][j % R::lanes];
+        for (int j = 0; j < NR; ++j)
+            found[j] = found[j] >= 0 ? first_p + locate(i, j, found[j]) : first_p == 0 ? 0 : -1;
+        if (first_p == 0 && index.col_stride == size) {
+            __builtin_memcpy(target, found, static_cast<std::size_t>(columns * size));
+            continue;
         }
+        for (int j = 0; j < columns; ++j)
+            if (found[j] >= 0) __builtin_memcpy(target + j * index.col_stride, &found[j], sizeof found[j]);
+    }
+}
+
+// Forgets improvements that did not leave the semiring's zero: mapped sentinels differ by what was added to them.
+template <class R, int MR, int NV>
+[[gnu::always_inline]] inline void forget_zeros(const typename R::V (&acc)[MR][NV], Mask<typename R::V>* where) {
+    if constexpr (R::maps) {
+        TROPICAL_UNROLL
+        for (int i = 0; i < MR; ++i)
+            TROPICAL_UNROLL
+        for (int v = 0; v < NV; ++v)
+            where[i * NV + v] |= R::decode(acc[i][v]) == broadcast<typename R::V>(R::S::template zero<typename R::T>);
+    }
 }
 
 // The plain hot loop, interrupted after every segment to note where the accumulators improved.
@@ -96,6 +108,7 @@ template <class R, int MR, int NV>
         }
         number += 1;
     }
+    forget_zeros<R>(acc, where);
     store_tile<R>(acc, c, false);
 }
 
@@ -158,6 +171,7 @@ template <class R, int MR, int NV, class A>
         }
         step += 1;
     }
+    forget_zeros<R>(acc, &where[0][0]);
     store_tile<R>(acc, c, false);
     store_indices<R, NV>(&where[0][0], c, MR, index, first_p,
                          [](ptrdiff_t, ptrdiff_t, ptrdiff_t w) { return w; });

@@ -34,13 +34,18 @@ ptrdiff_t parts_bytes(const Plan& plan, const Product& p, ptrdiff_t item, bool a
     return round_up(elements * item, 64) + (argmax ? round_up(elements * index_size, 64) : 0);
 }
 
-// Direct reads A and B in place, so it wins while B's strips stay in L1 between rows of A, and where so little is
-// computed with each packed element that packing would dominate.
-const char* reason_for_direct(const Product& p, ptrdiff_t item, const Kernels& kernels) {
-    if (p.m <= kernels.mr / 2) return "few rows: packing would read more than the product does";
+// Rows of A that a strip of B meets before it leaves the cache: up to here the time is that of reading B.
+constexpr ptrdiff_t few_rows = 4;
+
+// Direct reads A and B in place, so it wins while B stays in L2, and where so little is computed with each element
+// that packing would dominate. Integers under saturating sums are better packed: that maps their sentinel.
+const char* reason_for_direct(const Product& p, ptrdiff_t item) {
+    const bool integers = p.dtype != DType::f32 && p.dtype != DType::f64;
+    const ptrdiff_t side = integers ? 64 : 256;
+    if (p.m <= few_rows) return "few rows: packing would read more than the product does";
     if (p.k <= 16) return "few steps: packing would take longer than the product";
-    if (p.m * p.n * p.k <= 64 * 64 * 64 && p.k * p.n * item <= caches().l1d / 2)
-        return "small: both operands stay in L1 unpacked";
+    if (p.m <= side && p.k * p.n * item <= std::min(side * side * item, caches().l2 / 2))
+        return "small: B stays in cache unpacked";
     return nullptr;
 }
 
@@ -60,14 +65,18 @@ ptrdiff_t balanced(ptrdiff_t size, ptrdiff_t block, ptrdiff_t unit) {
 void set_blocks(Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
     const Kernels& k = *plan.kernels;
     if (plan.kernel == KernelKind::direct) {
+        plan.few_rows = p.m <= few_rows && !argmax;
+        const bool in_place = p.b.col_stride == item;
         plan.mc = p.m;
         plan.nc = p.n;
-        plan.kc = argmax ? 64 : p.m <= 4 ? 16 : 256;
+        plan.kc = argmax || !in_place ? 64 : plan.few_rows ? 8 : 256;
+        if (getenv("XKC")) plan.kc = atoi(getenv("XKC"));
         return;
     }
-    const ptrdiff_t kc = getenv("XKC") ? atoi(getenv("XKC")) : std::clamp<ptrdiff_t>(caches().l1d / (k.nr * item), 64, 512);
+    // The argmax's search of a segment comes once for each block of k: long ones, from L2.
+    const ptrdiff_t kc = argmax ? 1024 : std::clamp<ptrdiff_t>(caches().l1d / (k.nr * item), 192, 512);
     plan.kc = ceil_div(p.k, ceil_div(p.k, kc));
-    plan.mc = balanced(plan.block_m, getenv("XMC") ? atoi(getenv("XMC")) : std::min<ptrdiff_t>(caches().l2 / 2 / (plan.kc * item), 512), k.mr);
+    plan.mc = balanced(plan.block_m, std::min<ptrdiff_t>(caches().l2 / (argmax ? 4 : 2) / (plan.kc * item), 512), k.mr);
     plan.nc = balanced(plan.block_n, std::clamp<ptrdiff_t>(caches().l3 / 8, MiB, 4 * MiB) / (plan.kc * item), k.nr);
 }
 
@@ -158,7 +167,7 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     const Product p = plan.transposed ? transposed(problem) : static_cast<const Product&>(problem);
     plan.kernels = &pick_tile(set, p);
     plan.careful = set.careful.macro ? &set.careful : nullptr;
-    const char* const direct = reason_for_direct(p, item, set.wide);
+    const char* const direct = reason_for_direct(p, item);
     plan.kernel = choice.kernel.value_or(direct ? KernelKind::direct : KernelKind::packed);
     plan.reason = choice.kernel ? "chosen by the caller"
                   : direct      ? direct

@@ -29,6 +29,7 @@ struct Plan {
     const Isa* isa;
     const Kernels* kernels;
     const Kernels* careful;  // null where `kernels` covers every operand
+    bool few_rows;           // direct: row by row
     bool transposed;         // computes C^T = B^T (x) A^T
     ptrdiff_t mc, kc, nc;
     int threads;

@@ -8,8 +8,8 @@
 namespace tropical {
 namespace {
 
-// The longest strip of B that is copied; 32 KiB of stack for two registers of 64 bytes.
-inline constexpr ptrdiff_t strip_depth = 256;
+// Where a strip of B is copied; its k * NR elements must fit, which the scheduler's kc sees to.
+inline constexpr ptrdiff_t strip_bytes = 32 * 1024;
 
 template <class R, bool Argmax, int MR, int NV>
 [[gnu::always_inline]] inline void direct_tile(const DirectArgs& g, const ConstView& a, ptrdiff_t k, const char* b,
@@ -36,7 +36,8 @@ void direct_strip(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr, 
     };
     ptrdiff_t ir = 0;
     for (; ir + MR <= g.m; ir += MR) tile(Constant<MR>{}, ir);
-    for (; ir + MR / 2 <= g.m; ir += MR / 2) tile(Constant<MR / 2>{}, ir);
+    if constexpr (MR > 2)
+        for (; ir + MR / 2 <= g.m; ir += MR / 2) tile(Constant<MR / 2>{}, ir);
     for (; ir < g.m; ++ir) tile(Constant<1>{}, ir);
 }
 
@@ -46,31 +47,40 @@ bool direct_columns(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr
     constexpr ptrdiff_t size = sizeof(typename R::T), NR = NV * R::lanes;
     const Piece strip{g.b.data + pc * g.b.row_stride + jr * g.b.col_stride, g.b.row_stride, g.b.col_stride, k, NR};
     if (g.b.col_stride == size && jr + NR <= g.n) {
-        if constexpr (R::checks) noticed |= scan<R>(strip);
+        if constexpr (R::checks) noticed |= scan<R>(strip, 4 * NR * size);
         if (noticed && needs_careful<R>) return false;
         direct_strip<R, Argmax, MR, NV>(g, pc, k, jr, strip.data, g.b.row_stride);
         return true;
     }
-    alignas(64) char copy[strip_depth * NR * size];
+    alignas(64) char copy[strip_bytes];
     noticed |= pack<R, NR>({copy, strip.data, g.n - jr < NR ? g.n - jr : NR, k, g.b.col_stride, g.b.row_stride});
     if (noticed && needs_careful<R>) return false;
     direct_strip<R, Argmax, MR, NV>(g, pc, k, jr, copy, NR * size);
     return true;
 }
 
+// B is walked along its contiguous axis, strip by strip: by rows in blocks of kc, or by columns through all of k.
 template <class R, bool Argmax, int MR, int NV>
 bool direct(const DirectArgs& g) {
     bool noticed = false;
-    if constexpr (R::checks) noticed = scan<R>({g.a.data, g.a.row_stride, g.a.col_stride, g.m, g.k});
+    if constexpr (R::checks) noticed = scan<R>({g.a.data, g.a.row_stride, g.a.col_stride, g.m, g.k}, 0);
     if (noticed && needs_careful<R>) return true;
     constexpr ptrdiff_t NR = NV * R::lanes;
-    for (ptrdiff_t pc = 0; pc < g.k; pc += g.kc) {  // A[:, pc:pc+k], B[pc:pc+k, :]
+    const auto wide_strip_at = [&](ptrdiff_t jr) { return jr + NR / 2 < g.n; };
+    const auto strip = [&](ptrdiff_t pc, ptrdiff_t jr) {  // C[:, jr:jr+NR] from A[:, pc:pc+k], B[pc:pc+k, jr:jr+NR]
         const ptrdiff_t k = g.k - pc < g.kc ? g.k - pc : g.kc;
-        ptrdiff_t jr = 0;  // B[pc:pc+k, jr:jr+NR]
-        for (; jr + R::lanes < g.n; jr += NR)
-            if (!direct_columns<R, Argmax, MR, NV>(g, pc, k, jr, noticed)) return true;
-        for (; jr < g.n; jr += R::lanes)
-            if (!direct_columns<R, Argmax, MR, 1>(g, pc, k, jr, noticed)) return true;
+        return wide_strip_at(jr) ? direct_columns<R, Argmax, MR, NV>(g, pc, k, jr, noticed)
+                                 : direct_columns<R, Argmax, MR, 1>(g, pc, k, jr, noticed);
+    };
+    const auto next = [&](ptrdiff_t jr) { return jr + (wide_strip_at(jr) ? NR : R::lanes); };
+    if (g.b.col_stride == sizeof(typename R::T)) {
+        for (ptrdiff_t pc = 0; pc < g.k; pc += g.kc)
+            for (ptrdiff_t jr = 0; jr < g.n; jr = next(jr))
+                if (!strip(pc, jr)) return true;
+    } else {
+        for (ptrdiff_t jr = 0; jr < g.n; jr = next(jr))
+            for (ptrdiff_t pc = 0; pc < g.k; pc += g.kc)
+                if (!strip(pc, jr)) return true;
     }
     return noticed;
 }

@@ -84,7 +84,11 @@ bool packed_kernel(const Product& p, Run& run, char* memory) {
 
 void direct_kernel(const Product& p, Run& run) {
     const DirectArgs args{p.m, p.n, p.k, run.plan.kc, p.a, p.b, p.c, p.accumulate, p.index};
-    if ((p.index.data ? run.kernels->direct_argmax : run.kernels->direct)(args)) run.noticed = true;
+    const Kernels& kernels = *run.kernels;
+    const auto kernel = p.index.data        ? kernels.direct_argmax
+                        : run.plan.few_rows ? kernels.direct_rows
+                                            : kernels.direct;
+    if (kernel(args)) run.noticed = true;
 }
 
 void compute(const Product& p, Run& run, int slot) {

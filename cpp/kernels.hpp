@@ -40,7 +40,7 @@ std::int64_t ceiling(std::int64_t repeats) {
     return 2 * repeats * MR * NV * R::lanes;
 }
 
-template <class R, int MR, int NV, int DirectMR>
+template <class R, int MR, int NV, int DirectMR, int ArgmaxMR>
 constexpr Kernels make_kernels() {
     Kernels k{};
     k.mr = MR;
@@ -49,30 +49,46 @@ constexpr Kernels make_kernels() {
     k.pack_b = pack<R, NV * R::lanes>;
     k.macro = macro_kernel<R, MR, NV>;
     k.direct = direct<R, false, DirectMR, 2>;
+    k.direct_rows = direct<R, false, 1, 8>;
     if constexpr (selective<typename R::S>) {
         k.macro_argmax = macro_argmax<R, MR, NV>;
-        k.direct_argmax = direct<R, true, DirectMR / 2, 1>;
+        k.direct_argmax = direct<R, true, ArgmaxMR, 1>;
     }
     return k;
 }
 
-// Sums or products that take more than one instruction also take more registers: a smaller tile.
+// The micro-tile of a class of arithmetic, in rows and registers.
+struct TileShape {
+    int mr, nv;
+};
+
+// Products of these integers take several instructions and registers where there is no AVX-512, of bytes everywhere.
 template <class Isa, class R>
-constexpr bool heavy = !is_float<typename R::T> &&
-                       ((R::S::product == Multiply::times && (sizeof(typename R::T) == 1 || sizeof(typename R::T) == 8)) ||
-                        Isa::bytes < 64);
+constexpr bool emulates_products = !is_float<typename R::T> && R::S::product == Multiply::times &&
+                                   (sizeof(typename R::T) == 1 || (sizeof(typename R::T) == 8 && Isa::bytes < 64));
+
+template <class Isa, class R>
+constexpr TileShape wide_tile() {
+    using S = typename R::S;
+    if (S::product == Multiply::conjunction) return {Isa::logic_mr, Isa::logic_nv};
+    if (emulates_products<Isa, R>) return {Isa::heavy_mr, Isa::bytes < 64 ? 1 : Isa::heavy_nv};
+    // So do the maxima of some integers, but fewer.
+    if (!is_float<typename R::T> && Isa::bytes < 64) return {Isa::heavy_mr, Isa::heavy_nv};
+    if (S::sum == Add::plus) return {Isa::fma_mr, Isa::nv};
+    return {Isa::mr, Isa::nv};
+}
 
 template <class Isa, class S, class T>
 constexpr KernelSet make_set() {
     using R = Ring<S, T, Isa::bytes>;
-    constexpr int MR = heavy<Isa, R> ? Isa::heavy_mr : S::sum == Add::plus ? Isa::fma_mr : Isa::mr;
-    constexpr int NV = heavy<Isa, R> ? Isa::heavy_nv : Isa::nv;
+    constexpr TileShape tile = wide_tile<Isa, R>();
     KernelSet set{};
-    set.wide = make_kernels<R, MR, NV, Isa::direct_mr>();
-    set.narrow = make_kernels<R, Isa::narrow_mr, 1, Isa::direct_mr>();
+    set.wide = make_kernels<R, tile.mr, tile.nv, Isa::direct_mr, Isa::argmax_mr>();
+    constexpr int narrow_mr = emulates_products<Isa, R> ? Isa::heavy_mr : Isa::narrow_mr;
+    set.narrow = make_kernels<R, narrow_mr, 1, Isa::direct_mr, Isa::argmax_mr>();
     if constexpr (needs_careful<R>)
-        set.careful = make_kernels<CarefulRing<S, T, Isa::bytes>, Isa::heavy_mr, 1, Isa::heavy_mr>();
-    set.ceiling = ceiling<R, MR, NV>;
+        set.careful = make_kernels<CarefulRing<S, T, Isa::bytes>, Isa::heavy_mr, 1, Isa::heavy_mr, 2>();
+    set.ceiling = ceiling<R, tile.mr, tile.nv>;
     return set;
 }
 

@@ -157,8 +157,9 @@ template <class T, class V>
     return ((a ^ sum) & (b ^ sum)) < V{} ? limit : sum;
 }
 
-// Saturating a * b, in the next wider type. For 64 bits the product in double tells where it wrapped: between 2^62
-// and 3 * 2^62 the sign of the wrapped product decides, beyond that it always has, below it never.
+// Saturating a * b. In 8 to 32 bits the even and the odd elements are multiplied in the next wider type, clamped and
+// put together again. In 64 bits the product in double tells where the wrapped one is wrong: beyond 3 * 2^62 always,
+// from 2^62 on where its sign is.
 template <class T, class V>
 [[gnu::always_inline]] inline V saturating_product(V a, V b) {
     if constexpr (sizeof(T) == 8) {
@@ -172,13 +173,17 @@ template <class T, class V>
         const V wrapped = V(size > broadcast<D>(0x1.8p63)) | (V(size > broadcast<D>(0x1p62)) & sign_differs);
         return wrapped ? limit : product;
     } else {
-        using W = Register<typename Wider<T>::type, 2 * sizeof(V)>;
-        W wide = __builtin_convertvector(a, W) * __builtin_convertvector(b, W);
-        constexpr auto top = static_cast<typename Wider<T>::type>(highest<T>);
-        constexpr auto bottom = static_cast<typename Wider<T>::type>(lowest<T>);
-        wide = wide > broadcast<W>(top) ? broadcast<W>(top) : wide;
-        wide = wide < broadcast<W>(bottom) ? broadcast<W>(bottom) : wide;
-        return __builtin_convertvector(wide, V);
+        using Wide = typename Wider<T>::type;
+        using W = Register<Wide, sizeof(V)>;
+        constexpr int width = 8 * sizeof(T);
+        const auto clamped = [](W x) {
+            x = x > broadcast<W>(Wide{highest<T>}) ? broadcast<W>(Wide{highest<T>}) : x;
+            return x < broadcast<W>(Wide{lowest<T>}) ? broadcast<W>(Wide{lowest<T>}) : x;
+        };
+        const W even = clamped((W(a) << width >> width) * (W(b) << width >> width));
+        const W odd = clamped((W(a) >> width) * (W(b) >> width));
+        const W low_half = broadcast<W>(static_cast<Wide>((Wide{1} << width) - 1));
+        return V((even & low_half) | (odd << width));
     }
 }
 

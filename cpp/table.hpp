@@ -43,7 +43,8 @@ struct MacroArgs {
     char* scratch;       // argmax only: scratch_bytes(m, k)
 };
 
-// The same product straight from strides; k is walked in blocks of kc.
+// The same product straight from strides; k is walked in blocks of kc <= 256, of at most 64 for direct_rows and
+// direct_argmax.
 struct DirectArgs {
     ptrdiff_t m, n, k, kc;
     ConstView a, b;
@@ -62,6 +63,7 @@ struct Kernels {
     void (*macro)(const MacroArgs&);
     void (*macro_argmax)(const MacroArgs&);   // null unless selective
     bool (*direct)(const DirectArgs&);
+    bool (*direct_rows)(const DirectArgs&);    // row by row over wide strips: for m of a few rows
     bool (*direct_argmax)(const DirectArgs&);  // null unless selective
 };
 

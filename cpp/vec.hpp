@@ -77,6 +77,7 @@ template <class V>
     if constexpr (sizeof(V) == 32) return V(_mm256_maskz_loadu_epi8(static_cast<__mmask32>(bits), source));
     if constexpr (sizeof(V) == 16) return V(_mm_maskz_loadu_epi8(static_cast<__mmask16>(bits), source));
 #else
+    if (bytes > static_cast<ptrdiff_t>(sizeof(V))) __builtin_unreachable();
     V v{};
     __builtin_memcpy(&v, source, static_cast<std::size_t>(bytes));
     return v;
@@ -92,6 +93,7 @@ template <class V>
     if constexpr (sizeof(V) == 32) _mm256_mask_storeu_epi8(target, static_cast<__mmask32>(bits), __m256i(v));
     if constexpr (sizeof(V) == 16) _mm_mask_storeu_epi8(target, static_cast<__mmask16>(bits), __m128i(v));
 #else
+    if (bytes > static_cast<ptrdiff_t>(sizeof(V))) __builtin_unreachable();
     __builtin_memcpy(target, &v, static_cast<std::size_t>(bytes));
 #endif
 }
@@ -99,32 +101,42 @@ template <class V>
 // The index of the first element that is set in a mask of T-wide elements, or -1.
 template <class T, class M>
 [[gnu::always_inline]] inline int first_set(M mask) {
+    constexpr int width = sizeof(T);
 #if defined(__AVX512BW__)
     if constexpr (sizeof(M) == 64) {
-        const std::uint64_t bits = _mm512_movepi8_mask(__m512i(mask));
-        return bits == 0 ? -1 : __builtin_ctzll(bits) / static_cast<int>(sizeof(T));
+        std::uint64_t bits = 0;
+        if constexpr (width == 1) bits = _mm512_movepi8_mask(__m512i(mask));
+        if constexpr (width == 2) bits = _mm512_movepi16_mask(__m512i(mask));
+        if constexpr (width == 4) bits = _mm512_movepi32_mask(__m512i(mask));
+        if constexpr (width == 8) bits = _mm512_movepi64_mask(__m512i(mask));
+        return bits == 0 ? -1 : __builtin_ctzll(bits);
     }
 #endif
 #if defined(__AVX2__)
     if constexpr (sizeof(M) == 32) {
         const int bits = _mm256_movemask_epi8(__m256i(mask));
-        return bits == 0 ? -1 : __builtin_ctz(static_cast<unsigned>(bits)) / static_cast<int>(sizeof(T));
+        return bits == 0 ? -1 : __builtin_ctz(static_cast<unsigned>(bits)) / width;
     }
 #endif
     if constexpr (sizeof(M) == 16) {
 #if defined(__x86_64__)
         const int bits = _mm_movemask_epi8(__m128i(mask));
-        return bits == 0 ? -1 : __builtin_ctz(static_cast<unsigned>(bits)) / static_cast<int>(sizeof(T));
+        return bits == 0 ? -1 : __builtin_ctz(static_cast<unsigned>(bits)) / width;
 #elif defined(__aarch64__)  // four bits a byte: there is no movemask
         const uint8x8_t nibbles = vshrn_n_u16(vreinterpretq_u16_u8(uint8x16_t(mask)), 4);
         const std::uint64_t bits = vget_lane_u64(vreinterpret_u64_u8(nibbles), 0);
-        return bits == 0 ? -1 : __builtin_ctzll(bits) / (4 * static_cast<int>(sizeof(T)));
+        return bits == 0 ? -1 : __builtin_ctzll(bits) / (4 * width);
 #endif
     }
     for (int i = 0; i < lanes<T, M>; ++i)
         if (mask[i]) return i;
     return -1;
 }
+
+template <int N>
+struct Constant {
+    static constexpr int value = N;
+};
 
 template <int... I>
 struct Sequence {};

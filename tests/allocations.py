@@ -12,7 +12,9 @@ _library.allocations.restype = ctypes.c_long
 
 
 def _watch_the_extension():
-    lines = [x for x in Path("/proc/self/maps").read_text().splitlines() if x.endswith(_core.__file__)]
+    lines = [
+        x for x in Path("/proc/self/maps").read_text().splitlines() if x.endswith(_core.__file__)
+    ]
     edges = [int(edge, 16) for line in lines for edge in line.split()[0].split("-")]
     _library.watch(min(edges), max(edges))
 
@@ -27,21 +29,25 @@ def count(call):
     return _library.allocations()
 
 
-def failures(call, restore=lambda: None, most=200):
-    """Fails the first, second, ... allocation of `call()` until it succeeds; how many MemoryErrors.
+def failures(call, check=lambda refused: None, most=200):
+    """Fails the first, second, ... allocation of `call()` until it makes too few; how many failed.
 
-    Before each try `restore()`; a call must either raise MemoryError, or make too few allocations.
+    Each time it must raise MemoryError or do without (fewer threads, say); check(refused) then
+    looks at what it left behind.
     """
+    errors = 0
     for n in range(1, most):
-        restore()
         _library.fail_nth(n)
         try:
             call()
+            refused = False
         except MemoryError:
-            _library.fail_nth(0)
-            continue
+            refused = True
         reached = _library.allocations() >= n
         _library.fail_nth(0)
-        assert not reached, f"the failure of allocation {n} went unnoticed"
-        return n - 1
+        errors += refused
+        check(refused)
+        if not reached:
+            assert not refused, "MemoryError, though no allocation failed"
+            return errors
     raise AssertionError(f"more than {most} allocations")

@@ -1,7 +1,7 @@
 """Every test that takes the fixture `isa` runs once on each instruction set that was built.
 
-TROPICAL_TEST_ISAS=avx2,baseline (an emulator, CI): these must run, failing where the CPU lacks one, and
-no others do. TROPICAL_TEST_BIG=1 and TROPICAL_TEST_SEEDED=1 add the tests marked `big` and `seeded`.
+TROPICAL_TEST_ISAS=avx2,baseline (an emulator, CI): these must run, failing where the CPU lacks one,
+and no others do. TROPICAL_TEST_BIG=1, TROPICAL_TEST_SEEDED=1 add the tests marked `big`, `seeded`.
 """
 
 import os

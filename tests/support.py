@@ -1,4 +1,4 @@
-"""What the tests share: operands made by integer arithmetic, layouts, bit comparison, subprocesses."""
+"""What the tests share: operands made by integer arithmetic, bit comparison, subprocesses."""
 
 import functools
 import math
@@ -24,7 +24,9 @@ FLOATS = [i for i in INSTANCES if i[1].startswith("float")]
 INTEGERS = [i for i in INSTANCES if i[1].startswith("int")]
 TROPICAL_FLOATS = [i for i in FLOATS if i[0] != "plustimes"]
 ROUNDING = [i for i in FLOATS if i[0] == "plustimes"]
-SELECTIVE = [(s["name"], dtype) for s in _core.semirings() if s["selective"] for dtype in s["dtypes"]]
+SELECTIVE = [
+    (s["name"], dtype) for s in _core.semirings() if s["selective"] for dtype in s["dtypes"]
+]
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")  # its allocator keeps freed memory
 ran: Counter[tuple[str, str]] = Counter()  # (what, which) -> checked products, for the summary
 
@@ -93,18 +95,28 @@ def operands(m, n, k, semiring, dtype, kind="plain", seed=0):
     if dtype == "bool":
         rare = np.uint64(math.isqrt(k) + 1)
         return [random_bits(shape, own) % rare == 0 for shape, own in shapes]
-    pair = [values(shape, dtype, own, "bound" if kind == "zeros" else kind) for shape, own in shapes]
+    pair = [
+        values(shape, dtype, own, "bound" if kind == "zeros" else kind) for shape, own in shapes
+    ]
     if kind == "zeros":
         for x, own in zip(pair, (seed + 2, seed + 3), strict=True):
-            x[random_bits(x.shape, own) % np.uint64(4) == 0] = oracle.SEMIRINGS[semiring].zero(dtype)
+            x[random_bits(x.shape, own) % np.uint64(4) == 0] = oracle.SEMIRINGS[semiring].zero(
+                dtype
+            )
     return pair
 
 
-@functools.lru_cache(maxsize=64)
+@functools.cache
+def _product(*arguments):
+    a, b = operands(*arguments)
+    return oracle.gemm(a, b, arguments[3])
+
+
+@functools.lru_cache(maxsize=256)
 def example(m, n, k, semiring, dtype, kind="plain"):
     """(a, b, a (x) b) by the oracle, read-only."""
     a, b = operands(m, n, k, semiring, dtype, kind)
-    c = oracle.gemm(a, b, semiring)
+    c = _product(m, n, k, semiring, dtype, kind)
     for x in (a, b, c):
         x.flags.writeable = False
     return a, b, c
@@ -120,7 +132,8 @@ def assert_same_bits(got, want, note=""):
         wrong = np.argwhere(np.atleast_1d(g.view(raw) != w.view(raw)))
         at = tuple(wrong[0]) if want.ndim else ()
         raise AssertionError(
-            f"{len(wrong)} of {want.size} differ, first at {at}: {got[at]!r}, not {want[at]!r}; {note}"
+            f"{len(wrong)} of {want.size} differ, first at {at}: {got[at]!r}, not {want[at]!r}; "
+            + note
         )
 
 

@@ -1,5 +1,6 @@
 """return_argmax: the first p whose product attains C, under every rule and for every kernel."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -10,8 +11,24 @@ from support import KERNELS, SELECTIVE, THREADS, assert_same_bits, operands, ran
 
 import tropical
 
-SHAPES = [(1, 1, 1), (5, 1, 9), (1, 37, 64), (7, 70, 65), (35, 18, 129), (20, 66, 300)]
+SHAPES = [
+    (1, 1, 1),
+    (40, 9, 3),
+    (9, 40, 2),
+    (5, 1, 9),
+    (1, 37, 64),
+    (7, 70, 65),
+    (35, 18, 129),
+    (20, 66, 300),
+]
 KINDS = ("plain", "ties", "edge", "nan", "zeros")
+
+
+@functools.cache
+def sample(m, n, k, semiring, dtype, kind):
+    """(a, b, (C, index)) by the oracle."""
+    a, b = operands(m, n, k, semiring, dtype, kind)
+    return a, b, (oracle.gemm(a, b, semiring), oracle.argmax(a, b, semiring))
 
 
 def check(a, b, semiring, want=None, **how):
@@ -23,6 +40,7 @@ def check(a, b, semiring, want=None, **how):
     assert_same_bits(got[0], c, note)
     assert_same_bits(got[1], index, f"index, {note}")
     ran["kernel", how.get("kernel") or "chosen"] += 1
+    ran["threads", str(how.get("threads") or "default")] += 1
     return got
 
 
@@ -30,7 +48,8 @@ def check(a, b, semiring, want=None, **how):
 @pytest.mark.parametrize("kernel", [None, *KERNELS])
 def test_first_index(isa, semiring, dtype, kernel):
     for (m, n, k), kind in itertools.product(SHAPES, KINDS):
-        check(*operands(m, n, k, semiring, dtype, kind), semiring, kernel=kernel)
+        a, b, want = sample(m, n, k, semiring, dtype, kind)
+        check(a, b, semiring, want, kernel=kernel)
 
 
 @pytest.mark.parametrize("semiring,dtype", SELECTIVE)
@@ -71,6 +90,12 @@ def test_all_products_zero(isa, semiring, dtype, kernel):
     want = np.full((9, 35), zero)
     check(a, b, semiring, (want, np.zeros((9, 35), np.intp)), kernel=kernel)
     check(a[:, :0], b[:0], semiring, (want, np.full((9, 35), -1, np.intp)), kernel=kernel)
+    a[::2, ::2], a[1::2, 1::2] = (
+        values((5, 35), dtype, 1, "bound"),
+        values((4, 35), dtype, 2, "bound"),
+    )
+    check(a, b, semiring, (want, np.zeros((9, 35), np.intp)), kernel=kernel)
+    check(b.T, a.T, semiring, (want.T, np.zeros((35, 9), np.intp)), kernel=kernel)
 
 
 @pytest.mark.parametrize("semiring,dtype", [i for i in SELECTIVE if i[1].startswith("float")])
@@ -84,9 +109,9 @@ def test_nan_rows_and_columns(isa, semiring, dtype, kernel):
 
 @pytest.mark.parametrize("semiring,dtype", SELECTIVE)
 def test_threads(isa, semiring, dtype):
-    for m, n, k in [(90, 130, 70), (3, 5, 5001), (1, 700, 200), (700, 1, 200)]:
-        a, b = operands(m, n, k, semiring, dtype, "ties")
-        want = oracle.gemm(a, b, semiring), oracle.argmax(a, b, semiring)
+    for m, n, k in [(90, 130, 70), (11, 7, 15001), (1, 700, 200), (700, 1, 200)]:
+        assert k < 10000 or tropical.explain(m, n, k, threads=2, return_argmax=True).threads == 2
+        a, b, want = sample(m, n, k, semiring, dtype, "ties")
         for kernel, threads in itertools.product((None, *KERNELS), THREADS):
             check(a, b, semiring, want, kernel=kernel, threads=threads)
 
@@ -94,8 +119,7 @@ def test_threads(isa, semiring, dtype):
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_layouts(isa, layout, kernel):
-    a, b = operands(21, 40, 130, "minplus", "float32", "ties")
-    want = oracle.gemm(a, b, "minplus"), oracle.argmax(a, b, "minplus")
+    a, b, want = sample(21, 40, 130, "minplus", "float32", "ties")
     got, _ = check(layout(a), layout(b), "minplus", want, kernel=kernel)
     assert got.dtype == np.float32
 

@@ -38,7 +38,13 @@ def test_strides(isa, kernel, row_stride):
     out[...] = 0
     check(far_a, far_b, "maxplus", c, kernel=kernel, out=out)
     check(far_a[::-1], far_b, "maxplus", c[::-1], kernel=kernel)
-    check(far_apart(b.T.copy(), row_stride), far_apart(a.T.copy(), row_stride), "maxplus", c.T, kernel=kernel)
+    check(
+        far_apart(b.T.copy(), row_stride),
+        far_apart(a.T.copy(), row_stride),
+        "maxplus",
+        c.T,
+        kernel=kernel,
+    )
 
 
 def test_batches():

@@ -17,14 +17,18 @@ from tropical import _core
 NAME = re.compile(r"^[0-9a-f]+ <(.*)>:$")
 JUMP = re.compile(r"\bj[a-z]+\s+(?:0x)?([0-9a-f]+)\b|\bb(?:\.[a-z]+|l?)\s+(?:0x)?([0-9a-f]+)\b")
 STACK = re.compile(r"\((?:%rsp|%esp)|\[(?:sp|x29)\b")
-ARITHMETIC = re.compile(r"^v?p?(?:max|min|add|fmadd|or|mull)|^v?fn?madd|^f?(?:max|min|add|mla)")
+VECTOR = re.compile(r"%[xyz]mm|\bv\d+\.")
+COPY = re.compile(r"^v?p?(?:mov|broadcast|unpck|shuf|perm|insert|extract)|^(?:ld|st|dup|mov)")
+STORE = re.compile(r"^v?mov\S*\s+[^(]*,[^,(]*\((?!%rsp)|^st[rpu]\w*\s+(?!.*\[sp)")
 
 
 def functions(file):
     """{demangled name: [(address, instruction)]} of the hot functions in an object file."""
     text = subprocess.run(
         ["objdump", "-d", "--demangle", "--no-show-raw-insn", file],
-        capture_output=True, text=True, check=True,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     found, current = {}, None
     for line in text.splitlines():
@@ -50,8 +54,9 @@ def innermost_loops(code):
 
 
 def hot(loop):
-    """Whether it is a rank-1 update: eight vector operations or more on eight accumulators."""
-    return sum(bool(ARITHMETIC.match(instruction)) for instruction in loop) >= 8
+    """Whether it is a rank-1 update: eight vector operations or more, and nothing stored to C."""
+    operations = [i for i in loop if VECTOR.search(i) and not COPY.match(i)]
+    return len(operations) >= 8 and not any(map(STORE.match, loop))
 
 
 def files():
@@ -64,7 +69,9 @@ def files():
 def disassembly():
     if shutil.which("objdump") is None:
         pytest.skip("needs objdump")
-    found = {f"{file.name}: {name}": code for file in files() for name, code in functions(file).items()}
+    found = {
+        f"{file.name}: {name}": code for file in files() for name, code in functions(file).items()
+    }
     if not found:
         pytest.skip("the extension is stripped and TROPICAL_TEST_OBJECTS names no build folder")
     return found

@@ -88,7 +88,9 @@ wait(in_child(child))
 """)
 
 
-@pytest.mark.parametrize("how", ["threads=2", "threads=2, workspace=busy", "threads=1", "threads=2, size=32"])
+@pytest.mark.parametrize(
+    "how", ["threads=2", "threads=2, workspace=busy", "threads=1", "threads=2, size=32"]
+)
 def test_while_another_thread_is_inside(how):
     """At whatever moment of the other's call: locks held, workers mid-task, buffers in use."""
     run(f"""
@@ -108,7 +110,7 @@ every_path(workspace)
 
 
 def test_with_a_workspace_that_was_busy():
-    """Its owner is not in the child: refused as in use, or usable; never a hang or a wrong result."""
+    """Its user is not in the child: refused as in use, or right; never a hang."""
     run("""
 busy, stop = tropical.GemmWorkspace(), threading.Event()
 def forever():

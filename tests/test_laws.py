@@ -1,4 +1,4 @@
-"""The laws of semirings and of matrix products over them, found no counterexample to by hypothesis."""
+"""The laws of semirings and of matrix products over them, for which hypothesis seeks exceptions."""
 
 import numpy as np
 import oracle
@@ -6,13 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from support import EXACT, KERNELS, assert_same_bits
+from support import EXACT, KERNELS, assert_same_bits, random_bits, values
 
 import tropical
 
 pytestmark = [pytest.mark.parametrize("semiring,dtype", EXACT)]
 several = settings(
-    max_examples=15,
+    max_examples=8,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -22,20 +22,14 @@ hows = st.fixed_dictionaries(
 )
 
 
-def elements(semiring, dtype):
-    """Elements among which (+) and (x) are exact, so that the laws hold to the bit; zero included."""
-    dtype, s = np.dtype(dtype), oracle.SEMIRINGS[semiring]
-    if dtype.kind == "b":
-        return st.booleans()
-    if semiring == "plustimes":
-        info = np.iinfo(dtype)
-        return st.integers(int(info.min), int(info.max))
-    small = st.integers(0 if semiring == "maxtimes" else -4, 5).map(dtype.type)
-    return st.one_of(small, st.just(s.zero(dtype)), st.just(s.one(dtype)))
-
-
 def matrix(data, rows, cols, semiring, dtype):
-    return data.draw(arrays.arrays(dtype, (rows, cols), elements=elements(semiring, dtype)))
+    """Elements among which (+) and (x) are exact: the laws hold to the bit. Zero is included."""
+    s, seed = oracle.SEMIRINGS[semiring], data.draw(st.integers(0, 2**32))
+    if dtype == "bool" or semiring == "plustimes":
+        return values((rows, cols), dtype, seed, "edge")
+    small = range(0 if semiring == "maxtimes" else -4, 6)
+    pool = np.array([s.zero(dtype), s.zero(dtype), s.one(dtype), *small], dtype)
+    return pool[random_bits((rows, cols), seed) % np.uint64(len(pool))]
 
 
 @given(st.data())
@@ -125,7 +119,7 @@ def test_argmax_attains(isa, semiring, dtype, data):
 @several
 def test_the_oracle(isa, semiring, dtype, data):
     """On arrays of any bits: what hypothesis knows to be awkward."""
-    m, n, k = (data.draw(sizes) for _ in range(3))
+    m, n, k = (data.draw(st.integers(1, 7)) for _ in range(3))
     a, b = (data.draw(arrays.arrays(dtype, shape)) for shape in ((m, k), (k, n)))
     got = tropical.gemm(a, b, semiring=semiring, **data.draw(hows))
     assert_same_bits(got, oracle.gemm(a, b, semiring))

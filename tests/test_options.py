@@ -37,7 +37,9 @@ def test_options_nest_and_restore():
     assert now() == outside
 
 
-@pytest.mark.parametrize("wrong", [{"kernel": "fast"}, {"isa": "sse9"}, {"threads": 0}, {"threads": -3}])
+@pytest.mark.parametrize(
+    "wrong", [{"kernel": "fast"}, {"isa": "sse9"}, {"threads": 0}, {"threads": -3}]
+)
 def test_unknown_options(wrong):
     outside = now()
     value = str(next(iter(wrong.values())))
@@ -100,7 +102,9 @@ def test_environment_threads(threads):
 
 
 UNKNOWN = [("TROPICAL_ISA", "sse9"), ("TROPICAL_ISA", "AVX"), ("TROPICAL_KERNEL", "fast")]
-UNKNOWN += [("TROPICAL_NUM_THREADS", x) for x in ("0", "-1", "many", "2x", "1e3", "99999999999999999999")]
+UNKNOWN += [
+    ("TROPICAL_NUM_THREADS", x) for x in ("0", "-1", "many", "2x", "1e3", "99999999999999999999")
+]
 
 
 @pytest.mark.parametrize("variable,value", UNKNOWN)
@@ -139,7 +143,9 @@ def test_set_num_threads():
             assert tropical.get_num_threads() == threads
             assert tropical.explain(2000, 2000, 2000).threads <= threads
             seen = []
-            thread = threading.Thread(target=lambda seen=seen: seen.append(tropical.get_num_threads()))
+            thread = threading.Thread(
+                target=lambda seen=seen: seen.append(tropical.get_num_threads())
+            )
             thread.start()
             thread.join()
             assert seen == [threads], "the setting is the process's"
@@ -175,7 +181,9 @@ def test_threadpoolctl():
 def test_explain(isa, semiring, dtype):
     for m, n, k in [(1, 1, 1), (8, 8, 8), (64, 64, 64), (700, 700, 700), (1, 4000, 4000)]:
         for kernel in (None, *KERNELS):
-            plan = tropical.explain(m, n, k, dtype=dtype, semiring=semiring, kernel=kernel, threads=2)
+            plan = tropical.explain(
+                m, n, k, dtype=dtype, semiring=semiring, kernel=kernel, threads=2
+            )
             assert plan.kernel == (kernel or plan.kernel)
             assert (plan.isa, plan.m, plan.n, plan.k) == (isa, m, n, k)
             assert 1 <= plan.threads <= 2 and plan.bytes >= 0
@@ -218,7 +226,13 @@ def test_show_config():
     file = io.StringIO()
     tropical.show_config(file)
     text = file.getvalue()
-    for part in (tropical.__version__, CONFIG["compiler"], CONFIG["cpu"], CONFIG["isa"], *CONFIG["isa_built"]):
+    for part in (
+        tropical.__version__,
+        CONFIG["compiler"],
+        CONFIG["cpu"],
+        CONFIG["isa"],
+        *CONFIG["isa_built"],
+    ):
         assert part in text
     assert set(SUPPORTED) <= set(CONFIG["isa_built"]) and "baseline" in SUPPORTED
     assert 0 < CONFIG["l1d"] <= CONFIG["l2"] and CONFIG["l3"] >= 0 and CONFIG["cores"] >= 1

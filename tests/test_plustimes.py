@@ -1,4 +1,4 @@
-"""Floating plus-times: within the error bound of the exact sum, and the same bits however computed."""
+"""Floating plus-times: within the error bound of the exact sum, the same bits however computed."""
 
 import functools
 import itertools
@@ -62,7 +62,9 @@ def test_same_bits_on_one_instruction_set(isa, semiring, dtype, shape):
     for kernel, threads in itertools.product((None, "packed", "direct"), THREADS):
         note = f"{kernel} {threads}"
         assert_same_bits(gemm(a, b, kernel=kernel, threads=threads), want, note)
-        assert_same_bits(gemm(a, b, kernel=kernel, threads=threads, workspace=workspace), want, note)
+        assert_same_bits(
+            gemm(a, b, kernel=kernel, threads=threads, workspace=workspace), want, note
+        )
     assert_same_bits(gemm(np.asfortranarray(a), np.asfortranarray(b), out=out), want)
     assert_same_bits(gemm(a, b[:, ::-1]), want[:, ::-1])
     assert_same_bits(gemm(np.stack([a, a[::-1]]), b)[0], want)

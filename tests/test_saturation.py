@@ -63,7 +63,7 @@ def test_one_large_element_anywhere(isa, semiring, dtype, kernel):
 @pytest.mark.parametrize("semiring,dtype", INTEGERS)
 @pytest.mark.parametrize("kernel", [None, *KERNELS])
 def test_large_elements_in_one_block_of_k(isa, semiring, dtype, kernel):
-    """The blocks of KC may take different kernels; what they hand each other must be in one form."""
+    """The blocks of KC may take different kernels; what they hand on must be in one form."""
     k = 2 * tropical.explain(8, 33, 5000, dtype=dtype, semiring=semiring, kernel="packed").kc + 3
     zero = oracle.SEMIRINGS[semiring].zero(dtype)
     info = np.iinfo(dtype)

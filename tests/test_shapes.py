@@ -105,17 +105,16 @@ def test_rules_hold_in_each_product_of_a_batch(isa, semiring, dtype):
 @pytest.mark.parametrize("shapes", WRONG, ids=str)
 def test_mismatched_shapes(shapes):
     a, b = np.zeros(shapes[0]), np.zeros(shapes[1])
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="mismatch"):
         np.matmul(a, b)
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match=re.escape(str(shapes[0]))) as error:
         tropical.gemm(a, b)
-    for shape in shapes:
-        assert str(shape) in str(error.value)
+    assert str(shapes[1]) in str(error.value)
 
 
 @pytest.mark.parametrize("a,b", [(1.0, [[1.0]]), ([1.0], 2.0), (np.float32(1), np.ones((1, 1)))])
 def test_scalars_are_refused(a, b):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="dimension"):
         tropical.gemm(a, b)
 
 

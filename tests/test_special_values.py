@@ -11,7 +11,15 @@ import numpy as np
 import oracle
 import pytest
 from support import (
-    FLOATS, KERNELS, TROPICAL_FLOATS, assert_same_bits, boundaries, check, example, run_python, values,
+    FLOATS,
+    KERNELS,
+    TROPICAL_FLOATS,
+    assert_same_bits,
+    boundaries,
+    check,
+    example,
+    run_python,
+    values,
 )
 
 import tropical
@@ -145,7 +153,10 @@ def test_the_callers_environment(isa, semiring, dtype, mode, environment):
     """Neither changes a bit of the result nor is changed, status flags included."""
     f = np.finfo(dtype)
     (m, n, k), unit = SIZE, f.smallest_subnormal
-    tiny = (values((m, k), dtype, 4) * unit, values((k, n), dtype, 5) * (1 if "times" in semiring else unit))
+    tiny = (
+        values((m, k), dtype, 4) * unit,
+        values((k, n), dtype, 5) * (1 if "times" in semiring else unit),
+    )
     calls = [
         (a, b, {"semiring": semiring, "kernel": kernel, "threads": threads})
         for a, b in (tiny, (values((m, k), dtype, 6), values((k, n), dtype, 7)))

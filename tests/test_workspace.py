@@ -30,7 +30,11 @@ def test_poisoned_content(isa, kernel):
     poison = np.full((300, 300), np.nan)
     for shape in SHAPES:
         tropical.gemm(poison, poison, workspace=workspace, kernel="packed", threads=2)
-        for semiring, dtype in [("maxplus", "float32"), ("minplus", "int16"), ("maxtimes", "float64")]:
+        for semiring, dtype in [
+            ("maxplus", "float32"),
+            ("minplus", "int16"),
+            ("maxtimes", "float64"),
+        ]:
             a, b, c = example(*shape, semiring, dtype)
             check(a, b, semiring, c, kernel=kernel, workspace=workspace)
 
@@ -70,14 +74,12 @@ def test_sizes(isa):
 def test_wrong_arguments():
     workspace = tropical.GemmWorkspace()
     for wrong in ({"m": -1}, {"semiring": "maxmax"}, {"threads": 0}):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=str(*wrong.values())):
             workspace.reserve(**{"m": 3, "n": 3, "k": 3, **wrong})
     for wrong in ({"dtype": "float16"}, {"dtype": "float32", "semiring": "orand"}, {"m": 2.5}):
         with pytest.raises(TypeError):
             workspace.reserve(**{"m": 3, "n": 3, "k": 3, **wrong})
     assert workspace.nbytes == 0
-    with pytest.raises(MemoryError):
-        workspace.reserve(2**60, 2**60, 2**60)
 
 
 def test_two_threads_at_once(isa):
@@ -124,7 +126,7 @@ def test_usable_after_an_error(isa):
     workspace = tropical.GemmWorkspace()
     a, b, c = example(90, 130, 70, "maxplus", "float32")
     for wrong in ({"b": a}, {"kernel": "fast"}, {"out": c}):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=r"shape|kernel|out"):
             tropical.gemm(a, **{"b": b, "workspace": workspace, **wrong})
         check(a, b, "maxplus", c, workspace=workspace)
 

@@ -149,6 +149,29 @@ const KernelSet& kernels_of(const Isa& isa, const Arithmetic& arithmetic) {
     return isa.table->sets[arithmetic.semiring][static_cast<int>(arithmetic.dtype)];
 }
 
+std::vector<Choice> vector_choices(int threads) {
+    std::vector<Choice> choices;
+    for (const Isa* isa : usable_isas()) {
+        choices.push_back({KernelKind::direct, isa, threads});
+        choices.push_back({KernelKind::packed, isa, threads});
+        choices.push_back({std::nullopt, isa, threads});
+    }
+    return choices;
+}
+
+std::vector<Choice> every_choice(int threads) {
+    std::vector<Choice> choices = vector_choices(threads);
+    choices.push_back({KernelKind::naive, usable_isas()[0], threads});
+    choices.push_back({KernelKind::tiled, usable_isas()[0], threads});
+    return choices;
+}
+
+std::string description(const Choice& choice) {
+    return std::string(choice.isa->name) + " " +
+           (choice.kernel ? kernel_names[static_cast<int>(*choice.kernel)] : "as scheduled") + ", threads " +
+           std::to_string(choice.threads);
+}
+
 bool chosen() {
     static const char* const text = std::getenv("TROPICAL_TEST_EVERY");
     static const long every = text ? std::max(std::atol(text), 1L) : 1;
@@ -275,9 +298,7 @@ void Trial::check(const std::string& who, const std::function<void(const Problem
 }
 
 void Trial::check(const Choice& choice) {
-    std::string who = choice.isa->name;
-    if (choice.kernel) who += std::string(" ") + kernel_names[static_cast<int>(*choice.kernel)];
-    check(who + ", threads " + std::to_string(choice.threads), [&](const Problem& p) {
+    check(description(choice), [&](const Problem& p) {
         Workspace workspace;
         if (p.m > 0 && p.n > 0 && p.k > 0) {
             const Plan plan = make_plan(p, choice);

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "gemm.hpp"
@@ -31,6 +33,11 @@ inline bool is_float(DType dtype) { return dtype == DType::f32 || dtype == DType
 // Those that this CPU can run, slowest first.
 const std::vector<const Isa*>& usable_isas();
 const KernelSet& kernels_of(const Isa& isa, const Arithmetic& arithmetic);
+
+// Direct, packed and the scheduler's choice on every instruction set; naive and tiled as well.
+std::vector<Choice> vector_choices(int threads = 1);
+std::vector<Choice> every_choice(int threads = 1);
+std::string description(const Choice& choice);
 
 // True for every case, or for every n-th where TROPICAL_TEST_EVERY is n; n should be a prime, so that every loop
 // around it meets different cases each time.

@@ -1,0 +1,156 @@
+// The product by its definition, written apart from the core: what the naive kernel itself is held against. Operands
+// are contiguous and of a known type.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "support.hpp"
+
+namespace tropical::test {
+
+enum class Op { plus, times, max, min, either, both };
+
+struct Definition {
+    const char* name;
+    Op sum, product;
+};
+inline constexpr Definition definitions[] = {
+    {"plustimes", Op::plus, Op::times}, {"maxplus", Op::max, Op::plus}, {"minplus", Op::min, Op::plus},
+    {"maxtimes", Op::max, Op::times},   {"maxmin", Op::max, Op::min},   {"minmax", Op::min, Op::max},
+    {"orand", Op::either, Op::both},
+};
+
+inline const Definition& definition_of(int semiring) {
+    const std::string name = semiring_name(semiring);
+    return *std::find_if(std::begin(definitions), std::end(definitions), [&](const Definition& d) { return name == d.name; });
+}
+
+template <class T>
+T least() {
+    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+}
+template <class T>
+T greatest() {
+    return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+}
+
+template <class T>
+T zero_of(const Definition& d) {
+    if (d.sum == Op::max && d.product != Op::times) return least<T>();
+    return d.sum == Op::min ? greatest<T>() : T{0};
+}
+
+__extension__ typedef __int128 Wide;
+
+// a (x) b, neither of them NaN.
+template <class T>
+T times(const Definition& d, T a, T b) {
+    if (d.product == Op::both) return static_cast<T>(a != 0 && b != 0);
+    if (d.sum == Op::plus && std::is_integral_v<T>) return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
+    if (d.sum != Op::plus && (a == zero_of<T>(d) || b == zero_of<T>(d))) return zero_of<T>(d);
+    if (d.product == Op::min) return std::min(a, b);
+    if (d.product == Op::max) return std::max(a, b);
+    if constexpr (std::is_floating_point_v<T>) {
+        return d.product == Op::plus ? a + b : a * b;
+    } else {
+        const Wide exact = d.product == Op::plus ? Wide{a} + Wide{b} : Wide{a} * Wide{b};
+        return static_cast<T>(std::clamp(exact, Wide{least<T>()}, Wide{greatest<T>()}));
+    }
+}
+
+// One product of contiguous matrices: A is m x k, B is k x n, C and index are m x n.
+template <class T>
+struct Dense {
+    Arithmetic arithmetic;
+    ptrdiff_t m, n, k;
+    std::vector<T> a, b, c;
+    std::vector<ptrdiff_t> index;
+
+    Dense(int semiring, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth)
+        : arithmetic{semiring, dtype_of<T>()}, m(rows), n(columns), k(depth), a(size(m, k)), b(size(k, n)), c(size(m, n)),
+          index(size(m, n), untouched) {}
+
+    static std::size_t size(ptrdiff_t rows, ptrdiff_t columns) { return static_cast<std::size_t>(rows * columns); }
+    T& a_at(ptrdiff_t i, ptrdiff_t p) { return a[static_cast<std::size_t>(i * k + p)]; }
+    T& b_at(ptrdiff_t p, ptrdiff_t j) { return b[static_cast<std::size_t>(p * n + j)]; }
+    T& c_at(ptrdiff_t i, ptrdiff_t j) { return c[static_cast<std::size_t>(i * n + j)]; }
+    ptrdiff_t& index_at(ptrdiff_t i, ptrdiff_t j) { return index[static_cast<std::size_t>(i * n + j)]; }
+
+    void fill(Values values, Random& random, bool fill_c = false) {
+        constexpr ptrdiff_t item = sizeof(T);
+        const auto fill_one = [&](std::vector<T>& x, ptrdiff_t rows, ptrdiff_t columns) {
+            test::fill({reinterpret_cast<char*>(x.data()), columns * item, item}, rows, columns, arithmetic, values, random);
+        };
+        fill_one(a, m, k);
+        fill_one(b, k, n);
+        if (fill_c) fill_one(c, m, n);
+    }
+
+    void run(const Choice& choice, bool accumulate = false, bool argmax = false) {
+        constexpr ptrdiff_t item = sizeof(T), index_item = sizeof(ptrdiff_t);
+        Problem p{};
+        static_cast<Product&>(p) = {arithmetic.semiring, arithmetic.dtype, m, n, k,
+                                    {reinterpret_cast<const char*>(a.data()), k * item, item},
+                                    {reinterpret_cast<const char*>(b.data()), n * item, item},
+                                    {reinterpret_cast<char*>(c.data()), n * item, item}, {}, accumulate};
+        if (argmax) p.index = {reinterpret_cast<char*>(index.data()), n * index_item, index_item};
+        gemm(p, choice, thread_workspace());
+    }
+
+    // C and index must be what the definition says; `old` is C before if it was accumulated to.
+    void check(const std::vector<T>* old = nullptr) {
+        for (ptrdiff_t i = 0; i < m; ++i)
+            for (ptrdiff_t j = 0; j < n; ++j) {
+                const Entry right = define(i, j, old);
+                REQUIRE_MESSAGE(same(c_at(i, j), right.c), name_of(arithmetic) << ": C[" << i << ", " << j << "] = "
+                                << +c_at(i, j) << ", by definition " << +right.c);
+                if (index_at(i, j) == untouched) continue;
+                REQUIRE_MESSAGE(index_at(i, j) == right.index, name_of(arithmetic) << ": index[" << i << ", " << j
+                                << "] = " << index_at(i, j) << ", by definition " << right.index);
+            }
+    }
+
+private:
+    static constexpr ptrdiff_t untouched = -7;
+
+    struct Entry {
+        T c;
+        ptrdiff_t index;
+    };
+
+    // zero (+) A[i, 0] (x) B[0, j] (+) ...; a NaN in row or column, or in an old C, takes all.
+    Entry define(ptrdiff_t i, ptrdiff_t j, const std::vector<T>* old) {
+        const Definition& d = definition_of(arithmetic.semiring);
+        Entry entry{zero_of<T>(d), k == 0 ? -1 : 0};
+        for (ptrdiff_t p = 0; p < k; ++p) {
+            const T x = a_at(i, p), y = b_at(p, j);
+            if (x != x || y != y) return {std::numeric_limits<T>::quiet_NaN(), p};
+            const T product = times(d, x, y);
+            if (better(d, product, entry.c)) entry.index = p;
+            entry.c = sum(d, entry.c, product);
+        }
+        if (old) entry.c = sum(d, entry.c, (*old)[static_cast<std::size_t>(i * n + j)]);
+        return {entry.c == 0 ? T{0} : entry.c, entry.index};  // not -0
+    }
+
+    static bool better(const Definition& d, T product, T best) {
+        return (d.sum == Op::max && product > best) || (d.sum == Op::min && product < best);
+    }
+    static T sum(const Definition& d, T x, T y) {
+        if (y != y) return y;
+        switch (d.sum) {
+            case Op::max: return std::max(x, y);
+            case Op::min: return std::min(x, y);
+            case Op::either: return static_cast<T>(x != 0 || y != 0);
+            default: break;
+        }
+        if constexpr (std::is_floating_point_v<T>) return x + y;
+        else return static_cast<T>(static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(y));
+    }
+    // Bit for bit, but for which NaN it is.
+    static bool same(T x, T y) { return (x != x && y != y) || std::memcmp(&x, &y, sizeof x) == 0; }
+};
+
+}  // namespace tropical::test

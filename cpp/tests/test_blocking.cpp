@@ -1,0 +1,74 @@
+// Plans: the blocks, parts and tasks of any product cover it exactly, without an empty one among them.
+#include "support.hpp"
+
+namespace tropical::test {
+namespace {
+
+// `count` blocks of `size` cover `length`, and the last is not empty.
+void check_cover(ptrdiff_t length, ptrdiff_t count, ptrdiff_t size) {
+    REQUIRE(size > 0);
+    REQUIRE(count * size >= length);
+    REQUIRE((count - 1) * size < length);
+}
+
+void check_plan(const Problem& p, const Choice& choice) {
+    const Plan plan = make_plan(p, choice);
+    INFO(name_of({p.semiring, p.dtype}), ", m ", p.m, " n ", p.n, " k ", p.k, ", items ", p.batch.items, ", ",
+         description(choice));
+    check_cover(plan.transposed ? p.n : p.m, plan.grid_m, plan.block_m);
+    check_cover(plan.transposed ? p.m : p.n, plan.grid_n, plan.block_n);
+    check_cover(p.k, plan.parts, plan.part_k);
+    const ptrdiff_t groups = ceil_div(p.batch.items, plan.items_per_task);
+    check_cover(p.batch.items, groups, plan.items_per_task);
+    REQUIRE(plan.tasks == groups * plan.grid_m * plan.grid_n * plan.parts);
+    REQUIRE(plan.threads >= 1);
+    REQUIRE(plan.threads <= choice.threads);
+    REQUIRE(plan.threads <= plan.tasks);
+    REQUIRE(plan.mc > 0);
+    REQUIRE(plan.kc > 0);
+    REQUIRE(plan.nc > 0);
+    REQUIRE((plan.parts == 1 || sums_are_exact(p.semiring, p.dtype)));
+    if (choice.kernel) REQUIRE(plan.kernel == *choice.kernel);
+    REQUIRE(workspace_bytes(plan) >= 0);
+}
+
+// Small and large numbers alike.
+ptrdiff_t any_size(Random& random, int bits) { return 1 + random.below(ptrdiff_t{1} << random.below(bits)); }
+
+TEST_SUITE_BEGIN("blocking");
+
+TEST_CASE("random products are covered") {
+    Random random(23);
+    char result = 0;
+    for (int round = 0; round < 1000; ++round)
+        for (const Arithmetic& arithmetic : every_arithmetic()) {
+            if (!chosen()) continue;
+            const std::vector<Choice> choices = every_choice(static_cast<int>(any_size(random, 9)));
+            Problem p{};
+            const ptrdiff_t item = item_size(arithmetic.dtype);
+            p.semiring = arithmetic.semiring, p.dtype = arithmetic.dtype;
+            p.m = any_size(random, 12), p.n = any_size(random, 12), p.k = any_size(random, 20);
+            p.c = random.below(3) ? View{&result, p.n * item, item} : View{&result, item, p.m * item};
+            if (is_selective(p.semiring) && random.below(2)) p.index = p.c;
+            p.batch.items = random.below(2) ? 1 : any_size(random, 12);
+            check_plan(p, choices[static_cast<std::size_t>(random.below(static_cast<ptrdiff_t>(choices.size())))]);
+        }
+}
+
+TEST_CASE("more threads than a part of k has steps") {
+    Problem p{};
+    char result = 0;
+    p.semiring = semiring_named("maxplus"), p.dtype = DType::i8;
+    p.m = 4, p.n = 16, p.c = {&result, p.n, 1};
+    for (const ptrdiff_t k : {120'000, 1'000'000, 9'999'999, 10'000'000})
+        for (const int threads : {2, 64, 300, 1000, 5000})
+            for (const Isa* isa : usable_isas()) {
+                p.k = k;
+                check_plan(p, {KernelKind::packed, isa, threads});
+            }
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace tropical::test
