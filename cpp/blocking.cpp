@@ -70,7 +70,6 @@ void set_blocks(Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
         plan.mc = p.m;
         plan.nc = p.n;
         plan.kc = argmax || !in_place ? 64 : plan.few_rows ? 8 : 256;
-        if (getenv("XKC")) plan.kc = atoi(getenv("XKC"));
         return;
     }
     // The argmax's search of a segment comes once for each block of k: long ones, from L2.

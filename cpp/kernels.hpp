@@ -86,8 +86,9 @@ constexpr KernelSet make_set() {
     set.wide = make_kernels<R, tile.mr, tile.nv, Isa::direct_mr, Isa::argmax_mr>();
     constexpr int narrow_mr = emulates_products<Isa, R> ? Isa::heavy_mr : Isa::narrow_mr;
     set.narrow = make_kernels<R, narrow_mr, 1, Isa::direct_mr, Isa::argmax_mr>();
+    constexpr int careful_mr = emulates_products<Isa, R> ? Isa::heavy_mr / 2 : Isa::heavy_mr;
     if constexpr (needs_careful<R>)
-        set.careful = make_kernels<CarefulRing<S, T, Isa::bytes>, Isa::heavy_mr, 1, Isa::heavy_mr, 2>();
+        set.careful = make_kernels<CarefulRing<S, T, Isa::bytes>, careful_mr, 1, careful_mr, 2>();
     set.ceiling = ceiling<R, tile.mr, tile.nv>;
     return set;
 }

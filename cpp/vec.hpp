@@ -77,9 +77,8 @@ template <class V>
     if constexpr (sizeof(V) == 32) return V(_mm256_maskz_loadu_epi8(static_cast<__mmask32>(bits), source));
     if constexpr (sizeof(V) == 16) return V(_mm_maskz_loadu_epi8(static_cast<__mmask16>(bits), source));
 #else
-    if (bytes > static_cast<ptrdiff_t>(sizeof(V))) __builtin_unreachable();
     V v{};
-    __builtin_memcpy(&v, source, static_cast<std::size_t>(bytes));
+    __builtin_memcpy(&v, source, static_cast<std::size_t>(bytes) % sizeof(V));
     return v;
 #endif
 }
@@ -93,8 +92,7 @@ template <class V>
     if constexpr (sizeof(V) == 32) _mm256_mask_storeu_epi8(target, static_cast<__mmask32>(bits), __m256i(v));
     if constexpr (sizeof(V) == 16) _mm_mask_storeu_epi8(target, static_cast<__mmask16>(bits), __m128i(v));
 #else
-    if (bytes > static_cast<ptrdiff_t>(sizeof(V))) __builtin_unreachable();
-    __builtin_memcpy(target, &v, static_cast<std::size_t>(bytes));
+    __builtin_memcpy(target, &v, static_cast<std::size_t>(bytes) % sizeof(V));
 #endif
 }
 

@@ -42,6 +42,7 @@ def isa(request):
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: long, and no more telling under a sanitizer")
     for marker, why in OPT_IN.items():
         config.addinivalue_line("markers", f"{marker}: {why}; set TROPICAL_TEST_{marker.upper()}=1")
 

@@ -122,8 +122,8 @@ def example(m, n, k, semiring, dtype, kind="plain"):
     return a, b, c
 
 
-def assert_same_bits(got, want, note=""):
-    """`got` is an array with the dtype, shape and every bit of `want`."""
+def assert_same_bits(got, want, *note):
+    """`got` is an array with the dtype, shape and bits of `want`; else fails, showing `note`."""
     got, want = np.asarray(got), np.asarray(want)
     assert (got.dtype, got.shape) == (want.dtype, want.shape), note
     if got.tobytes() != want.tobytes():
@@ -131,16 +131,14 @@ def assert_same_bits(got, want, note=""):
         g, w = np.ascontiguousarray(got), np.ascontiguousarray(want)
         wrong = np.argwhere(np.atleast_1d(g.view(raw) != w.view(raw)))
         at = tuple(wrong[0]) if want.ndim else ()
-        raise AssertionError(
-            f"{len(wrong)} of {want.size} differ, first at {at}: {got[at]!r}, not {want[at]!r}; "
-            + note
-        )
+        first = f"first at {at}: {got[at]!r}, not {want[at]!r}"
+        raise AssertionError(f"{len(wrong)} of {want.size} differ, {first}; {note}")
 
 
 def check(a, b, semiring, want, **how):
     """tropical.gemm(a, b, semiring=semiring, **how) has the bits of `want`; returns it."""
     got = tropical.gemm(a, b, semiring=semiring, **how)
-    assert_same_bits(got, want, f"{semiring} {np.shape(a)} by {np.shape(b)} {how}")
+    assert_same_bits(got, want, semiring, np.shape(a), np.shape(b), how)
     ran["kernel", how.get("kernel") or "chosen"] += 1
     ran["threads", str(how.get("threads") or "default")] += 1
     return got

@@ -36,9 +36,9 @@ def check(a, b, semiring, want=None, **how):
     c, index = want or (oracle.gemm(a, b, semiring), oracle.argmax(a, b, semiring))
     got = tropical.gemm(a, b, semiring=semiring, return_argmax=True, **how)
     assert isinstance(got, tuple) and len(got) == 2
-    note = f"{semiring} {a.shape} by {b.shape} {how}"
-    assert_same_bits(got[0], c, note)
-    assert_same_bits(got[1], index, f"index, {note}")
+    note = semiring, a.shape, b.shape, how
+    assert_same_bits(got[0], c, *note)
+    assert_same_bits(got[1], index, "index", *note)
     ran["kernel", how.get("kernel") or "chosen"] += 1
     ran["threads", str(how.get("threads") or "default")] += 1
     return got

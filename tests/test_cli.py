@@ -175,6 +175,7 @@ def test_everything_counts_reachable_pairs(everything):
     assert np.array_equal(reached, reached.astype(int) @ step > 0), "more legs would reach more"
 
 
+@pytest.mark.slow
 def test_everything_counts_passengers(everything):
     """The airports that most shortest itineraries pass through, by walking every one of them."""
     codes = sorted(PLACES)

@@ -48,6 +48,7 @@ def test_of_the_oracle():
     assert digest(by_the_oracle) == DIGEST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [None, *KERNELS])
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda f: f.__name__)

@@ -11,12 +11,18 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support import SANITIZED
 
 from tropical import _core
 
+pytestmark = pytest.mark.skipif(SANITIZED, reason="instrumented code is another")
 NAME = re.compile(r"^[0-9a-f]+ <(.*)>:$")
 JUMP = re.compile(r"\bj[a-z]+\s+(?:0x)?([0-9a-f]+)\b|\bb(?:\.[a-z]+|l?)\s+(?:0x)?([0-9a-f]+)\b")
 STACK = re.compile(r"\((?:%rsp|%esp)|\[(?:sp|x29)\b")
+# The careful kernels need more registers than there are, at two to three times the work anyway.
+MACRO_KERNEL = re.compile(r"macro_kernel(?!.*CarefulRing)")
+# SSE2 compares no 64-bit integers: these go through general registers.
+NOT_VECTORS = re.compile(r"::M(?:ax|in)\w+, long, 16>")
 VECTOR = re.compile(r"%[xyz]mm|\bv\d+\.")
 COPY = re.compile(r"^v?p?(?:mov|broadcast|unpck|shuf|perm|insert|extract)|^(?:ld|st|dup|mov)")
 STORE = re.compile(r"^v?mov\S*\s+[^(]*,[^,(]*\((?!%rsp)|^st[rpu]\w*\s+(?!.*\[sp)")
@@ -33,8 +39,7 @@ def functions(file):
     found, current = {}, None
     for line in text.splitlines():
         if name := NAME.match(line):
-            hot = "macro_kernel" in name[1]
-            current = found.setdefault(name[1], []) if hot else None
+            current = found.setdefault(name[1], []) if MACRO_KERNEL.search(name[1]) else None
         elif current is not None and "\t" in line:
             address, _, instruction = line.strip().partition(":")
             current.append((int(address, 16), instruction.strip()))
@@ -90,5 +95,6 @@ def test_no_stack_access_in_hot_loops(disassembly):
 
 def test_each_function_has_a_hot_loop(disassembly):
     """Else the test above would look past it."""
-    without = [n for n, code in disassembly.items() if not any(map(hot, innermost_loops(code)))]
-    assert not without, without
+    names = [name for name in disassembly if not NOT_VECTORS.search(name)]
+    without = [n for n in names if not any(map(hot, innermost_loops(disassembly[n])))]
+    assert len(names) >= 30 and not without, without

@@ -76,6 +76,7 @@ THREADED = [  # both sides large; large k (split where (+) is exact); one row; o
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("semiring,dtype", EXACT)
 def test_threads(isa, semiring, dtype):
     how = {"dtype": dtype, "semiring": semiring}

@@ -137,6 +137,7 @@ def test_importing_brings_little_along():
     """)
 
 
+@pytest.mark.slow
 def test_import_time():
     """At most 20 ms beyond NumPy's: medians of interleaved runs, in fresh processes."""
 

@@ -10,7 +10,7 @@ from support import EXACT, KERNELS, assert_same_bits, random_bits, values
 
 import tropical
 
-pytestmark = [pytest.mark.parametrize("semiring,dtype", EXACT)]
+pytestmark = [pytest.mark.slow, pytest.mark.parametrize("semiring,dtype", EXACT)]
 several = settings(
     max_examples=8,
     deadline=None,

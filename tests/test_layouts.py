@@ -27,7 +27,7 @@ def test_layouts_mixed(isa, semiring, dtype, of_out):
     """Each layout of `a` with each of `out` and every third of `b`, in turn."""
     a, b, c = example(19, 35, 9, semiring, dtype, "edge")
     turn = LAYOUTS.index(of_out)
-    all_a, all_b, out = [f(a) for f in LAYOUTS], [f(b) for f in LAYOUTS], of_out(c)
+    all_a, all_b, out = [f(a) for f in LAYOUTS], [f(b) for f in LAYOUTS], of_out(c.copy())
     pairs = [(x, y) for i, x in enumerate(all_a) for y in all_b[(i + turn) % 3 :: 3]]
     for (x, y), kernel in itertools.product(pairs, KERNELS):
         out[...] = 1

@@ -10,12 +10,13 @@ namespace tropical::test {
 
 inline constexpr int died = -1;
 
-// The exit status of a child that runs `body`, which returns it; `died` if a signal ended it, after 60 s at the latest.
-int status_in_child(auto body) {
+// The exit status of a child that runs `body`, which returns it; `died` if a signal ended it, at the latest after
+// `seconds`.
+int status_in_child(auto body, unsigned seconds = 60) {
     std::fflush(nullptr);
     const pid_t child = fork();
     if (child == 0) {
-        alarm(60);
+        alarm(seconds);
         _exit(body());
     }
     int status = 0;

@@ -1,5 +1,6 @@
 // Forked children compute, whatever the parent's threads were doing: in the middle of a loop, asleep, or never hired.
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "child.hpp"
@@ -22,6 +23,24 @@ int compute(int threads) {
 }
 
 TEST_SUITE_BEGIN("fork");
+
+// Runs first, and in children of its own, so that the first call is one: it reads the sizes of the caches.
+TEST_CASE("while another thread is inside its first call") {
+    for (int round = 0; round < 100; ++round)
+        REQUIRE(status_in_child([&] {
+                    std::atomic<bool> begun = false;
+                    std::thread first([&] {
+                        begun = true;
+                        compute(1);
+                    });
+                    while (!begun) continue;
+                    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(round);
+                    while (std::chrono::steady_clock::now() < until) continue;
+                    const int status = status_in_child([] { return compute(1); }, 5);
+                    first.join();
+                    return status;
+                }) == 0);
+}
 
 TEST_CASE("after the pool was used") {
     REQUIRE(compute(3) == 0);
