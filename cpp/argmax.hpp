@@ -19,19 +19,22 @@ constexpr ptrdiff_t padded_depth(ptrdiff_t k) {
 // A packed micro-panel of width W back to rows: target[i * depth + p] = panel[p * W + i].
 template <class R, int W>
 void unpack_rows(char* target, ptrdiff_t depth, const char* panel, ptrdiff_t k) {
-    using Q = typename CarefulRing<typename R::S, typename R::T, 16>::template Resized<square_bytes<R, 16>()>;
+    using Q = typename CarefulRing<typename R::S, typename R::T,
+                                   16>::template Resized<square_bytes<R, 16>()>;
     constexpr ptrdiff_t size = sizeof(typename R::T), L = Q::lanes;
     Mask<typename Q::V> noticed{};
     for (ptrdiff_t i = 0; i < W; i += L)
         for (ptrdiff_t p = 0; p < k; p += L) {
             const Piece square{panel + (p * W + i) * size, W * size, size, k - p, W - i};
-            transpose_square<Q, Q::lanes>(target + (i * depth + p) * size, depth * size, square, L, noticed);
+            transpose_square<Q, Q::lanes>(target + (i * depth + p) * size, depth * size, square, L,
+                                          noticed);
         }
 }
 
 // The first step in [0, segment) at which a[p] (x) b[p] equals `best`; one of them does.
 template <class R>
-[[gnu::always_inline]] inline ptrdiff_t first_attaining(const char* a, const char* b, typename R::T best) {
+[[gnu::always_inline]] inline ptrdiff_t first_attaining(const char* a, const char* b,
+                                                        typename R::T best) {
     using V = typename R::V;
     for (ptrdiff_t p = 0; p < segment<R>; p += R::lanes) {
         const ptrdiff_t offset = p * static_cast<ptrdiff_t>(sizeof(typename R::T));
@@ -45,8 +48,9 @@ template <class R>
 // Stores first_p + locate(i, j, where) for the elements of the tile that improved, and 0 for the others if this is
 // the first step of p.
 template <class R, int NV, class Locate>
-[[gnu::always_inline]] inline void store_indices(const Mask<typename R::V>* where, const TileOfC& c, int rows,
-                                                 const View& index, ptrdiff_t first_p, Locate locate) {
+[[gnu::always_inline]] inline void store_indices(const Mask<typename R::V>* where, const TileOfC& c,
+                                                 int rows, const View& index, ptrdiff_t first_p,
+                                                 Locate locate) {
     constexpr ptrdiff_t size = sizeof(ptrdiff_t);
     constexpr int NR = NV * R::lanes;
     const int columns = c.n < NR ? static_cast<int>(c.n) : NR;
@@ -61,26 +65,28 @@ template <class R, int NV, class Locate>
             continue;
         }
         for (int j = 0; j < columns; ++j)
-            if (found[j] >= 0) __builtin_memcpy(target + j * index.col_stride, &found[j], sizeof found[j]);
+            if (found[j] >= 0)
+                __builtin_memcpy(target + j * index.col_stride, &found[j], sizeof found[j]);
     }
 }
 
 // Forgets improvements that did not leave the semiring's zero: mapped sentinels differ by what was added to them.
 template <class R, int MR, int NV>
-[[gnu::always_inline]] inline void forget_zeros(const typename R::V (&acc)[MR][NV], Mask<typename R::V>* where) {
+[[gnu::always_inline]] inline void forget_zeros(const typename R::V (&acc)[MR][NV],
+                                                Mask<typename R::V>* where) {
     if constexpr (R::maps) {
-        TROPICAL_UNROLL
-        for (int i = 0; i < MR; ++i)
-            TROPICAL_UNROLL
-        for (int v = 0; v < NV; ++v)
-            where[i * NV + v] |= R::decode(acc[i][v]) == broadcast<typename R::V>(R::S::template zero<typename R::T>);
+        TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
+            for (int v = 0; v < NV; ++v)
+                where[i * NV + v] |= R::decode(acc[i][v]) ==
+                                     broadcast<typename R::V>(R::S::template zero<typename R::T>);
     }
 }
 
 // The plain hot loop, interrupted after every segment to note where the accumulators improved.
 template <class R, int MR, int NV>
-[[gnu::always_inline]] inline void checkpoint_kernel(const MacroArgs& g, const char* a, const char* b,
-                                                     const TileOfC& c, typename R::V* best,
+[[gnu::always_inline]] inline void checkpoint_kernel(const MacroArgs& g, const char* a,
+                                                     const char* b, const TileOfC& c,
+                                                     typename R::V* best,
                                                      Mask<typename R::V>* where) {
     using V = typename R::V;
     using M = Mask<V>;
@@ -88,24 +94,22 @@ template <class R, int MR, int NV>
     constexpr ptrdiff_t size = sizeof(T), NR = NV * R::lanes;
     V acc[MR][NV];
     start_tile<R>(acc, c, g.first_p > 0);
-    TROPICAL_UNROLL
-    for (int i = 0; i < MR; ++i)
-        TROPICAL_UNROLL
-    for (int v = 0; v < NV; ++v) {
-        best[i * NV + v] = acc[i][v];
-        where[i * NV + v] = ~M{};
-    }
+    TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
+        for (int v = 0; v < NV; ++v) {
+            best[i * NV + v] = acc[i][v];
+            where[i * NV + v] = ~M{};
+        }
     M number{};
     for (ptrdiff_t p = 0; p < g.k; p += segment<R>) {
         const ptrdiff_t steps = g.k - p < segment<R> ? g.k - p : segment<R>;
-        rank_k_update<R>(steps, PackedA<T, MR>{a + p * MR * size}, b + p * NR * size, NR * size, acc);
-        TROPICAL_UNROLL
-        for (int i = 0; i < MR; ++i)
-            TROPICAL_UNROLL
-        for (int v = 0; v < NV; ++v) {
-            where[i * NV + v] = R::better(acc[i][v], best[i * NV + v]) ? number : where[i * NV + v];
-            best[i * NV + v] = acc[i][v];
-        }
+        rank_k_update<R>(steps, PackedA<T, MR>{a + p * MR * size}, b + p * NR * size, NR * size,
+                         acc);
+        TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
+            for (int v = 0; v < NV; ++v) {
+                where[i * NV + v] =
+                    R::better(acc[i][v], best[i * NV + v]) ? number : where[i * NV + v];
+                best[i * NV + v] = acc[i][v];
+            }
         number += 1;
     }
     forget_zeros<R>(acc, where);
@@ -128,43 +132,43 @@ void macro_argmax(const MacroArgs& g) {
     for (ptrdiff_t jr = 0; jr < g.n; jr += NR) {
         unpack_rows<R, NR>(rows_of_b, depth, g.b + jr * g.k * size, g.k);
         for (ptrdiff_t ir = 0; ir < g.m; ir += MR) {
-            const TileOfC c{g.c.data + ir * g.c.row_stride + jr * g.c.col_stride, g.c.row_stride, g.c.col_stride,
-                            g.m - ir, g.n - jr};
-            checkpoint_kernel<R, MR, NV>(g, g.a + ir * g.k * size, g.b + jr * g.k * size, c, best, where);
-            const View index{g.index.data + ir * g.index.row_stride + jr * g.index.col_stride, g.index.row_stride,
-                             g.index.col_stride};
-            store_indices<R, NV>(where, c, MR, index, g.first_p, [&](ptrdiff_t i, ptrdiff_t j, ptrdiff_t w) {
-                const ptrdiff_t p = w * segment<R>;
-                return p + first_attaining<R>(rows_of_a + ((ir + i) * depth + p) * size,
-                                              rows_of_b + (j * depth + p) * size,
-                                              best[i * NV + j / R::lanes][j % R::lanes]);
-            });
+            const TileOfC c{g.c.data + ir * g.c.row_stride + jr * g.c.col_stride, g.c.row_stride,
+                            g.c.col_stride, g.m - ir, g.n - jr};
+            checkpoint_kernel<R, MR, NV>(g, g.a + ir * g.k * size, g.b + jr * g.k * size, c, best,
+                                         where);
+            const View index{g.index.data + ir * g.index.row_stride + jr * g.index.col_stride,
+                             g.index.row_stride, g.index.col_stride};
+            store_indices<R, NV>(
+                where, c, MR, index, g.first_p, [&](ptrdiff_t i, ptrdiff_t j, ptrdiff_t w) {
+                    const ptrdiff_t p = w * segment<R>;
+                    return p + first_attaining<R>(rows_of_a + ((ir + i) * depth + p) * size,
+                                                  rows_of_b + (j * depth + p) * size,
+                                                  best[i * NV + j / R::lanes][j % R::lanes]);
+                });
         }
     }
 }
 
 // An index beside every accumulator, for products too small to pack; at most 127 steps, so that int8 can count them.
 template <class R, int MR, int NV, class A>
-[[gnu::always_inline]] inline void one_pass_kernel(ptrdiff_t k, A a, const char* b, ptrdiff_t b_stride,
-                                                   const TileOfC& c, const View& index, ptrdiff_t first_p) {
+[[gnu::always_inline]] inline void one_pass_kernel(ptrdiff_t k, A a, const char* b,
+                                                   ptrdiff_t b_stride, const TileOfC& c,
+                                                   const View& index, ptrdiff_t first_p) {
     using V = typename R::V;
     using M = Mask<V>;
     V acc[MR][NV];
     M where[MR][NV];
     start_tile<R>(acc, c, first_p > 0);
-    TROPICAL_UNROLL
-    for (int i = 0; i < MR; ++i)
-        TROPICAL_UNROLL
-    for (int v = 0; v < NV; ++v) where[i][v] = ~M{};
+    TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
+        for (int v = 0; v < NV; ++v) where[i][v] = ~M{};
     M step{};
 #pragma GCC unroll 1
     for (ptrdiff_t p = 0; p < k; ++p) {
-        TROPICAL_UNROLL
-        for (int i = 0; i < MR; ++i) {
+        TROPICAL_UNROLL for (int i = 0; i < MR; ++i) {
             const V x = broadcast<V>(a(i, p));
-            TROPICAL_UNROLL
-            for (int v = 0; v < NV; ++v) {
-                const V product = R::multiply(x, load<V>(b + p * b_stride + v * static_cast<ptrdiff_t>(sizeof(V))));
+            TROPICAL_UNROLL for (int v = 0; v < NV; ++v) {
+                const V product = R::multiply(
+                    x, load<V>(b + p * b_stride + v * static_cast<ptrdiff_t>(sizeof(V))));
                 where[i][v] = R::better(product, acc[i][v]) ? step : where[i][v];
                 acc[i][v] = R::add(product, acc[i][v]);
             }

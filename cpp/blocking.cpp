@@ -14,7 +14,8 @@ constexpr ptrdiff_t KiB = 1024, MiB = 1024 * KiB;
 
 // As Linux lists it for the first core; sysconf names the caches of the whole socket on some processors.
 ptrdiff_t cache_size(int index, ptrdiff_t fallback) {
-    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
+    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
+                       "/size");
     ptrdiff_t size = 0;
     char unit = 'B';
     if (!(file >> size >> unit) || size <= 0) return fallback;
@@ -58,7 +59,8 @@ bool better_transposed(const Product& p, ptrdiff_t item, int lanes) {
 // Largest equal blocks of at most `block`, multiples of `unit`.
 ptrdiff_t balanced(ptrdiff_t size, ptrdiff_t block, ptrdiff_t unit) {
     block = std::max(block / unit * unit, unit);
-    return std::max(round_up(ceil_div(size, ceil_div(std::max<ptrdiff_t>(size, 1), block)), unit), unit);
+    return std::max(round_up(ceil_div(size, ceil_div(std::max<ptrdiff_t>(size, 1), block)), unit),
+                    unit);
 }
 
 // KC: a micro-panel of B fills L1. MC: the block of A takes half of L2. NC: the panel of B takes a share of L3.
@@ -73,10 +75,15 @@ void set_blocks(Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
         return;
     }
     // The argmax's search of a segment comes once for each block of k: long ones, from L2.
-    const ptrdiff_t kc = argmax ? 1024 : std::clamp<ptrdiff_t>(caches().l1d / (k.nr * item), 192, 512);
+    const ptrdiff_t kc =
+        argmax ? 1024 : std::clamp<ptrdiff_t>(caches().l1d / (k.nr * item), 192, 512);
     plan.kc = ceil_div(p.k, ceil_div(p.k, kc));
-    plan.mc = balanced(plan.block_m, std::min<ptrdiff_t>(caches().l2 / (argmax ? 4 : 2) / (plan.kc * item), 512), k.mr);
-    plan.nc = balanced(plan.block_n, std::clamp<ptrdiff_t>(caches().l3 / 8, MiB, 4 * MiB) / (plan.kc * item), k.nr);
+    plan.mc =
+        balanced(plan.block_m,
+                 std::min<ptrdiff_t>(caches().l2 / (argmax ? 4 : 2) / (plan.kc * item), 512), k.mr);
+    plan.nc =
+        balanced(plan.block_n,
+                 std::clamp<ptrdiff_t>(caches().l3 / 8, MiB, 4 * MiB) / (plan.kc * item), k.nr);
 }
 
 // Blocks of C for `wanted` tasks: the grid whose slowest thread multiplies and packs least.
@@ -85,12 +92,14 @@ void set_grid(Plan& plan, const Product& p, ptrdiff_t wanted) {
     double least = 0;
     for (ptrdiff_t rows = 1; rows <= wanted; ++rows) {
         const ptrdiff_t block_m = std::min(round_up(ceil_div(p.m, rows), mr), p.m);
-        const ptrdiff_t block_n = std::min(round_up(ceil_div(p.n, ceil_div(wanted, rows)), nr), p.n);
+        const ptrdiff_t block_n =
+            std::min(round_up(ceil_div(p.n, ceil_div(wanted, rows)), nr), p.n);
         const ptrdiff_t grid_m = ceil_div(p.m, block_m), grid_n = ceil_div(p.n, block_n);
         const ptrdiff_t rounds = ceil_div(grid_m * grid_n, plan.threads);
         constexpr ptrdiff_t pack_cost = 8;  // products in the time in which one element is packed
-        const double cost = static_cast<double>(rounds) *
-                            static_cast<double>(block_m * block_n + pack_cost * (block_m + block_n));
+        const double cost =
+            static_cast<double>(rounds) *
+            static_cast<double>(block_m * block_n + pack_cost * (block_m + block_n));
         if (least != 0 && cost >= least) continue;
         least = cost;
         plan.block_m = block_m;
@@ -103,16 +112,18 @@ void set_grid(Plan& plan, const Product& p, ptrdiff_t wanted) {
 // Spreads the threads over the batch, over blocks of C, and last over k where sums may be taken in any order.
 void set_tasks(Plan& plan, const Problem& problem, const Product& p, int threads) {
     const ptrdiff_t items = problem.batch.items;
-    const double products = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
-                            static_cast<double>(items);
-    plan.threads = static_cast<int>(std::clamp(products / products_per_thread, 1.0, static_cast<double>(threads)));
+    const double products = static_cast<double>(p.m) * static_cast<double>(p.n) *
+                            static_cast<double>(p.k) * static_cast<double>(items);
+    plan.threads = static_cast<int>(
+        std::clamp(products / products_per_thread, 1.0, static_cast<double>(threads)));
     plan.parts = 1;
     plan.items_per_task = 1;
     if (plan.threads == 1 || items >= plan.threads) {
         set_grid(plan, p, 1);
         plan.items_per_task = plan.threads == 1 ? items : ceil_div(items, 8 * plan.threads);
     } else {
-        const auto splits = static_cast<ptrdiff_t>(std::clamp(products / plan.threads / products_per_task, 1.0, 4.0));
+        const auto splits = static_cast<ptrdiff_t>(
+            std::clamp(products / plan.threads / products_per_task, 1.0, 4.0));
         set_grid(plan, p, ceil_div(splits * plan.threads, items));
         const ptrdiff_t blocks = plan.grid_m * plan.grid_n;
         if (items == 1 && blocks < plan.threads && sums_are_exact(p.semiring, p.dtype) &&
@@ -126,32 +137,37 @@ void set_tasks(Plan& plan, const Problem& problem, const Product& p, int threads
 
 // The narrow tile where it computes fewer elements that do not exist.
 const Kernels& pick_tile(const KernelSet& set, const Product& p) {
-    const auto computed = [&](const Kernels& k) { return round_up(p.m, k.mr) * round_up(p.n, k.nr); };
+    const auto computed = [&](const Kernels& k) {
+        return round_up(p.m, k.mr) * round_up(p.n, k.nr);
+    };
     return computed(set.narrow) * 10 < computed(set.wide) * 9 ? set.narrow : set.wide;
 }
 
 }  // namespace
 
 const Caches& caches() {
-    static const Caches sizes{cache_size(0, 32 * KiB), cache_size(2, 512 * KiB), cache_size(3, 8 * MiB)};
+    static const Caches sizes{cache_size(0, 32 * KiB), cache_size(2, 512 * KiB),
+                              cache_size(3, 8 * MiB)};
     return sizes;
 }
 
-SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdiff_t nc, ptrdiff_t item,
-                       bool argmax) {
+SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdiff_t nc,
+                       ptrdiff_t item, bool argmax) {
     constexpr ptrdiff_t line = 64, longest_segment = 64;
     const ptrdiff_t rows = round_up(mc, kernels.mr), columns = round_up(nc, kernels.nr);
     SlotLayout layout{};
     layout.b = round_up(rows * kc * item, line);
     layout.scratch = layout.b + round_up(columns * kc * item, line);
     layout.bytes = layout.scratch;
-    if (argmax) layout.bytes += round_up((rows + kernels.nr) * round_up(kc, longest_segment) * item, line);
+    if (argmax)
+        layout.bytes += round_up((rows + kernels.nr) * round_up(kc, longest_segment) * item, line);
     layout.bytes = round_up(layout.bytes, 4096);
     return layout;
 }
 
 ptrdiff_t nan_bytes(const Product& p) {
-    const bool spreads = (p.dtype == DType::f32 || p.dtype == DType::f64) && is_selective(p.semiring);
+    const bool spreads =
+        (p.dtype == DType::f32 || p.dtype == DType::f64) && is_selective(p.semiring);
     return spreads ? round_up((p.m + p.n) * index_size, 64) : 0;
 }
 
@@ -176,8 +192,9 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     if (plan.kernel == KernelKind::packed) {
         plan.slot_bytes = slot_layout(*plan.kernels, plan.mc, plan.kc, plan.nc, item, argmax).bytes;
         if (plan.careful)
-            plan.slot_bytes = std::max(plan.slot_bytes, slot_layout(*plan.careful, plan.mc, plan.kc, plan.nc, item,
-                                                                    argmax).bytes);
+            plan.slot_bytes =
+                std::max(plan.slot_bytes,
+                         slot_layout(*plan.careful, plan.mc, plan.kc, plan.nc, item, argmax).bytes);
     }
     plan.shared_bytes = parts_bytes(plan, p, item, argmax) + nan_bytes(p);
     return plan;

@@ -51,8 +51,8 @@ ptrdiff_t nan_bytes(const Product& p);
 struct SlotLayout {
     ptrdiff_t a, b, scratch, bytes;
 };
-SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdiff_t nc, ptrdiff_t item,
-                       bool argmax);
+SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdiff_t nc,
+                       ptrdiff_t item, bool argmax);
 
 constexpr ptrdiff_t ceil_div(ptrdiff_t a, ptrdiff_t b) { return (a + b - 1) / b; }
 constexpr ptrdiff_t round_up(ptrdiff_t a, ptrdiff_t b) { return ceil_div(a, b) * b; }

@@ -12,9 +12,9 @@ namespace {
 inline constexpr ptrdiff_t strip_bytes = 32 * 1024;
 
 template <class R, bool Argmax, int MR, int NV>
-[[gnu::always_inline]] inline void direct_tile(const DirectArgs& g, const ConstView& a, ptrdiff_t k, const char* b,
-                                               ptrdiff_t b_stride, const TileOfC& c, const View& index,
-                                               ptrdiff_t first_p) {
+[[gnu::always_inline]] inline void direct_tile(const DirectArgs& g, const ConstView& a, ptrdiff_t k,
+                                               const char* b, ptrdiff_t b_stride, const TileOfC& c,
+                                               const View& index, ptrdiff_t first_p) {
     const StridedA<typename R::T> tile_of_a{a.data, a.row_stride, a.col_stride};
     const bool accumulate = g.accumulate || first_p > 0;
     if constexpr (Argmax)
@@ -25,13 +25,15 @@ template <class R, bool Argmax, int MR, int NV>
 
 // C[:, jr:jr+NR] for one strip B[pc:pc+k, jr:jr+NR], in tiles of MR rows, then fewer.
 template <class R, bool Argmax, int MR, int NV>
-void direct_strip(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr, const char* b, ptrdiff_t b_stride) {
+void direct_strip(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr, const char* b,
+                  ptrdiff_t b_stride) {
     const auto tile = [&](auto rows, ptrdiff_t ir) {
-        const ConstView a{g.a.data + ir * g.a.row_stride + pc * g.a.col_stride, g.a.row_stride, g.a.col_stride};
-        const TileOfC c{g.c.data + ir * g.c.row_stride + jr * g.c.col_stride, g.c.row_stride, g.c.col_stride,
-                        g.m - ir, g.n - jr};
-        const View index{g.index.data + ir * g.index.row_stride + jr * g.index.col_stride, g.index.row_stride,
-                         g.index.col_stride};
+        const ConstView a{g.a.data + ir * g.a.row_stride + pc * g.a.col_stride, g.a.row_stride,
+                          g.a.col_stride};
+        const TileOfC c{g.c.data + ir * g.c.row_stride + jr * g.c.col_stride, g.c.row_stride,
+                        g.c.col_stride, g.m - ir, g.n - jr};
+        const View index{g.index.data + ir * g.index.row_stride + jr * g.index.col_stride,
+                         g.index.row_stride, g.index.col_stride};
         direct_tile<R, Argmax, decltype(rows)::value, NV>(g, a, k, b, b_stride, c, index, pc);
     };
     ptrdiff_t ir = 0;
@@ -45,7 +47,8 @@ void direct_strip(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr, 
 template <class R, bool Argmax, int MR, int NV>
 bool direct_columns(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr, bool& noticed) {
     constexpr ptrdiff_t size = sizeof(typename R::T), NR = NV * R::lanes;
-    const Piece strip{g.b.data + pc * g.b.row_stride + jr * g.b.col_stride, g.b.row_stride, g.b.col_stride, k, NR};
+    const Piece strip{g.b.data + pc * g.b.row_stride + jr * g.b.col_stride, g.b.row_stride,
+                      g.b.col_stride, k, NR};
     if (g.b.col_stride == size && jr + NR <= g.n) {
         if constexpr (R::checks) noticed |= scan<R>(strip, 4 * NR * size);
         if (noticed && needs_careful<R>) return false;
@@ -53,7 +56,8 @@ bool direct_columns(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr
         return true;
     }
     alignas(64) char copy[strip_bytes];
-    noticed |= pack<R, NR>({copy, strip.data, g.n - jr < NR ? g.n - jr : NR, k, g.b.col_stride, g.b.row_stride});
+    noticed |= pack<R, NR>(
+        {copy, strip.data, g.n - jr < NR ? g.n - jr : NR, k, g.b.col_stride, g.b.row_stride});
     if (noticed && needs_careful<R>) return false;
     direct_strip<R, Argmax, MR, NV>(g, pc, k, jr, copy, NR * size);
     return true;
@@ -63,15 +67,18 @@ bool direct_columns(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr
 template <class R, bool Argmax, int MR, int NV>
 bool direct(const DirectArgs& g) {
     bool noticed = false;
-    if constexpr (R::checks) noticed = scan<R>({g.a.data, g.a.row_stride, g.a.col_stride, g.m, g.k}, 0);
+    if constexpr (R::checks)
+        noticed = scan<R>({g.a.data, g.a.row_stride, g.a.col_stride, g.m, g.k}, 0);
     if (noticed && needs_careful<R>) return true;
     constexpr ptrdiff_t NR = NV * R::lanes;
     const auto wide_strip_at = [&](ptrdiff_t jr) { return jr + NR / 2 < g.n; };
-    const auto strip = [&](ptrdiff_t pc, ptrdiff_t jr) {  // C[:, jr:jr+NR] from A[:, pc:pc+k], B[pc:pc+k, jr:jr+NR]
-        const ptrdiff_t k = g.k - pc < g.kc ? g.k - pc : g.kc;
-        return wide_strip_at(jr) ? direct_columns<R, Argmax, MR, NV>(g, pc, k, jr, noticed)
-                                 : direct_columns<R, Argmax, MR, 1>(g, pc, k, jr, noticed);
-    };
+    const auto strip =
+        [&](ptrdiff_t pc,
+            ptrdiff_t jr) {  // C[:, jr:jr+NR] from A[:, pc:pc+k], B[pc:pc+k, jr:jr+NR]
+            const ptrdiff_t k = g.k - pc < g.kc ? g.k - pc : g.kc;
+            return wide_strip_at(jr) ? direct_columns<R, Argmax, MR, NV>(g, pc, k, jr, noticed)
+                                     : direct_columns<R, Argmax, MR, 1>(g, pc, k, jr, noticed);
+        };
     const auto next = [&](ptrdiff_t jr) { return jr + (wide_strip_at(jr) ? NR : R::lanes); };
     if (g.b.col_stride == sizeof(typename R::T)) {
         for (ptrdiff_t pc = 0; pc < g.k; pc += g.kc)

@@ -30,7 +30,8 @@ std::vector<Isa> detect() {
 std::string names() {
     std::string list;
     for (const Isa& isa : instruction_sets())
-        list += (list.empty() ? "" : ", ") + std::string(isa.name) + (isa.supported ? "" : " (not on this CPU)");
+        list += (list.empty() ? "" : ", ") + std::string(isa.name) +
+                (isa.supported ? "" : " (not on this CPU)");
     return list;
 }
 
@@ -45,7 +46,8 @@ const Isa& instruction_set(const std::string& name) {
     for (const Isa& isa : instruction_sets()) {
         if (isa.name != name) continue;
         if (isa.supported) return isa;
-        throw std::runtime_error("isa '" + name + "' is not supported by this CPU; known: " + names());
+        throw std::runtime_error("isa '" + name +
+                                 "' is not supported by this CPU; known: " + names());
     }
     throw std::invalid_argument("unknown isa '" + name + "'; known: " + names());
 }

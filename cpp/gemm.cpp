@@ -24,7 +24,9 @@ struct Run {
     }
 };
 
-char* shared_memory(const Run& run) { return run.workspace + run.plan.slot_bytes * run.plan.threads; }
+char* shared_memory(const Run& run) {
+    return run.workspace + run.plan.slot_bytes * run.plan.threads;
+}
 
 // The matrices of one item of the batch, turned if the plan says so.
 Product item_of(const Problem& problem, const Plan& plan, ptrdiff_t item) {
@@ -62,19 +64,29 @@ bool packed_kernel(const Product& p, Run& run, char* memory) {
     const SlotLayout layout = slot_layout(kernels, plan.mc, plan.kc, plan.nc, size, argmax);
     char* const packed_a = memory + layout.a;
     char* const packed_b = memory + layout.b;
-    for (ptrdiff_t jc = 0; jc < p.n; jc += plan.nc) {      // C[:, jc:jc+n]
+    for (ptrdiff_t jc = 0; jc < p.n; jc += plan.nc) {  // C[:, jc:jc+n]
         const ptrdiff_t n = std::min(plan.nc, p.n - jc);
         for (ptrdiff_t pc = 0; pc < p.k; pc += plan.kc) {  // panel of B: B[pc:pc+k, jc:jc+n]
             const ptrdiff_t k = std::min(plan.kc, p.k - pc);
-            if (kernels.pack_b({packed_b, from(p.b, pc, jc).data, n, k, p.b.col_stride, p.b.row_stride}))
+            if (kernels.pack_b(
+                    {packed_b, from(p.b, pc, jc).data, n, k, p.b.col_stride, p.b.row_stride}))
                 run.noticed = true;
             for (ptrdiff_t ic = 0; ic < p.m; ic += plan.mc) {  // block of A: A[ic:ic+m, pc:pc+k]
                 const ptrdiff_t m = std::min(plan.mc, p.m - ic);
-                if (kernels.pack_a({packed_a, from(p.a, ic, pc).data, m, k, p.a.row_stride, p.a.col_stride}))
+                if (kernels.pack_a(
+                        {packed_a, from(p.a, ic, pc).data, m, k, p.a.row_stride, p.a.col_stride}))
                     run.noticed = true;
                 if (run.void_results()) return false;
-                const MacroArgs block{m, n, k, packed_a, packed_b, from(p.c, ic, jc), p.accumulate || pc > 0,
-                                      from(p.index, ic, jc), pc, memory + layout.scratch};
+                const MacroArgs block{m,
+                                      n,
+                                      k,
+                                      packed_a,
+                                      packed_b,
+                                      from(p.c, ic, jc),
+                                      p.accumulate || pc > 0,
+                                      from(p.index, ic, jc),
+                                      pc,
+                                      memory + layout.scratch};
                 (argmax ? kernels.macro_argmax : kernels.macro)(block);
             }
         }
@@ -93,10 +105,15 @@ void direct_kernel(const Product& p, Run& run) {
 
 void compute(const Product& p, Run& run, int slot) {
     switch (run.plan.kernel) {
-        case KernelKind::naive: return naive_kernel(p);
-        case KernelKind::tiled: return tiled_kernel(p);
-        case KernelKind::direct: return direct_kernel(p, run);
-        case KernelKind::packed: packed_kernel(p, run, run.workspace + slot * run.plan.slot_bytes); return;
+        case KernelKind::naive:
+            return naive_kernel(p);
+        case KernelKind::tiled:
+            return tiled_kernel(p);
+        case KernelKind::direct:
+            return direct_kernel(p, run);
+        case KernelKind::packed:
+            packed_kernel(p, run, run.workspace + slot * run.plan.slot_bytes);
+            return;
     }
 }
 
@@ -115,7 +132,8 @@ void run_task(void* context, ptrdiff_t task, int slot) {
         Product p = item_of(run.problem, plan, item);
         if (part > 0) redirect_to_part(p, run, part);
         const ptrdiff_t i = row * plan.block_m, j = column * plan.block_n, q = part * plan.part_k;
-        Product mine = block(p, i, std::min(plan.block_m, p.m - i), j, std::min(plan.block_n, p.n - j));
+        Product mine =
+            block(p, i, std::min(plan.block_m, p.m - i), j, std::min(plan.block_n, p.n - j));
         mine.a = from(mine.a, 0, q);
         mine.b = from(mine.b, q, 0);
         mine.k = std::min(plan.part_k, p.k - q);
@@ -132,17 +150,21 @@ void combine_parts(const Run& run) {
         Product partial = p;
         redirect_to_part(partial, run, part);
         combine_part(p, {partial.c.data, partial.c.row_stride, partial.c.col_stride},
-                     {partial.index.data, partial.index.row_stride, partial.index.col_stride}, part * run.plan.part_k);
+                     {partial.index.data, partial.index.row_stride, partial.index.col_stride},
+                     part * run.plan.part_k);
     }
 }
 
 void for_each_item(const Problem& problem, const Plan& plan, auto action) {
-    for (ptrdiff_t item = 0; item < problem.batch.items; ++item) action(item_of(problem, plan, item));
+    for (ptrdiff_t item = 0; item < problem.batch.items; ++item)
+        action(item_of(problem, plan, item));
 }
 
 }  // namespace
 
-ptrdiff_t workspace_bytes(const Plan& plan) { return plan.slot_bytes * plan.threads + plan.shared_bytes; }
+ptrdiff_t workspace_bytes(const Plan& plan) {
+    return plan.slot_bytes * plan.threads + plan.shared_bytes;
+}
 
 void gemm(const Problem& problem, const Choice& choice, Workspace& workspace) {
     if (problem.m == 0 || problem.n == 0 || problem.batch.items == 0) return;
@@ -159,7 +181,9 @@ void gemm(const Problem& problem, const Choice& choice, Workspace& workspace) {
     if (plan.parts > 1) combine_parts(run);
     if (run.noticed && !plan.careful && plan.kernel >= KernelKind::direct) {
         char* const first = run.workspace + bytes - nan_bytes(problem);
-        for_each_item(problem, plan, [&](const Product& p) { spread_nan(p, reinterpret_cast<ptrdiff_t*>(first)); });
+        for_each_item(problem, plan, [&](const Product& p) {
+            spread_nan(p, reinterpret_cast<ptrdiff_t*>(first));
+        });
     }
 }
 

@@ -28,13 +28,12 @@ std::int64_t ceiling(std::int64_t repeats) {
     }
     for (auto& line : acc)
         for (V& element : line) element = R::zero();
-    for (std::int64_t r = 0; r < repeats; ++r)
-        TROPICAL_UNROLL
-    for (int i = 0; i < MR; ++i) {
-        make_opaque(x);
-        TROPICAL_UNROLL
-        for (int v = 0; v < NV; ++v) acc[i][v] = R::add(R::multiply(x, row[v]), acc[i][v]);
-    }
+    for (std::int64_t r = 0; r < repeats; ++r) TROPICAL_UNROLL
+        for (int i = 0; i < MR; ++i) {
+            make_opaque(x);
+            TROPICAL_UNROLL for (int v = 0; v < NV; ++v)
+                acc[i][v] = R::add(R::multiply(x, row[v]), acc[i][v]);
+        }
     for (auto& line : acc)
         for (V& element : line) make_opaque(element);
     return 2 * repeats * MR * NV * R::lanes;
@@ -64,8 +63,9 @@ struct TileShape {
 
 // Products of these integers take several instructions and registers where there is no AVX-512, of bytes everywhere.
 template <class Isa, class R>
-constexpr bool emulates_products = !is_float<typename R::T> && R::S::product == Multiply::times &&
-                                   (sizeof(typename R::T) == 1 || (sizeof(typename R::T) == 8 && Isa::bytes < 64));
+constexpr bool emulates_products =
+    !is_float<typename R::T> && R::S::product == Multiply::times &&
+    (sizeof(typename R::T) == 1 || (sizeof(typename R::T) == 8 && Isa::bytes < 64));
 
 template <class Isa, class R>
 constexpr TileShape wide_tile() {

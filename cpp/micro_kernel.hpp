@@ -27,20 +27,18 @@ struct StridedA {
 
 // acc[i][:] = acc[i][:] (+) A[i, p] (x) B[p, 0:NR] for p = 0 .. k-1; rows of B lie b_stride bytes apart.
 template <class R, int MR, int NV, class A>
-[[gnu::always_inline]] inline void rank_k_update(ptrdiff_t k, A a, const char* b, ptrdiff_t b_stride,
-                                                 typename R::V (&acc)[MR][NV]) {
+[[gnu::always_inline]] inline void rank_k_update(ptrdiff_t k, A a, const char* b,
+                                                 ptrdiff_t b_stride, typename R::V (&acc)[MR][NV]) {
     using V = typename R::V;
 #pragma GCC unroll 1
     for (ptrdiff_t p = 0; p < k; ++p) {
         V row[NV];
-        TROPICAL_UNROLL
-        for (int v = 0; v < NV; ++v)
+        TROPICAL_UNROLL for (int v = 0; v < NV; ++v)
             row[v] = load<V>(b + p * b_stride + v * static_cast<ptrdiff_t>(sizeof(V)));
-        TROPICAL_UNROLL
-        for (int i = 0; i < MR; ++i) {
+        TROPICAL_UNROLL for (int i = 0; i < MR; ++i) {
             const V x = broadcast<V>(a(i, p));
-            TROPICAL_UNROLL
-            for (int v = 0; v < NV; ++v) acc[i][v] = R::add(R::multiply(x, row[v]), acc[i][v]);
+            TROPICAL_UNROLL for (int v = 0; v < NV; ++v)
+                acc[i][v] = R::add(R::multiply(x, row[v]), acc[i][v]);
         }
     }
 }
@@ -59,12 +57,14 @@ template <class T, class V>
     if (stride == size && count >= lanes<T, V>) return load<V>(source);
     if (stride == size) return load_partial<V>(source, count * size);
     T elements[lanes<T, V>] = {};
-    for (ptrdiff_t i = 0; i < count && i < lanes<T, V>; ++i) elements[i] = load_scalar<T>(source + i * stride);
+    for (ptrdiff_t i = 0; i < count && i < lanes<T, V>; ++i)
+        elements[i] = load_scalar<T>(source + i * stride);
     return load<V>(reinterpret_cast<const char*>(elements));
 }
 
 template <class T, class V>
-[[gnu::always_inline]] inline void store_some(char* target, V v, ptrdiff_t stride, ptrdiff_t count) {
+[[gnu::always_inline]] inline void store_some(char* target, V v, ptrdiff_t stride,
+                                              ptrdiff_t count) {
     constexpr ptrdiff_t size = sizeof(T);
     if (stride == size && count >= lanes<T, V>) return store(target, v);
     if (stride == size) return store_partial(target, v, count * size);
@@ -76,53 +76,55 @@ template <class T, class V>
 
 // tile[i * nv + v] = encoded C, as far as C exists. Out of line: edges are rare, and the code would be everywhere.
 template <class R>
-[[gnu::noinline]] void load_tile(typename R::V* tile, ptrdiff_t mr, ptrdiff_t nv, const TileOfC& c) {
+[[gnu::noinline]] void load_tile(typename R::V* tile, ptrdiff_t mr, ptrdiff_t nv,
+                                 const TileOfC& c) {
     Mask<typename R::V> covered{};  // what came out of a product is
     for (ptrdiff_t i = 0; i < mr && i < c.m; ++i)
         for (ptrdiff_t v = 0; v < nv && v * R::lanes < c.n; ++v)
-            tile[i * nv + v] = R::encode(
-                load_some<typename R::T, typename R::V>(c.data + i * c.row_stride + v * R::lanes * c.col_stride,
-                                                        c.col_stride, c.n - v * R::lanes),
-                covered);
+            tile[i * nv + v] =
+                R::encode(load_some<typename R::T, typename R::V>(
+                              c.data + i * c.row_stride + v * R::lanes * c.col_stride, c.col_stride,
+                              c.n - v * R::lanes),
+                          covered);
 }
 
 // The accumulators' first values: C, or zero.
 template <class R, int MR, int NV>
-[[gnu::always_inline]] inline void start_tile(typename R::V (&acc)[MR][NV], const TileOfC& c, bool from_c) {
+[[gnu::always_inline]] inline void start_tile(typename R::V (&acc)[MR][NV], const TileOfC& c,
+                                              bool from_c) {
     if (!from_c) {
-        TROPICAL_UNROLL
-        for (int i = 0; i < MR; ++i)
-            TROPICAL_UNROLL
-        for (int v = 0; v < NV; ++v) acc[i][v] = R::zero();
+        TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
+            for (int v = 0; v < NV; ++v) acc[i][v] = R::zero();
         return;
     }
     typename R::V tile[MR * NV] = {};
     load_tile<R>(tile, MR, NV, c);
-    TROPICAL_UNROLL
-    for (int i = 0; i < MR; ++i)
-        TROPICAL_UNROLL
-    for (int v = 0; v < NV; ++v) acc[i][v] = tile[i * NV + v];
+    TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
+        for (int v = 0; v < NV; ++v) acc[i][v] = tile[i * NV + v];
 }
 
 // One register of results as it goes to memory: decoded, combined with C if asked for, canonical.
 template <class R>
-[[gnu::always_inline]] inline typename R::V result(typename R::V acc, typename R::V c, bool accumulate) {
+[[gnu::always_inline]] inline typename R::V result(typename R::V acc, typename R::V c,
+                                                   bool accumulate) {
     const typename R::V value = R::decode(acc);
     return R::canonical(accumulate && !R::chained ? R::combine(c, value) : value);
 }
 
 // An edge of C, or a C whose rows are not contiguous. Out of line, as load_tile.
 template <class R>
-[[gnu::noinline]] void store_edge(const typename R::V* tile, ptrdiff_t mr, ptrdiff_t nv, const TileOfC& c,
-                                  bool accumulate) {
+[[gnu::noinline]] void store_edge(const typename R::V* tile, ptrdiff_t mr, ptrdiff_t nv,
+                                  const TileOfC& c, bool accumulate) {
     using V = typename R::V;
     using T = typename R::T;
     for (ptrdiff_t i = 0; i < mr && i < c.m; ++i)
         for (ptrdiff_t v = 0; v < nv && v * R::lanes < c.n; ++v) {
             char* target = c.data + i * c.row_stride + v * R::lanes * c.col_stride;
             const ptrdiff_t count = c.n - v * R::lanes;
-            const V old = accumulate && !R::chained ? load_some<T, V>(target, c.col_stride, count) : V{};
-            store_some<T>(target, result<R>(tile[i * nv + v], old, accumulate), c.col_stride, count);
+            const V old =
+                accumulate && !R::chained ? load_some<T, V>(target, c.col_stride, count) : V{};
+            store_some<T>(target, result<R>(tile[i * nv + v], old, accumulate), c.col_stride,
+                          count);
         }
 }
 
@@ -132,29 +134,24 @@ template <class R, int MR, int NV>
                                               bool accumulate) {
     using V = typename R::V;
     if (c.m >= MR && c.n >= NV * R::lanes && c.col_stride == sizeof(typename R::T)) {
-        TROPICAL_UNROLL
-        for (int i = 0; i < MR; ++i)
-            TROPICAL_UNROLL
-        for (int v = 0; v < NV; ++v) {
-            char* target = c.data + i * c.row_stride + v * static_cast<ptrdiff_t>(sizeof(V));
-            const V old = accumulate && !R::chained ? load<V>(target) : V{};
-            store(target, result<R>(acc[i][v], old, accumulate));
-        }
+        TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
+            for (int v = 0; v < NV; ++v) {
+                char* target = c.data + i * c.row_stride + v * static_cast<ptrdiff_t>(sizeof(V));
+                const V old = accumulate && !R::chained ? load<V>(target) : V{};
+                store(target, result<R>(acc[i][v], old, accumulate));
+            }
         return;
     }
     V tile[MR * NV];
-    TROPICAL_UNROLL
-    for (int i = 0; i < MR; ++i)
-        TROPICAL_UNROLL
-    for (int v = 0; v < NV; ++v) tile[i * NV + v] = acc[i][v];
+    TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
+        for (int v = 0; v < NV; ++v) tile[i * NV + v] = acc[i][v];
     store_edge<R>(tile, MR, NV, c, accumulate);
 }
 
 // C is wanted when the k steps are done: ask for its lines now.
 template <int MR>
 [[gnu::always_inline]] inline void prefetch_tile(const TileOfC& c) {
-    TROPICAL_UNROLL
-    for (int i = 0; i < MR; ++i)
+    TROPICAL_UNROLL for (int i = 0; i < MR; ++i)
         if (i < c.m) {
             __builtin_prefetch(c.data + i * c.row_stride, 1);
             __builtin_prefetch(c.data + i * c.row_stride + 64, 1);
@@ -179,10 +176,10 @@ void macro_kernel(const MacroArgs& g) {
     constexpr ptrdiff_t size = sizeof(T), NR = NV * R::lanes;
     for (ptrdiff_t jr = 0; jr < g.n; jr += NR) {      // B[:, jr:jr+NR], a micro-panel in L1
         for (ptrdiff_t ir = 0; ir < g.m; ir += MR) {  // A[ir:ir+MR, :]
-            const TileOfC c{g.c.data + ir * g.c.row_stride + jr * g.c.col_stride, g.c.row_stride, g.c.col_stride,
-                            g.m - ir, g.n - jr};
-            micro_kernel<R, MR, NV>(g.k, PackedA<T, MR>{g.a + ir * g.k * size}, g.b + jr * g.k * size, NR * size, c,
-                                    g.accumulate);
+            const TileOfC c{g.c.data + ir * g.c.row_stride + jr * g.c.col_stride, g.c.row_stride,
+                            g.c.col_stride, g.m - ir, g.n - jr};
+            micro_kernel<R, MR, NV>(g.k, PackedA<T, MR>{g.a + ir * g.k * size},
+                                    g.b + jr * g.k * size, NR * size, c, g.accumulate);
         }
     }
 }

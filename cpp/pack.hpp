@@ -24,10 +24,12 @@ struct Piece {
 
 // The square's rows where the operand ends within it, zeros behind. Out of line, as all edges.
 template <class Q>
-[[gnu::noinline]] void load_square_edge(typename Q::V* rows, const Piece& source, Mask<typename Q::V>& noticed) {
+[[gnu::noinline]] void load_square_edge(typename Q::V* rows, const Piece& source,
+                                        Mask<typename Q::V>& noticed) {
     for (int i = 0; i < Q::lanes; ++i)
         rows[i] = i < source.rows ? Q::encode(load_some<typename Q::T, typename Q::V>(
-                                                  source.data + i * source.row_stride, source.col_stride, source.cols),
+                                                  source.data + i * source.row_stride,
+                                                  source.col_stride, source.cols),
                                               noticed)
                                   : typename Q::V{};
 }
@@ -35,34 +37,35 @@ template <class Q>
 // Writes (i, p) of a piece to target + p * target_stride + i * sizeof(T), i < width, p < L, zeros where a row does not
 // exist. The piece has Rows rows of L elements, or less at the operand's edge.
 template <class Q, int Rows>
-[[gnu::noinline]] void transpose_square(char* target, ptrdiff_t target_stride, const Piece& source, ptrdiff_t width,
-                                        Mask<typename Q::V>& noticed) {
+[[gnu::noinline]] void transpose_square(char* target, ptrdiff_t target_stride, const Piece& source,
+                                        ptrdiff_t width, Mask<typename Q::V>& noticed) {
     using V = typename Q::V;
     using T = typename Q::T;
     constexpr int L = Q::lanes;
     V rows[L];
     if (source.rows >= Rows && source.cols >= L && source.col_stride == sizeof(T)) {
         Mask<V> here{};
-        TROPICAL_UNROLL
-        for (int i = 0; i < L; ++i)
-            rows[i] = i < Rows ? Q::encode(load<V>(source.data + i * source.row_stride), here) : V{};
+        TROPICAL_UNROLL for (int i = 0; i < L; ++i)
+            rows[i] =
+                i < Rows ? Q::encode(load<V>(source.data + i * source.row_stride), here) : V{};
         noticed |= here;
     } else {
         V edge[L];
         load_square_edge<Q>(edge, source, noticed);
-        TROPICAL_UNROLL
-        for (int i = 0; i < L; ++i) rows[i] = edge[i];
+        TROPICAL_UNROLL for (int i = 0; i < L; ++i)
+            rows[i] = edge[i];
     }
     transpose(rows);
     if (source.cols >= L) {
-        TROPICAL_UNROLL
-        for (int p = 0; p < L; ++p) store_some<T>(target + p * target_stride, rows[p], sizeof(T), Rows < L ? Rows : width);
+        TROPICAL_UNROLL for (int p = 0; p < L; ++p)
+            store_some<T>(target + p * target_stride, rows[p], sizeof(T), Rows < L ? Rows : width);
         return;
     }
     V edge[L];
-    TROPICAL_UNROLL
-    for (int p = 0; p < L; ++p) edge[p] = rows[p];
-    for (int p = 0; p < L && p < source.cols; ++p) store_some<T>(target + p * target_stride, edge[p], sizeof(T), width);
+    TROPICAL_UNROLL for (int p = 0; p < L; ++p)
+        edge[p] = rows[p];
+    for (int p = 0; p < L && p < source.cols; ++p)
+        store_some<T>(target + p * target_stride, edge[p], sizeof(T), width);
 }
 
 // The register that divides a row of a micro-panel of width W, as long as it has at least 16 bytes.
@@ -87,10 +90,10 @@ bool pack_rows(const PackArgs& g) {
             for (ptrdiff_t p = pg; p < pg + group && p < g.depth; ++p) {
                 const char* const source = g.source + i * size + p * g.depth_stride;
                 char* const target = g.target + (i * g.depth + p * W) * size;
-                TROPICAL_UNROLL
-                for (ptrdiff_t v = 0; v < W; v += L) {
+                TROPICAL_UNROLL for (ptrdiff_t v = 0; v < W; v += L) {
                     const ptrdiff_t left = g.length - i - v;
-                    const V elements = left > 0 ? load_some<T, V>(source + v * size, size, left) : V{};
+                    const V elements =
+                        left > 0 ? load_some<T, V>(source + v * size, size, left) : V{};
                     store_some<T>(target + v * size, Q::encode(elements, noticed), size, W - v);
                 }
             }
@@ -105,10 +108,10 @@ bool pack_columns(const PackArgs& g) {
     constexpr ptrdiff_t size = sizeof(typename R::T);
     Mask<typename Q::V> noticed{};
     const auto square = [&](auto rows, ptrdiff_t i, ptrdiff_t p, ptrdiff_t v) {
-        const Piece source{g.source + (i + v) * g.length_stride + p * g.depth_stride, g.length_stride, g.depth_stride,
-                           g.length - i - v, g.depth - p};
-        transpose_square<Q, decltype(rows)::value>(g.target + (i * g.depth + p * W + v) * size, W * size, source, W - v,
-                                                   noticed);
+        const Piece source{g.source + (i + v) * g.length_stride + p * g.depth_stride,
+                           g.length_stride, g.depth_stride, g.length - i - v, g.depth - p};
+        transpose_square<Q, decltype(rows)::value>(g.target + (i * g.depth + p * W + v) * size,
+                                                   W * size, source, W - v, noticed);
     };
     for (ptrdiff_t i = 0; i < g.length; i += W)
         for (ptrdiff_t p = 0; p < g.depth; p += L) {
@@ -133,7 +136,8 @@ bool scan(const Piece& piece, ptrdiff_t ahead) {
     using T = typename R::T;
     constexpr ptrdiff_t size = sizeof(T);
     const bool by_rows = piece.col_stride == size;
-    const ptrdiff_t outer = by_rows ? piece.rows : piece.cols, inner = by_rows ? piece.cols : piece.rows;
+    const ptrdiff_t outer = by_rows ? piece.rows : piece.cols,
+                    inner = by_rows ? piece.cols : piece.rows;
     const ptrdiff_t outer_stride = by_rows ? piece.row_stride : piece.col_stride;
     const ptrdiff_t inner_stride = by_rows ? piece.col_stride : piece.row_stride;
     const ptrdiff_t whole = inner_stride == size ? inner / R::lanes * R::lanes : 0;
@@ -145,7 +149,8 @@ bool scan(const Piece& piece, ptrdiff_t ahead) {
             noticed |= R::uncovered(load<V>(line + j * size));
         }
         for (ptrdiff_t j = whole; j < inner; j += R::lanes)
-            noticed |= R::uncovered(load_some<T, V>(line + j * inner_stride, inner_stride, inner - j));
+            noticed |=
+                R::uncovered(load_some<T, V>(line + j * inner_stride, inner_stride, inner - j));
     }
     return first_set<T>(noticed) >= 0;
 }

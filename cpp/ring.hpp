@@ -19,13 +19,21 @@ template <class V>
 }
 #if defined(__aarch64__)  // maxnm and minnm pass over NaN as well, in one instruction
 template <>
-inline float32x4_t vmax(float32x4_t product, float32x4_t acc) { return vmaxnmq_f32(product, acc); }
+inline float32x4_t vmax(float32x4_t product, float32x4_t acc) {
+    return vmaxnmq_f32(product, acc);
+}
 template <>
-inline float64x2_t vmax(float64x2_t product, float64x2_t acc) { return vmaxnmq_f64(product, acc); }
+inline float64x2_t vmax(float64x2_t product, float64x2_t acc) {
+    return vmaxnmq_f64(product, acc);
+}
 template <>
-inline float32x4_t vmin(float32x4_t product, float32x4_t acc) { return vminnmq_f32(product, acc); }
+inline float32x4_t vmin(float32x4_t product, float32x4_t acc) {
+    return vminnmq_f32(product, acc);
+}
 template <>
-inline float64x2_t vmin(float64x2_t product, float64x2_t acc) { return vminnmq_f64(product, acc); }
+inline float64x2_t vmin(float64x2_t product, float64x2_t acc) {
+    return vminnmq_f64(product, acc);
+}
 #endif
 
 template <class T>
@@ -71,7 +79,8 @@ struct Ring {
     template <int OtherBytes>
     using Resized = Ring<S, T, OtherBytes>;
     static constexpr bool integer_sums = !is_float<T> && S::product == Multiply::plus;
-    static constexpr bool integer_products = !is_float<T> && S::product == Multiply::times && selective<S>;
+    static constexpr bool integer_products =
+        !is_float<T> && S::product == Multiply::times && selective<S>;
     static constexpr bool notices_nan = is_float<T> && S::sum != Add::plus;
     // Operands that the arithmetic does not cover are noticed while they are read.
     static constexpr bool checks =
@@ -80,7 +89,8 @@ struct Ring {
     // Accumulators start from C: one chain of operations over p, however k is cut. The others start from zero.
     static constexpr bool chained = S::sum == Add::plus;
 
-    static constexpr T quarter = is_float<T> ? T{0} : static_cast<T>(highest<T> / 2 + 1);  // 2^(w-2)
+    static constexpr T quarter =
+        is_float<T> ? T{0} : static_cast<T>(highest<T> / 2 + 1);  // 2^(w-2)
     static constexpr T Z = static_cast<T>(S::sum == Add::max ? -quarter : quarter - 1);
     static constexpr T D = static_cast<T>((quarter - 2) / 3);
     static constexpr T zero_value = integer_sums ? Z : S::template zero<T>;
@@ -97,7 +107,8 @@ struct Ring {
 
     // Which elements the arithmetic does not cover, where the sentinel has not been mapped.
     [[gnu::always_inline]] static Mask<V> uncovered(V v) {
-        if constexpr (integer_sums) return (v > broadcast<V>(D)) | (v < broadcast<V>(static_cast<T>(-D)));
+        if constexpr (integer_sums)
+            return (v > broadcast<V>(D)) | (v < broadcast<V>(static_cast<T>(-D)));
         if constexpr (integer_products) {
             constexpr T root = square_root_of_highest<T>();
             return (v > broadcast<V>(root)) | (v < broadcast<V>(static_cast<T>(-root)));
@@ -143,11 +154,17 @@ struct Ring {
 template <class T>
 struct Wider {};
 template <>
-struct Wider<std::int8_t> { using type = std::int16_t; };
+struct Wider<std::int8_t> {
+    using type = std::int16_t;
+};
 template <>
-struct Wider<std::int16_t> { using type = std::int32_t; };
+struct Wider<std::int16_t> {
+    using type = std::int32_t;
+};
 template <>
-struct Wider<std::int32_t> { using type = std::int64_t; };
+struct Wider<std::int32_t> {
+    using type = std::int64_t;
+};
 
 // Saturating a + b, the sign of the overflow from a.
 template <class T, class V>
@@ -170,7 +187,8 @@ template <class T, class V>
         const V limit = sign ^ broadcast<V>(highest<T>);
         const D size = sign ? -real : real;
         const V sign_differs = (product >> 63) ^ sign;
-        const V wrapped = V(size > broadcast<D>(0x1.8p63)) | (V(size > broadcast<D>(0x1p62)) & sign_differs);
+        const V wrapped =
+            V(size > broadcast<D>(0x1.8p63)) | (V(size > broadcast<D>(0x1p62)) & sign_differs);
         return wrapped ? limit : product;
     } else {
         using Wide = typename Wider<T>::type;

@@ -35,8 +35,10 @@ T multiply(T a, T b) {
     if constexpr (S::product == Multiply::conjunction) {
         return static_cast<T>(a != 0 && b != 0);
     } else if constexpr (S::sum == Add::plus) {
-        if constexpr (std::is_floating_point_v<T>) return a * b;
-        else return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+        if constexpr (std::is_floating_point_v<T>)
+            return a * b;
+        else
+            return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
     } else {
         constexpr T zero = S::template zero<T>;
         if (a == zero || b == zero) return zero;
@@ -47,7 +49,8 @@ T multiply(T a, T b) {
         } else {
             T value = 0;
             const bool plus = S::product == Multiply::plus;
-            const bool overflow = plus ? __builtin_add_overflow(a, b, &value) : __builtin_mul_overflow(a, b, &value);
+            const bool overflow =
+                plus ? __builtin_add_overflow(a, b, &value) : __builtin_mul_overflow(a, b, &value);
             const bool negative = plus ? a < 0 : (a < 0) != (b < 0);
             return !overflow ? value : negative ? lowest<T> : highest<T>;
         }
@@ -64,10 +67,14 @@ bool improves(T product, T c) {
 
 template <class S, class T>
 T add(T c, T product) {
-    if constexpr (S::sum == Add::disjunction) return static_cast<T>((c | product) != 0);
-    else if constexpr (selective<S>) return improves<S>(product, c) ? product : c;
-    else if constexpr (std::is_floating_point_v<T>) return c + product;
-    else return static_cast<T>(static_cast<std::uint64_t>(c) + static_cast<std::uint64_t>(product));
+    if constexpr (S::sum == Add::disjunction)
+        return static_cast<T>((c | product) != 0);
+    else if constexpr (selective<S>)
+        return improves<S>(product, c) ? product : c;
+    else if constexpr (std::is_floating_point_v<T>)
+        return c + product;
+    else
+        return static_cast<T>(static_cast<std::uint64_t>(c) + static_cast<std::uint64_t>(product));
 }
 
 // The product of two operands one of which may be NaN, which then spreads.
@@ -83,14 +90,16 @@ T spreading_product(T a, T b) {
 // Zeros of selective semirings are +0.
 template <class S, class T>
 T canonical(T x) {
-    if constexpr (selective<S> && std::is_floating_point_v<T>) return x + T{0};
-    else return x;
+    if constexpr (selective<S> && std::is_floating_point_v<T>)
+        return x + T{0};
+    else
+        return x;
 }
 
 // C[i, j] (+)= A[i, p] (x) B[p, j] for p in [first, last), in order, in `sum`; the first of the best in `index`.
 template <class S, class T>
-void inner_product(const Product& g, ptrdiff_t i, ptrdiff_t j, ptrdiff_t first, ptrdiff_t last, T& sum,
-                   ptrdiff_t& index) {
+void inner_product(const Product& g, ptrdiff_t i, ptrdiff_t j, ptrdiff_t first, ptrdiff_t last,
+                   T& sum, ptrdiff_t& index) {
     for (ptrdiff_t p = first; p < last; ++p) {
         const T product = spreading_product<S>(read<T>(g.a, i, p), read<T>(g.b, p, j));
         if constexpr (selective<S>)
@@ -115,7 +124,9 @@ void naive(const Product& g) {
 template <class S, class T>
 void tiled(const Product& g) {
     constexpr ptrdiff_t tile = 64;
-    const auto end = [](ptrdiff_t start, ptrdiff_t size) { return start + tile < size ? start + tile : size; };
+    const auto end = [](ptrdiff_t start, ptrdiff_t size) {
+        return start + tile < size ? start + tile : size;
+    };
     for (ptrdiff_t jt = 0; jt < g.n; jt += tile)          // C[:, jt:jt+tile]
         for (ptrdiff_t pt = 0; pt < g.k; pt += tile)      // B[pt:pt+tile, jt:jt+tile]
             for (ptrdiff_t it = 0; it < g.m; it += tile)  // A[it:it+tile, pt:pt+tile]
@@ -123,7 +134,8 @@ void tiled(const Product& g) {
                     for (ptrdiff_t j = jt; j < end(jt, g.n); ++j) {
                         const bool fresh = pt == 0;
                         T sum = fresh && !g.accumulate ? S::template zero<T> : read<T>(g.c, i, j);
-                        ptrdiff_t index = fresh || !g.index.data ? 0 : read<ptrdiff_t>(g.index, i, j);
+                        ptrdiff_t index =
+                            fresh || !g.index.data ? 0 : read<ptrdiff_t>(g.index, i, j);
                         inner_product<S>(g, i, j, pt, end(pt, g.k), sum, index);
                         write(g.c, i, j, canonical<S>(sum));
                         if (g.index.data) write(g.index, i, j, index);
@@ -131,7 +143,8 @@ void tiled(const Product& g) {
 }
 
 template <class S, class T>
-void combine(const Product& g, const ConstView& part, const ConstView& part_index, ptrdiff_t first_p) {
+void combine(const Product& g, const ConstView& part, const ConstView& part_index,
+             ptrdiff_t first_p) {
     for (ptrdiff_t i = 0; i < g.m; ++i)
         for (ptrdiff_t j = 0; j < g.n; ++j) {
             const T c = read<T>(g.c, i, j), other = read<T>(part, i, j);
@@ -178,16 +191,25 @@ void with_types(int semiring, DType dtype, F f) {
     with_semiring(
         semiring,
         [&]<class S>() {
-            if constexpr (S::product == Multiply::conjunction) return f.template operator()<S, std::uint8_t>();
-            else switch (dtype) {
-                case DType::f32: return f.template operator()<S, float>();
-                case DType::f64: return f.template operator()<S, double>();
-                case DType::i8: return f.template operator()<S, std::int8_t>();
-                case DType::i16: return f.template operator()<S, std::int16_t>();
-                case DType::i32: return f.template operator()<S, std::int32_t>();
-                case DType::i64: return f.template operator()<S, std::int64_t>();
-                case DType::b8: return;
-            }
+            if constexpr (S::product == Multiply::conjunction)
+                return f.template operator()<S, std::uint8_t>();
+            else
+                switch (dtype) {
+                    case DType::f32:
+                        return f.template operator()<S, float>();
+                    case DType::f64:
+                        return f.template operator()<S, double>();
+                    case DType::i8:
+                        return f.template operator()<S, std::int8_t>();
+                    case DType::i16:
+                        return f.template operator()<S, std::int16_t>();
+                    case DType::i32:
+                        return f.template operator()<S, std::int32_t>();
+                    case DType::i64:
+                        return f.template operator()<S, std::int64_t>();
+                    case DType::b8:
+                        return;
+                }
         },
         Semirings{});
 }
@@ -212,8 +234,10 @@ void fill_empty(const Product& p) {
     });
 }
 
-void combine_part(const Product& p, const ConstView& part, const ConstView& part_index, ptrdiff_t first_p) {
-    with_types(p.semiring, p.dtype, [&]<class S, class T>() { combine<S, T>(p, part, part_index, first_p); });
+void combine_part(const Product& p, const ConstView& part, const ConstView& part_index,
+                  ptrdiff_t first_p) {
+    with_types(p.semiring, p.dtype,
+               [&]<class S, class T>() { combine<S, T>(p, part, part_index, first_p); });
 }
 
 void spread_nan(const Product& p, ptrdiff_t* first) {
@@ -235,12 +259,14 @@ const char* semiring_name(int semiring) {
 
 const char* semiring_sum(int semiring) {
     constexpr const char* symbols[] = {"+", "max", "min", "or"};
-    return symbols[with_semiring(semiring, []<class S>() { return static_cast<int>(S::sum); }, Semirings{})];
+    return symbols[with_semiring(
+        semiring, []<class S>() { return static_cast<int>(S::sum); }, Semirings{})];
 }
 
 const char* semiring_product(int semiring) {
     constexpr const char* symbols[] = {"x", "+", "min", "max", "and"};
-    return symbols[with_semiring(semiring, []<class S>() { return static_cast<int>(S::product); }, Semirings{})];
+    return symbols[with_semiring(
+        semiring, []<class S>() { return static_cast<int>(S::product); }, Semirings{})];
 }
 
 bool is_selective(int semiring) {
@@ -248,7 +274,8 @@ bool is_selective(int semiring) {
 }
 
 bool sums_are_exact(int semiring, DType dtype) {
-    const bool plus = with_semiring(semiring, []<class S>() { return S::sum == Add::plus; }, Semirings{});
+    const bool plus =
+        with_semiring(semiring, []<class S>() { return S::sum == Add::plus; }, Semirings{});
     return !(plus && (dtype == DType::f32 || dtype == DType::f64));
 }
 

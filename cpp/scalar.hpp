@@ -13,7 +13,8 @@ void tiled_kernel(const Product& p);
 void fill_empty(const Product& p);
 
 // C = C (+) part, for a part of the sum over p that starts at first_p; part_index counts from there.
-void combine_part(const Product& p, const ConstView& part, const ConstView& part_index, ptrdiff_t first_p);
+void combine_part(const Product& p, const ConstView& part, const ConstView& part_index,
+                  ptrdiff_t first_p);
 
 // Overwrites with one NaN the rows of C whose row of A holds a NaN and the columns whose column of B does; index
 // there becomes the first p at which an operand is NaN. first: m + n numbers of scratch.

@@ -38,9 +38,9 @@ struct MacroArgs {
     const char* b;  // packed, ceil(n / NR) micro-panels of k * NR elements
     View c;
     bool accumulate;
-    View index;          // argmax only: intp
-    ptrdiff_t first_p;   // argmax only: the p of the first step of this block
-    char* scratch;       // argmax only: scratch_bytes(m, k)
+    View index;         // argmax only: intp
+    ptrdiff_t first_p;  // argmax only: the p of the first step of this block
+    char* scratch;      // argmax only: scratch_bytes(m, k)
 };
 
 // The same product straight from strides; k is walked in blocks of kc <= 256, of at most 64 for direct_rows and
@@ -61,17 +61,19 @@ struct Kernels {
     bool (*pack_a)(const PackArgs&);
     bool (*pack_b)(const PackArgs&);
     void (*macro)(const MacroArgs&);
-    void (*macro_argmax)(const MacroArgs&);   // null unless selective
+    void (*macro_argmax)(const MacroArgs&);  // null unless selective
     bool (*direct)(const DirectArgs&);
     bool (*direct_rows)(const DirectArgs&);    // row by row over wide strips: for m of a few rows
     bool (*direct_argmax)(const DirectArgs&);  // null unless selective
 };
 
 struct KernelSet {
-    Kernels wide;     // the fastest micro-tile for this arithmetic
-    Kernels narrow;   // one register wide: for few columns
-    Kernels careful;  // any operand, at two to three times the work; macro is null where wide covers all
-    std::int64_t (*ceiling)(std::int64_t repeats);  // the hot loop without memory: scalar operations done
+    Kernels wide;    // the fastest micro-tile for this arithmetic
+    Kernels narrow;  // one register wide: for few columns
+    Kernels
+        careful;  // any operand, at two to three times the work; macro is null where wide covers all
+    std::int64_t (*ceiling)(
+        std::int64_t repeats);  // the hot loop without memory: scalar operations done
 };
 
 struct KernelTable {

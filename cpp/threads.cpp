@@ -1,5 +1,11 @@
 #include "threads.hpp"
 
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -8,12 +14,6 @@
 #include <string>
 #include <system_error>
 #include <thread>
-
-#include <omp.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -36,8 +36,9 @@ int environment_threads() {
     char* end = nullptr;
     const long value = std::strtol(text, &end, 10);
     if (*end || value < 1 || value > 65535)
-        throw std::invalid_argument("TROPICAL_NUM_THREADS must be an integer from 1 to 65535, got '" +
-                                    std::string(text) + "'");
+        throw std::invalid_argument(
+            "TROPICAL_NUM_THREADS must be an integer from 1 to 65535, got '" + std::string(text) +
+            "'");
     return static_cast<int>(value);
 }
 
@@ -54,7 +55,7 @@ constexpr int spins_before_sleep = 2000;
 constexpr int max_workers = 1024;
 
 class Pool {
-public:
+  public:
     const pid_t owner = getpid();
     std::atomic<bool> busy = false;
 
@@ -72,7 +73,7 @@ public:
         close(epoch);
     }
 
-private:
+  private:
     std::atomic<std::uint32_t> wake_ = 0;
     std::atomic<Gate> gate_ = Gate{0, 0, Gate::closed};
     std::atomic<ptrdiff_t> next_ = 0;
@@ -90,11 +91,13 @@ private:
     void close(std::uint32_t epoch) {
         for (int spins = 0;; ++spins) {
             Gate gate = gate_.load(std::memory_order_acquire);
-            if (gate.inside == 0 &&
-                gate_.compare_exchange_strong(gate, {epoch, 0, Gate::closed}, std::memory_order_acq_rel))
+            if (gate.inside == 0 && gate_.compare_exchange_strong(gate, {epoch, 0, Gate::closed},
+                                                                  std::memory_order_acq_rel))
                 return;
-            if (spins < spins_before_sleep) pause_cpu();
-            else sched_yield();
+            if (spins < spins_before_sleep)
+                pause_cpu();
+            else
+                sched_yield();
         }
     }
 
@@ -105,19 +108,23 @@ private:
         do {
             if (gate.inside >= gate.limit) return;  // closed, or full
             slot = gate.inside + 1;
-        } while (!gate_.compare_exchange_weak(gate, {gate.epoch, gate.limit, static_cast<std::uint16_t>(slot)},
-                                              std::memory_order_acq_rel));
+        } while (!gate_.compare_exchange_weak(
+            gate, {gate.epoch, gate.limit, static_cast<std::uint16_t>(slot)},
+            std::memory_order_acq_rel));
         take_tasks(slot);
         gate = gate_.load(std::memory_order_relaxed);
         while (!gate_.compare_exchange_weak(
-            gate, {gate.epoch, gate.limit, static_cast<std::uint16_t>(gate.inside - 1)}, std::memory_order_acq_rel)) {
+            gate, {gate.epoch, gate.limit, static_cast<std::uint16_t>(gate.inside - 1)},
+            std::memory_order_acq_rel)) {
         }
     }
 
     [[noreturn]] void work() {
         std::uint32_t seen = 0;
         for (;;) {
-            for (int spins = 0; wake_.load(std::memory_order_acquire) == seen && spins < spins_before_sleep; ++spins)
+            for (int spins = 0;
+                 wake_.load(std::memory_order_acquire) == seen && spins < spins_before_sleep;
+                 ++spins)
                 pause_cpu();
             wake_.wait(seen, std::memory_order_acquire);
             seen = wake_.load(std::memory_order_acquire);
@@ -164,7 +171,8 @@ Pool* pool() {
     while (!existing || existing->owner != getpid()) {
         Pool* const fresh = new (std::nothrow) Pool;
         if (!fresh) return nullptr;
-        if (current.compare_exchange_strong(existing, fresh, std::memory_order_acq_rel)) return fresh;
+        if (current.compare_exchange_strong(existing, fresh, std::memory_order_acq_rel))
+            return fresh;
         delete fresh;
     }
     return existing;
@@ -203,7 +211,8 @@ int get_num_threads() {
 
 void set_num_threads(int threads) { chosen_threads().store(threads, std::memory_order_relaxed); }
 
-void parallel_for(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int), void* context) {
+void parallel_for(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int),
+                  void* context) {
     if (threads > tasks) threads = static_cast<int>(tasks);
     Pool* const shared = threads > 1 ? pool() : nullptr;
     if (shared && !shared->busy.exchange(true, std::memory_order_acquire)) {

@@ -21,13 +21,13 @@ void parallel_for(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, i
 
 // Sets the default floating-point environment while it lives: nearest, subnormals kept, nothing trapped.
 class FloatEnvironment {
-public:
+  public:
     FloatEnvironment();
     ~FloatEnvironment();
     FloatEnvironment(const FloatEnvironment&) = delete;
     FloatEnvironment& operator=(const FloatEnvironment&) = delete;
 
-private:
+  private:
     unsigned long long saved_;
 };
 

@@ -65,7 +65,9 @@ template <class V, class T>
 }
 
 #if defined(__AVX512BW__)
-inline std::uint64_t low_bits(ptrdiff_t count) { return _bzhi_u64(~0ULL, static_cast<unsigned>(count)); }
+inline std::uint64_t low_bits(ptrdiff_t count) {
+    return _bzhi_u64(~0ULL, static_cast<unsigned>(count));
+}
 #endif
 
 // The first `bytes` < sizeof(V) bytes at `source`, zeros behind them; reads nothing else.
@@ -74,8 +76,10 @@ template <class V>
 #if defined(__AVX512BW__)
     const std::uint64_t bits = low_bits(bytes);
     if constexpr (sizeof(V) == 64) return V(_mm512_maskz_loadu_epi8(bits, source));
-    if constexpr (sizeof(V) == 32) return V(_mm256_maskz_loadu_epi8(static_cast<__mmask32>(bits), source));
-    if constexpr (sizeof(V) == 16) return V(_mm_maskz_loadu_epi8(static_cast<__mmask16>(bits), source));
+    if constexpr (sizeof(V) == 32)
+        return V(_mm256_maskz_loadu_epi8(static_cast<__mmask32>(bits), source));
+    if constexpr (sizeof(V) == 16)
+        return V(_mm_maskz_loadu_epi8(static_cast<__mmask16>(bits), source));
 #else
     V v{};
     __builtin_memcpy(&v, source, static_cast<std::size_t>(bytes) % sizeof(V));
@@ -89,8 +93,10 @@ template <class V>
 #if defined(__AVX512BW__)
     const std::uint64_t bits = low_bits(bytes);
     if constexpr (sizeof(V) == 64) _mm512_mask_storeu_epi8(target, bits, __m512i(v));
-    if constexpr (sizeof(V) == 32) _mm256_mask_storeu_epi8(target, static_cast<__mmask32>(bits), __m256i(v));
-    if constexpr (sizeof(V) == 16) _mm_mask_storeu_epi8(target, static_cast<__mmask16>(bits), __m128i(v));
+    if constexpr (sizeof(V) == 32)
+        _mm256_mask_storeu_epi8(target, static_cast<__mmask32>(bits), __m256i(v));
+    if constexpr (sizeof(V) == 16)
+        _mm_mask_storeu_epi8(target, static_cast<__mmask16>(bits), __m128i(v));
 #else
     __builtin_memcpy(target, &v, static_cast<std::size_t>(bytes) % sizeof(V));
 #endif
@@ -158,9 +164,9 @@ template <int Step, class V, int... J>
 template <int L, int Step = 1, class V>
 [[gnu::always_inline]] inline void transpose(V (&rows)[L]) {
     if constexpr (Step < L) {
-        TROPICAL_UNROLL
-        for (int i = 0; i < L; ++i)
-            if (!(i & Step)) exchange<Step>(rows[i], rows[i + Step], typename MakeSequence<L>::type{});
+        TROPICAL_UNROLL for (int i = 0; i < L; ++i)
+            if (!(i & Step))
+                exchange<Step>(rows[i], rows[i + Step], typename MakeSequence<L>::type{});
         transpose<L, 2 * Step>(rows);
     }
 }

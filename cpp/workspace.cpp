@@ -11,7 +11,8 @@ constexpr std::align_val_t page{4096};
 
 char* Workspace::grow(ptrdiff_t bytes) {
     if (bytes > bytes_) {
-        char* const larger = static_cast<char*>(::operator new(static_cast<std::size_t>(bytes), page));
+        char* const larger =
+            static_cast<char*>(::operator new(static_cast<std::size_t>(bytes), page));
         clear();
         data_ = larger;
         bytes_ = bytes;

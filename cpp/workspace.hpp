@@ -8,7 +8,7 @@ namespace tropical {
 using std::ptrdiff_t;
 
 class Workspace {
-public:
+  public:
     Workspace() = default;
     ~Workspace() { clear(); }
     Workspace(const Workspace&) = delete;
@@ -19,7 +19,7 @@ public:
     void clear();
     ptrdiff_t bytes() const { return bytes_; }
 
-private:
+  private:
     char* data_ = nullptr;
     ptrdiff_t bytes_ = 0;
 };

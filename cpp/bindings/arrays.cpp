@@ -12,7 +12,8 @@ std::string shape_text(const py::array& array) { return py::str(array.attr("shap
 
 std::string shape_text(const std::vector<ptrdiff_t>& shape) {
     std::string text = "(";
-    for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+    for (std::size_t i = 0; i < shape.size(); ++i)
+        text += (i ? ", " : "") + std::to_string(shape[i]);
     return text + (shape.size() == 1 ? ",)" : ")");
 }
 
@@ -24,8 +25,8 @@ py::array to_array(PyObject* object) {
 }
 
 [[noreturn]] void refuse_shapes(const py::array& a, const py::array& b, const char* why) {
-    throw py::value_error(std::string("gemm: ") + why + ": a has shape " + shape_text(a) + ", b has shape " +
-                          shape_text(b));
+    throw py::value_error(std::string("gemm: ") + why + ": a has shape " + shape_text(a) +
+                          ", b has shape " + shape_text(b));
 }
 
 // Strides of the result's array along row, column and batch; a dropped axis has stride 0.
@@ -59,7 +60,8 @@ Extent extent(const py::array& array) {
 bool overlaps_itself(const py::array& array) {
     std::vector<std::pair<ptrdiff_t, ptrdiff_t>> axes;  // stride, length
     for (py::ssize_t axis = 0; axis < array.ndim(); ++axis)
-        if (array.shape(axis) > 1) axes.emplace_back(std::abs(array.strides(axis)), array.shape(axis));
+        if (array.shape(axis) > 1)
+            axes.emplace_back(std::abs(array.strides(axis)), array.shape(axis));
     std::sort(axes.begin(), axes.end());
     ptrdiff_t reach = static_cast<ptrdiff_t>(array.itemsize());
     for (const auto& [stride, length] : axes) {
@@ -79,7 +81,8 @@ Operands take_operands(PyObject* a, PyObject* b, int semiring) {
         return operands;
     }
     const auto numpy = py::module_::import("numpy");
-    const py::dtype common = numpy.attr("result_type")(operands.a, operands.b).attr("newbyteorder")("=");
+    const py::dtype common =
+        numpy.attr("result_type")(operands.a, operands.b).attr("newbyteorder")("=");
     operands.dtype = parse_dtype(common, semiring);
     for (py::array* array : {&operands.a, &operands.b})
         *array = array->attr("astype")(common, py::arg("copy") = false);
@@ -89,7 +92,8 @@ Operands take_operands(PyObject* a, PyObject* b, int semiring) {
 void broadcast_shapes(const Operands& operands, Shapes& shapes) {
     const py::array &a = operands.a, &b = operands.b;
     Problem& p = shapes.problem;
-    if (a.ndim() == 0 || b.ndim() == 0) refuse_shapes(a, b, "operands must have at least one dimension");
+    if (a.ndim() == 0 || b.ndim() == 0)
+        refuse_shapes(a, b, "operands must have at least one dimension");
     shapes.drops_row = a.ndim() == 1;
     shapes.drops_column = b.ndim() == 1;
     const py::ssize_t last_a = a.ndim() - 1, last_b = b.ndim() - 1;
@@ -99,7 +103,8 @@ void broadcast_shapes(const Operands& operands, Shapes& shapes) {
     p.n = shapes.drops_column ? 1 : b.shape(last_b);
     if (p.k != b.shape(shapes.drops_column ? 0 : last_b - 1))
         refuse_shapes(a, b, "the last axis of a and the last but one of b differ");
-    p.a = {static_cast<const char*>(a.data()), shapes.drops_row ? 0 : a.strides(last_a - 1), a.strides(last_a)};
+    p.a = {static_cast<const char*>(a.data()), shapes.drops_row ? 0 : a.strides(last_a - 1),
+           a.strides(last_a)};
     p.b = {static_cast<const char*>(b.data()), b.strides(shapes.drops_column ? 0 : last_b - 1),
            shapes.drops_column ? 0 : b.strides(last_b)};
     if (shapes.drops_column) p.b.col_stride = static_cast<ptrdiff_t>(b.itemsize());
@@ -110,7 +115,8 @@ void broadcast_shapes(const Operands& operands, Shapes& shapes) {
     batch.dims = std::max(dims_a, dims_b);
     for (int axis = 0; axis < batch.dims; ++axis) {
         const int axis_a = axis - (batch.dims - dims_a), axis_b = axis - (batch.dims - dims_b);
-        const ptrdiff_t length_a = axis_a < 0 ? 1 : a.shape(axis_a), length_b = axis_b < 0 ? 1 : b.shape(axis_b);
+        const ptrdiff_t length_a = axis_a < 0 ? 1 : a.shape(axis_a),
+                        length_b = axis_b < 0 ? 1 : b.shape(axis_b);
         if (length_a != length_b && length_a != 1 && length_b != 1)
             refuse_shapes(a, b, "batch axes do not broadcast");
         batch.shape[axis] = length_a == 1 ? length_b : length_a;
@@ -142,8 +148,8 @@ py::array check_out(PyObject* out, const Shapes& shapes, const Operands& operand
                               shape_text(shapes.shape));
     const py::dtype given = array.dtype(), wanted = operands.a.dtype();
     if (!given.is(wanted) && !given.equal(wanted))
-        throw py::type_error("out has dtype " + std::string(py::str(given)) + ", the result has dtype " +
-                             dtype_name(operands.dtype));
+        throw py::type_error("out has dtype " + std::string(py::str(given)) +
+                             ", the result has dtype " + dtype_name(operands.dtype));
     if (!array.writeable()) throw py::value_error("out is read-only");
     if (array.size() > 0 && overlaps_itself(array))
         throw py::value_error("out has elements that share memory: strides " +

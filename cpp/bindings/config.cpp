@@ -18,8 +18,8 @@ std::string cpu_brand() {
 #if defined(__x86_64__)
     unsigned registers[12] = {};
     for (unsigned leaf = 0; leaf < 3; ++leaf)
-        if (!__get_cpuid(0x80000002 + leaf, registers + 4 * leaf, registers + 4 * leaf + 1, registers + 4 * leaf + 2,
-                         registers + 4 * leaf + 3))
+        if (!__get_cpuid(0x80000002 + leaf, registers + 4 * leaf, registers + 4 * leaf + 1,
+                         registers + 4 * leaf + 2, registers + 4 * leaf + 3))
             return "unknown x86-64";
     const std::string brand(reinterpret_cast<const char*>(registers), sizeof registers);
     return brand.substr(0, brand.find('\0'));
@@ -56,13 +56,16 @@ py::dict config() {
     return d;
 }
 
-py::dict explain(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype, const py::object& semiring,
-                 const py::object& threads, const py::object& kernel, bool return_argmax, ptrdiff_t batch) {
+py::dict explain(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype,
+                 const py::object& semiring, const py::object& threads, const py::object& kernel,
+                 bool return_argmax, ptrdiff_t batch) {
     const Choice choice = choose(parse_kernel(kernel.ptr()), parse_threads(threads.ptr()));
     Problem problem = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
-    if (batch < 0) throw py::value_error("batch must not be negative, got " + std::to_string(batch));
+    if (batch < 0)
+        throw py::value_error("batch must not be negative, got " + std::to_string(batch));
     if (return_argmax && !is_selective(problem.semiring))
-        throw py::value_error(std::string("return_argmax: ") + semiring_name(problem.semiring) + " has no argmax");
+        throw py::value_error(std::string("return_argmax: ") + semiring_name(problem.semiring) +
+                              " has no argmax");
     problem.batch.items = batch;
     problem.index.data = return_argmax ? problem.c.data : nullptr;
     const Plan plan = make_plan(problem, choice);
@@ -91,9 +94,11 @@ py::object set_options(const py::object& kernel, const py::object& isa, const py
     const auto or_none = [](bool given, auto value) -> py::object {
         return given ? py::cast(value) : py::object(py::none());
     };
-    return py::make_tuple(or_none(before.kernel.has_value(), before.kernel ? kernel_names[static_cast<int>(*before.kernel)] : ""),
-                          or_none(before.isa, before.isa ? before.isa->name : ""),
-                          or_none(before.threads > 0, before.threads));
+    return py::make_tuple(
+        or_none(before.kernel.has_value(),
+                before.kernel ? kernel_names[static_cast<int>(*before.kernel)] : ""),
+        or_none(before.isa, before.isa ? before.isa->name : ""),
+        or_none(before.threads > 0, before.threads));
 }
 
 py::list semirings() {
@@ -121,8 +126,10 @@ DType checked_dtype(const py::object& dtype, int semiring) {
 py::tuple constants_of(const py::object& semiring, const py::object& dtype) {
     const int s = parse_semiring(semiring.ptr());
     const DType d = checked_dtype(dtype, s);
-    py::array zero(numpy_dtype(d), std::vector<py::ssize_t>{}), one(numpy_dtype(d), std::vector<py::ssize_t>{});
-    constants(s, d, static_cast<char*>(zero.mutable_data()), static_cast<char*>(one.mutable_data()));
+    py::array zero(numpy_dtype(d), std::vector<py::ssize_t>{}),
+        one(numpy_dtype(d), std::vector<py::ssize_t>{});
+    constants(s, d, static_cast<char*>(zero.mutable_data()),
+              static_cast<char*>(one.mutable_data()));
     return py::make_tuple(zero.attr("item")(), one.attr("item")());
 }
 
@@ -130,7 +137,8 @@ const KernelSet& kernels_in_use(int semiring, DType dtype) {
     return choose({}, 1).isa->table->sets[semiring][static_cast<int>(dtype)];
 }
 
-std::int64_t run_ceiling(const py::object& semiring, const py::object& dtype, std::int64_t repeats) {
+std::int64_t run_ceiling(const py::object& semiring, const py::object& dtype,
+                         std::int64_t repeats) {
     const int s = parse_semiring(semiring.ptr());
     const KernelSet& set = kernels_in_use(s, checked_dtype(dtype, s));
     const py::gil_scoped_release release;
@@ -138,16 +146,18 @@ std::int64_t run_ceiling(const py::object& semiring, const py::object& dtype, st
 }
 
 // One micro-tile again and again on packed panels of ones, which stay in L1.
-std::int64_t run_micro_kernel(const py::object& semiring, const py::object& dtype, ptrdiff_t k, std::int64_t repeats) {
+std::int64_t run_micro_kernel(const py::object& semiring, const py::object& dtype, ptrdiff_t k,
+                              std::int64_t repeats) {
     const int s = parse_semiring(semiring.ptr());
     const DType d = checked_dtype(dtype, s);
     const Kernels& kernels = kernels_in_use(s, d).wide;
     if (k < 1 || repeats < 0)
-        throw py::value_error("micro_kernel: k must be positive and repeats not negative, got k=" + std::to_string(k) +
-                              ", repeats=" + std::to_string(repeats));
+        throw py::value_error("micro_kernel: k must be positive and repeats not negative, got k=" +
+                              std::to_string(k) + ", repeats=" + std::to_string(repeats));
     const ptrdiff_t item = item_size(d);
     Workspace memory;
-    const ptrdiff_t bytes_a = round_up(kernels.mr * k * item, 64), bytes_b = round_up(kernels.nr * k * item, 64);
+    const ptrdiff_t bytes_a = round_up(kernels.mr * k * item, 64),
+                    bytes_b = round_up(kernels.nr * k * item, 64);
     char* const a = memory.grow(bytes_a + bytes_b + kernels.mr * kernels.nr * item);
     std::memset(a, 0, static_cast<std::size_t>(memory.bytes()));
     const View c{a + bytes_a + bytes_b, kernels.nr * item, item};
@@ -159,10 +169,11 @@ std::int64_t run_micro_kernel(const py::object& semiring, const py::object& dtyp
 
 }  // namespace
 
-Problem contiguous_problem(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype, int semiring) {
+Problem contiguous_problem(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype,
+                           int semiring) {
     if (m < 0 || n < 0 || k < 0)
-        throw py::value_error("m, n and k must not be negative, got " + std::to_string(m) + ", " + std::to_string(n) +
-                              ", " + std::to_string(k));
+        throw py::value_error("m, n and k must not be negative, got " + std::to_string(m) + ", " +
+                              std::to_string(n) + ", " + std::to_string(k));
     Problem p{};
     p.semiring = semiring;
     p.dtype = checked_dtype(dtype, semiring);
@@ -179,10 +190,12 @@ Problem contiguous_problem(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::obje
 
 void bind_config(py::module_& module) {
     using py::arg;
-    module.def("config", config, "What was built, what this CPU supports and what is in use; cache sizes in bytes.");
-    module.def("explain", explain, arg("m"), arg("n"), arg("k"), py::kw_only(), arg("dtype") = "float32",
-               arg("semiring") = "maxplus", arg("threads") = py::none(), arg("kernel") = py::none(),
-               arg("return_argmax") = false, arg("batch") = 1, "The scheduler's plan; see tropical.explain.");
+    module.def("config", config,
+               "What was built, what this CPU supports and what is in use; cache sizes in bytes.");
+    module.def("explain", explain, arg("m"), arg("n"), arg("k"), py::kw_only(),
+               arg("dtype") = "float32", arg("semiring") = "maxplus", arg("threads") = py::none(),
+               arg("kernel") = py::none(), arg("return_argmax") = false, arg("batch") = 1,
+               "The scheduler's plan; see tropical.explain.");
     module.def("set_options", set_options, arg("kernel"), arg("isa"), arg("threads"),
                "Set this thread's overrides and return the ones before; see tropical.options.");
     module.def("get_num_threads", get_num_threads,
@@ -190,16 +203,26 @@ void bind_config(py::module_& module) {
 
 The number given to `set_num_threads`, else the environment variable TROPICAL_NUM_THREADS, else OpenMP's
 number (OMP_NUM_THREADS, or the cores that this process may use). threadpoolctl's limits take precedence.)");
-    module.def("set_num_threads", [](const py::object& n) {
-        if (n.is_none()) throw py::type_error("n must be an integer, got None");
-        set_num_threads(parse_threads(n.ptr()));
-    }, arg("n"), "Set the number of threads that products use at most, in the whole process. ValueError below 1.");
-    module.def("semirings", semirings, "The semirings of gemm, as dictionaries; see tropical.semirings.");
-    module.def("constants", constants_of, arg("semiring"), arg("dtype"), "The zero and the one of a semiring.");
+    module.def(
+        "set_num_threads",
+        [](const py::object& n) {
+            if (n.is_none()) throw py::type_error("n must be an integer, got None");
+            set_num_threads(parse_threads(n.ptr()));
+        },
+        arg("n"),
+        "Set the number of threads that products use at most, in the whole process. ValueError "
+        "below 1.");
+    module.def("semirings", semirings,
+               "The semirings of gemm, as dictionaries; see tropical.semirings.");
+    module.def("constants", constants_of, arg("semiring"), arg("dtype"),
+               "The zero and the one of a semiring.");
     module.def("ceiling", run_ceiling, arg("semiring"), arg("dtype"), arg("repeats"),
-               "Run the hot loop on registers alone; return how many scalar operations it did, two a product.");
-    module.def("micro_kernel", run_micro_kernel, arg("semiring"), arg("dtype"), arg("k"), arg("repeats"),
-               "Run one packed micro-tile of depth k, repeatedly; return how many scalar operations it did.");
+               "Run the hot loop on registers alone; return how many scalar operations it did, two "
+               "a product.");
+    module.def("micro_kernel", run_micro_kernel, arg("semiring"), arg("dtype"), arg("k"),
+               arg("repeats"),
+               "Run one packed micro-tile of depth k, repeatedly; return how many scalar "
+               "operations it did.");
 }
 
 }  // namespace tropical

@@ -12,10 +12,20 @@
 namespace tropical {
 namespace {
 
-enum Argument { arg_a, arg_b, arg_semiring, arg_out, arg_accumulate, arg_workspace, arg_threads, arg_kernel,
-                arg_return_argmax, argument_count };
-constexpr const char* argument_names[argument_count] = {"a",       "b",      "semiring", "out", "accumulate", "workspace",
-                                                        "threads", "kernel", "return_argmax"};
+enum Argument {
+    arg_a,
+    arg_b,
+    arg_semiring,
+    arg_out,
+    arg_accumulate,
+    arg_workspace,
+    arg_threads,
+    arg_kernel,
+    arg_return_argmax,
+    argument_count
+};
+constexpr const char* argument_names[argument_count] = {
+    "a", "b", "semiring", "out", "accumulate", "workspace", "threads", "kernel", "return_argmax"};
 
 // Borrowed references; null where an argument was not given.
 struct Arguments {
@@ -24,29 +34,35 @@ struct Arguments {
     PyObject* or_none(Argument which) const { return values[which] ? values[which] : Py_None; }
 };
 
-[[noreturn]] void refuse_argument(const std::string& message) { throw py::type_error("gemm() " + message); }
+[[noreturn]] void refuse_argument(const std::string& message) {
+    throw py::type_error("gemm() " + message);
+}
 
 Argument argument_named(PyObject* name) {
     const std::string_view text = text_of(name);
     for (int i = 0; i < argument_count; ++i)
         if (text == argument_names[i]) return static_cast<Argument>(i);
-    refuse_argument("got an unexpected keyword argument " + std::string(py::repr(py::handle(name))));
+    refuse_argument("got an unexpected keyword argument " +
+                    std::string(py::repr(py::handle(name))));
 }
 
 Arguments parse_arguments(PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
     if (positional > 2)
-        refuse_argument("takes 2 positional arguments (a, b) but " + std::to_string(positional) + " were given");
+        refuse_argument("takes 2 positional arguments (a, b) but " + std::to_string(positional) +
+                        " were given");
     Arguments arguments;
     for (Py_ssize_t i = 0; i < positional; ++i) arguments.values[i] = args[i];
     for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); ++i) {
         const Argument which = argument_named(PyTuple_GET_ITEM(keywords, i));
         if (arguments.values[which])
-            refuse_argument(std::string("got multiple values for argument '") + argument_names[which] + "'");
+            refuse_argument(std::string("got multiple values for argument '") +
+                            argument_names[which] + "'");
         arguments.values[which] = args[positional + i];
     }
     for (const Argument required : {arg_a, arg_b})
         if (!arguments.values[required])
-            refuse_argument(std::string("missing required argument '") + argument_names[required] + "'");
+            refuse_argument(std::string("missing required argument '") + argument_names[required] +
+                            "'");
     return arguments;
 }
 
@@ -63,7 +79,8 @@ constexpr double products_worth_the_gil = 1 << 15;
 
 void run(const Problem& problem, const Choice& choice, Workspace& workspace) {
     const double products = static_cast<double>(problem.m) * static_cast<double>(problem.n) *
-                            static_cast<double>(problem.k) * static_cast<double>(problem.batch.items);
+                            static_cast<double>(problem.k) *
+                            static_cast<double>(problem.batch.items);
     if (products < products_worth_the_gil) return gemm(problem, choice, workspace);
     const py::gil_scoped_release release;
     gemm(problem, choice, workspace);
@@ -89,15 +106,20 @@ void check_argmax(int semiring, bool accumulate) {
     if (!is_selective(semiring))
         throw py::value_error(std::string("return_argmax: ") + semiring_name(semiring) +
                               " has no argmax, its (+) does not select");
-    if (accumulate) throw py::value_error("return_argmax and accumulate exclude each other: no p may attain out");
+    if (accumulate)
+        throw py::value_error(
+            "return_argmax and accumulate exclude each other: no p may attain out");
 }
 
 py::object gemm_of(const Arguments& given) {
     Shapes shapes{};
     Problem& problem = shapes.problem;
-    problem.semiring = given.values[arg_semiring] ? parse_semiring(given.values[arg_semiring]) : default_semiring;
-    const Choice choice = choose(parse_kernel(given.or_none(arg_kernel)), parse_threads(given.or_none(arg_threads)));
-    const Operands operands = take_operands(given.values[arg_a], given.values[arg_b], problem.semiring);
+    problem.semiring =
+        given.values[arg_semiring] ? parse_semiring(given.values[arg_semiring]) : default_semiring;
+    const Choice choice =
+        choose(parse_kernel(given.or_none(arg_kernel)), parse_threads(given.or_none(arg_threads)));
+    const Operands operands =
+        take_operands(given.values[arg_a], given.values[arg_b], problem.semiring);
     broadcast_shapes(operands, shapes);
     PyObject *const out = given.or_none(arg_out), *const workspace = given.or_none(arg_workspace);
     problem.accumulate = given.values[arg_accumulate] && is_true(given.values[arg_accumulate]);
@@ -105,11 +127,14 @@ py::object gemm_of(const Arguments& given) {
     if (argmax) check_argmax(problem.semiring, problem.accumulate);
     if (problem.accumulate && out == Py_None) throw py::value_error("accumulate=True needs out");
     if (workspace != Py_None && !py::isinstance<PyWorkspace>(workspace))
-        throw py::type_error("workspace must be a GemmWorkspace, got " + std::string(py::repr(py::handle(workspace))));
+        throw py::type_error("workspace must be a GemmWorkspace, got " +
+                             std::string(py::repr(py::handle(workspace))));
 
     const bool given_out = out != Py_None;
-    const py::array target = given_out ? check_out(out, shapes, operands) : py::array(operands.a.dtype(), shapes.shape);
-    const bool overlaps = given_out && (may_overlap(target, operands.a) || may_overlap(target, operands.b));
+    const py::array target =
+        given_out ? check_out(out, shapes, operands) : py::array(operands.a.dtype(), shapes.shape);
+    const bool overlaps =
+        given_out && (may_overlap(target, operands.a) || may_overlap(target, operands.b));
     const py::array result = overlaps ? py::array(target.attr("copy")("C")) : target;
     attach_result(shapes, result);
     py::object index;
@@ -141,7 +166,8 @@ PyObject* gemm_entry(PyObject*, PyObject* const* args, Py_ssize_t positional, Py
 }
 
 // The text signature that inspect reads, then the documentation.
-constexpr const char* docstring = R"(gemm(a, b, *, semiring="maxplus", out=None, accumulate=False, workspace=None, threads=None, kernel=None, return_argmax=False)
+constexpr const char* docstring =
+    R"(gemm(a, b, *, semiring="maxplus", out=None, accumulate=False, workspace=None, threads=None, kernel=None, return_argmax=False)
 --
 
 Multiply matrices over a semiring.
@@ -301,14 +327,16 @@ Many products of one size, which allocate nothing after the first:
 >>> c[0, :3]
 array([2., 2., 2.], dtype=float32))";
 
-PyMethodDef definition = {"gemm", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gemm_entry)),
+PyMethodDef definition = {"gemm",
+                          reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gemm_entry)),
                           METH_FASTCALL | METH_KEYWORDS, docstring};
 
 }  // namespace
 
 void bind_gemm(py::module_& module) {
     const py::object name = module.attr("__name__");
-    module.add_object("gemm", py::reinterpret_steal<py::object>(PyCFunction_NewEx(&definition, nullptr, name.ptr())));
+    module.add_object("gemm", py::reinterpret_steal<py::object>(
+                                  PyCFunction_NewEx(&definition, nullptr, name.ptr())));
 }
 
 }  // namespace tropical

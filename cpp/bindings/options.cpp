@@ -13,11 +13,13 @@ std::string quoted(PyObject* object) { return py::repr(py::handle(object)); }
 
 std::string known_semirings() {
     std::string list;
-    for (int s = 0; s < semiring_count; ++s) list += (s ? ", " : "") + std::string(semiring_name(s));
+    for (int s = 0; s < semiring_count; ++s)
+        list += (s ? ", " : "") + std::string(semiring_name(s));
     return list;
 }
 
-constexpr const char* dtype_names[dtype_count] = {"float32", "float64", "int8", "int16", "int32", "int64", "bool"};
+constexpr const char* dtype_names[dtype_count] = {"float32", "float64", "int8", "int16",
+                                                  "int32",   "int64",   "bool"};
 
 // -1 for what gemm has no kernels for.
 int dtype_of(const py::dtype& dtype) {
@@ -66,21 +68,25 @@ int parse_semiring(PyObject* semiring) {
     if (!PyUnicode_Check(semiring)) {
         name = py::getattr(name, "name", py::none());
         if (!PyUnicode_Check(name.ptr()))
-            throw py::type_error("semiring must be a name or a tropical.semirings.Semiring, got " + quoted(semiring));
+            throw py::type_error("semiring must be a name or a tropical.semirings.Semiring, got " +
+                                 quoted(semiring));
     }
     std::string plain(text_of(name.ptr()));
     std::erase(plain, '_');
     for (int s = 0; s < semiring_count; ++s)
         if (plain == semiring_name(s)) return s;
-    throw py::value_error("unknown semiring " + quoted(name.ptr()) + "; known: " + known_semirings());
+    throw py::value_error("unknown semiring " + quoted(name.ptr()) +
+                          "; known: " + known_semirings());
 }
 
 std::optional<KernelKind> parse_kernel(PyObject* kernel) {
     if (kernel == Py_None) return {};
-    if (!PyUnicode_Check(kernel)) throw py::type_error("kernel must be a name or None, got " + quoted(kernel));
+    if (!PyUnicode_Check(kernel))
+        throw py::type_error("kernel must be a name or None, got " + quoted(kernel));
     const auto known = kernel_named(text_of(kernel));
     if (!known)
-        throw py::value_error("unknown kernel " + quoted(kernel) + "; known: naive, tiled, direct, packed");
+        throw py::value_error("unknown kernel " + quoted(kernel) +
+                              "; known: naive, tiled, direct, packed");
     return known;
 }
 
@@ -102,8 +108,11 @@ DType parse_dtype(const py::dtype& dtype, int semiring) {
     const int known = dtype_of(dtype);
     const bool boolean = std::string(semiring_name(semiring)) == "orand";
     if (known < 0 || boolean != (known == static_cast<int>(DType::b8)))
-        throw py::type_error("dtype " + std::string(py::str(dtype)) + " is not supported over " + semiring_name(semiring) +
-                             (boolean ? ", which takes bool" : ", which takes float32, float64, int8, int16, int32, int64"));
+        throw py::type_error("dtype " + std::string(py::str(dtype)) + " is not supported over " +
+                             semiring_name(semiring) +
+                             (boolean
+                                  ? ", which takes bool"
+                                  : ", which takes float32, float64, int8, int16, int32, int64"));
     return static_cast<DType>(known);
 }
 

@@ -1,10 +1,10 @@
 // What the user chose beside the operands: semiring, dtype, kernel, instruction set, threads, by name.
 #pragma once
 
+#include <pybind11/numpy.h>
+
 #include <optional>
 #include <string_view>
-
-#include <pybind11/numpy.h>
 
 #include "../blocking.hpp"
 

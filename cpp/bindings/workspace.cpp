@@ -14,8 +14,8 @@ PyWorkspace::Lease::Lease(PyWorkspace& owner) : owner_(owner) {
         if (holder == self) throw std::runtime_error("workspace is in use by another thread");
 }
 
-void PyWorkspace::reserve(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype, const py::object& semiring,
-                          const py::object& threads) {
+void PyWorkspace::reserve(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype,
+                          const py::object& semiring, const py::object& threads) {
     const Choice choice = choose({}, parse_threads(threads.ptr()));
     Problem problem = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
     ptrdiff_t bytes = 0;
@@ -30,7 +30,8 @@ void PyWorkspace::reserve(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::objec
 }
 
 void bind_workspace(py::module_& module) {
-    py::class_<PyWorkspace>(module, "GemmWorkspace", R"(Packing buffers for `tropical.gemm`, kept from call to call.
+    py::class_<PyWorkspace>(module, "GemmWorkspace",
+                            R"(Packing buffers for `tropical.gemm`, kept from call to call.
 
 They serve any size, dtype and semiring, and only grow: once they are large enough for a product,
 calls with ``workspace=`` allocate no packing memory. One thread at a time may use a workspace; a
@@ -58,7 +59,8 @@ True
 0)")
         .def(py::init<>(), "Make an empty workspace.")
         .def("reserve", &PyWorkspace::reserve, py::arg("m"), py::arg("n"), py::arg("k"),
-             py::arg("dtype") = "float32", py::arg("semiring") = "maxplus", py::arg("threads") = py::none(),
+             py::arg("dtype") = "float32", py::arg("semiring") = "maxplus",
+             py::arg("threads") = py::none(),
              R"(Grow the buffers to what an (m, k) by (k, n) product needs; they never shrink.
 
 Parameters

@@ -1,9 +1,9 @@
 // GemmWorkspace as Python sees it: one user at a time.
 #pragma once
 
-#include <atomic>
-
 #include <unistd.h>
+
+#include <atomic>
 
 #include "../workspace.hpp"
 #include "options.hpp"
@@ -11,27 +11,27 @@
 namespace tropical {
 
 class PyWorkspace {
-public:
+  public:
     // Holds the workspace for one caller; throws RuntimeError while another thread has it. A forked child takes
     // over what a thread of its parent held: that thread does not exist in it.
     class Lease {
-    public:
+      public:
         explicit Lease(PyWorkspace& owner);
         ~Lease() { owner_.holder_.store(0, std::memory_order_release); }
         Lease(const Lease&) = delete;
         Lease& operator=(const Lease&) = delete;
         Workspace& memory() { return owner_.memory_; }
 
-    private:
+      private:
         PyWorkspace& owner_;
     };
 
-    void reserve(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype, const py::object& semiring,
-                 const py::object& threads);
+    void reserve(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype,
+                 const py::object& semiring, const py::object& threads);
     ptrdiff_t bytes() const { return memory_.bytes(); }
     void clear() { Lease(*this).memory().clear(); }
 
-private:
+  private:
     Workspace memory_;
     std::atomic<pid_t> holder_ = 0;
 };

@@ -33,9 +33,15 @@ void watch(std::uintptr_t from, std::uintptr_t to) { low = from, high = to; }
 void fail_nth(long n) { seen = 0, failing = n; }
 long allocations() { return seen; }
 
-void* malloc(std::size_t n) { return refused(CALLER) ? (errno = ENOMEM, nullptr) : __libc_malloc(n); }
-void* calloc(std::size_t n, std::size_t s) { return refused(CALLER) ? (errno = ENOMEM, nullptr) : __libc_calloc(n, s); }
-void* realloc(void* p, std::size_t n) { return refused(CALLER) ? (errno = ENOMEM, nullptr) : __libc_realloc(p, n); }
+void* malloc(std::size_t n) {
+    return refused(CALLER) ? (errno = ENOMEM, nullptr) : __libc_malloc(n);
+}
+void* calloc(std::size_t n, std::size_t s) {
+    return refused(CALLER) ? (errno = ENOMEM, nullptr) : __libc_calloc(n, s);
+}
+void* realloc(void* p, std::size_t n) {
+    return refused(CALLER) ? (errno = ENOMEM, nullptr) : __libc_realloc(p, n);
+}
 void* aligned_alloc(std::size_t a, std::size_t n) {
     return refused(CALLER) ? (errno = ENOMEM, nullptr) : __libc_memalign(a, n);
 }
@@ -48,8 +54,12 @@ int posix_memalign(void** p, std::size_t a, std::size_t n) {
 
 static void* or_throw(void* p) { return p ? p : throw std::bad_alloc(); }
 
-void* operator new(std::size_t n) { return or_throw(refused(CALLER) ? nullptr : __libc_malloc(n ? n : 1)); }
-void* operator new[](std::size_t n) { return or_throw(refused(CALLER) ? nullptr : __libc_malloc(n ? n : 1)); }
+void* operator new(std::size_t n) {
+    return or_throw(refused(CALLER) ? nullptr : __libc_malloc(n ? n : 1));
+}
+void* operator new[](std::size_t n) {
+    return or_throw(refused(CALLER) ? nullptr : __libc_malloc(n ? n : 1));
+}
 void* operator new(std::size_t n, std::align_val_t a) {
     return or_throw(refused(CALLER) ? nullptr : __libc_memalign(std::size_t(a), n));
 }
