@@ -1,5 +1,6 @@
-// argmax: the first p whose product attains C[i, j]. Keeping an index beside every accumulator would double the work,
-// so the packed kernel looks up every `segment` steps which elements improved, and afterwards searches one segment.
+// argmax: the first p whose product attains C[i, j]. Keeping an index beside every accumulator
+// would double the work, so the packed kernel looks up every `segment` steps which elements
+// improved, and afterwards searches one segment.
 #pragma once
 
 #include "pack.hpp"
@@ -45,8 +46,8 @@ template <class R>
     return 0;
 }
 
-// Stores first_p + locate(i, j, where) for the elements of the tile that improved, and 0 for the others if this is
-// the first step of p.
+// Stores first_p + locate(i, j, where) for the elements of the tile that improved, and 0 for the
+// others if this is the first step of p.
 template <class R, int NV, class Locate>
 [[gnu::always_inline]] inline void store_indices(const Mask<typename R::V>* where, const TileOfC& c,
                                                  int rows, const View& index, ptrdiff_t first_p,
@@ -70,7 +71,8 @@ template <class R, int NV, class Locate>
     }
 }
 
-// Forgets improvements that did not leave the semiring's zero: mapped sentinels differ by what was added to them.
+// Forgets improvements that did not leave the semiring's zero: mapped sentinels differ by what was
+// added to them.
 template <class R, int MR, int NV>
 [[gnu::always_inline]] inline void forget_zeros(const typename R::V (&acc)[MR][NV],
                                                 Mask<typename R::V>* where) {
@@ -116,7 +118,8 @@ template <class R, int MR, int NV>
     store_tile<R>(acc, c, false);
 }
 
-// The jr and ir loops with argmax. scratch: ceil(m / MR) * MR + NR rows of padded_depth(k) elements.
+// The jr and ir loops with argmax. scratch: ceil(m / MR) * MR + NR rows of padded_depth(k)
+// elements.
 template <class R, int MR, int NV>
 void macro_argmax(const MacroArgs& g) {
     using T = typename R::T;
@@ -149,7 +152,8 @@ void macro_argmax(const MacroArgs& g) {
     }
 }
 
-// An index beside every accumulator, for products too small to pack; at most 127 steps, so that int8 can count them.
+// An index beside every accumulator, for products too small to pack; at most 127 steps, so that
+// int8 can count them.
 template <class R, int MR, int NV, class A>
 [[gnu::always_inline]] inline void one_pass_kernel(ptrdiff_t k, A a, const char* b,
                                                    ptrdiff_t b_stride, const TileOfC& c,

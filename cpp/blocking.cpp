@@ -12,7 +12,8 @@ namespace {
 constexpr ptrdiff_t index_size = sizeof(ptrdiff_t);
 constexpr ptrdiff_t KiB = 1024, MiB = 1024 * KiB;
 
-// As Linux lists it for the first core; sysconf names the caches of the whole socket on some processors.
+// As Linux lists it for the first core; sysconf names the caches of the whole socket on some
+// processors.
 ptrdiff_t cache_size(int index, ptrdiff_t fallback) {
     std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
                        "/size");
@@ -24,7 +25,8 @@ ptrdiff_t cache_size(int index, ptrdiff_t fallback) {
 
 // Products that are worth waking a thread for: about 10 microseconds of float32 on AVX-512.
 constexpr double products_per_thread = 1 << 19;
-// Products after which a task is long enough to be split once more, so that a slow core delays the others less.
+// Products after which a task is long enough to be split once more, so that a slow core delays the
+// others less.
 constexpr double products_per_task = 1 << 25;
 // Steps of p below which a part of k is not worth its partial result.
 constexpr ptrdiff_t steps_per_part = 256;
@@ -35,11 +37,13 @@ ptrdiff_t parts_bytes(const Plan& plan, const Product& p, ptrdiff_t item, bool a
     return round_up(elements * item, 64) + (argmax ? round_up(elements * index_size, 64) : 0);
 }
 
-// Rows of A that a strip of B meets before it leaves the cache: up to here the time is that of reading B.
+// Rows of A that a strip of B meets before it leaves the cache: up to here the time is that of
+// reading B.
 constexpr ptrdiff_t few_rows = 4;
 
-// Direct reads A and B in place, so it wins while B stays in L2, and where so little is computed with each element
-// that packing would dominate. Integers under saturating sums are better packed: that maps their sentinel.
+// Direct reads A and B in place, so it wins while B stays in L2, and where so little is computed
+// with each element that packing would dominate. Integers under saturating sums are better packed:
+// that maps their sentinel.
 const char* reason_for_direct(const Product& p, ptrdiff_t item) {
     const bool integers = p.dtype != DType::f32 && p.dtype != DType::f64;
     const ptrdiff_t side = integers ? 64 : 256;
@@ -50,7 +54,8 @@ const char* reason_for_direct(const Product& p, ptrdiff_t item) {
     return nullptr;
 }
 
-// Rows of C must be contiguous for the vector stores; a narrow C is turned so that its long side lies along registers.
+// Rows of C must be contiguous for the vector stores; a narrow C is turned so that its long side
+// lies along registers.
 bool better_transposed(const Product& p, ptrdiff_t item, int lanes) {
     if (p.n == 1 || (p.n <= lanes / 2 && p.m >= lanes)) return p.m > p.n;
     return p.c.col_stride != item && p.c.row_stride == item && p.m > 1;
@@ -63,7 +68,8 @@ ptrdiff_t balanced(ptrdiff_t size, ptrdiff_t block, ptrdiff_t unit) {
                     unit);
 }
 
-// KC: a micro-panel of B fills L1. MC: the block of A takes half of L2. NC: the panel of B takes a share of L3.
+// KC: a micro-panel of B fills L1. MC: the block of A takes half of L2. NC: the panel of B takes a
+// share of L3.
 void set_blocks(Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
     const Kernels& k = *plan.kernels;
     if (plan.kernel == KernelKind::direct) {
@@ -109,7 +115,8 @@ void set_grid(Plan& plan, const Product& p, ptrdiff_t wanted) {
     }
 }
 
-// Spreads the threads over the batch, over blocks of C, and last over k where sums may be taken in any order.
+// Spreads the threads over the batch, over blocks of C, and last over k where sums may be taken in
+// any order.
 void set_tasks(Plan& plan, const Problem& problem, const Product& p, int threads) {
     const ptrdiff_t items = problem.batch.items;
     const double products = static_cast<double>(p.m) * static_cast<double>(p.n) *

@@ -1,4 +1,5 @@
-// The scheduler: from shape, dtype, semiring, caches and threads to a kernel, its block sizes and the split of C.
+// The scheduler: from shape, dtype, semiring, caches and threads to a kernel, its block sizes and
+// the split of C.
 #pragma once
 
 #include <optional>
@@ -47,7 +48,8 @@ Plan make_plan(const Problem& problem, const Choice& choice);
 // Scratch for spread_nan, at the end of the shared bytes.
 ptrdiff_t nan_bytes(const Product& p);
 
-// Memory for packed A, packed B and argmax scratch of one thread, each part aligned to a cache line.
+// Memory for packed A, packed B and argmax scratch of one thread, each part aligned to a cache
+// line.
 struct SlotLayout {
     ptrdiff_t a, b, scratch, bytes;
 };

@@ -1,5 +1,6 @@
-// The unpacked path for small and skinny products: A is read in place, element by element, and so are the rows of B
-// where they are contiguous. Other strips of B (a last narrow one, columns of a transposed B) pass through L1.
+// The unpacked path for small and skinny products: A is read in place, element by element, and so
+// are the rows of B where they are contiguous. Other strips of B (a last narrow one, columns of a
+// transposed B) pass through L1.
 #pragma once
 
 #include "argmax.hpp"
@@ -63,7 +64,8 @@ bool direct_columns(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr
     return true;
 }
 
-// B is walked along its contiguous axis, strip by strip: by rows in blocks of kc, or by columns through all of k.
+// B is walked along its contiguous axis, strip by strip: by rows in blocks of kc, or by columns
+// through all of k.
 template <class R, bool Argmax, int MR, int NV>
 bool direct(const DirectArgs& g) {
     bool noticed = false;

@@ -1,4 +1,5 @@
-// Which instruction sets were built, which of them this CPU (and its operating system) can run, and which is in use.
+// Which instruction sets were built, which of them this CPU (and its operating system) can run, and
+// which is in use.
 #pragma once
 
 #include <string>
@@ -17,7 +18,8 @@ struct Isa {
 // Slowest first; the last supported one is the default.
 const std::vector<Isa>& instruction_sets();
 
-// By name; throws std::invalid_argument for an unknown name, std::runtime_error for one that this CPU lacks.
+// By name; throws std::invalid_argument for an unknown name, std::runtime_error for one that this
+// CPU lacks.
 const Isa& instruction_set(const std::string& name);
 
 // TROPICAL_ISA, or the best that is supported.

@@ -55,7 +55,8 @@ void redirect_to_part(Product& p, const Run& run, ptrdiff_t part) {
     p.accumulate = false;
 }
 
-// The five loops: NC columns, KC steps, MC rows, then jr and ir in the macro-kernel. False: the results are void.
+// The five loops: NC columns, KC steps, MC rows, then jr and ir in the macro-kernel. False: the
+// results are void.
 bool packed_kernel(const Product& p, Run& run, char* memory) {
     const Plan& plan = run.plan;
     const Kernels& kernels = *run.kernels;
@@ -173,7 +174,8 @@ void gemm(const Problem& problem, const Choice& choice, Workspace& workspace) {
     const ptrdiff_t bytes = workspace_bytes(plan);
     Run run{problem, plan, bytes ? workspace.grow(bytes) : nullptr, plan.kernels, false};
     run_tasks(run);
-    if (run.void_results()) {  // integers beyond the plain arithmetic: the (+) is max or min, so C may be met again
+    // Integers beyond the plain arithmetic. The (+) is max or min, so C may be met once more.
+    if (run.void_results()) {
         Run again{problem, plan, run.workspace, plan.careful, true};
         run_tasks(again);
     }

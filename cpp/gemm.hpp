@@ -1,4 +1,5 @@
-// The product itself: a plan, the five loops, and what surrounds them (batches, NaN, careful reruns).
+// The product itself: a plan, the five loops, and what surrounds them (batches, NaN, careful
+// reruns).
 #pragma once
 
 #include "blocking.hpp"
@@ -6,8 +7,8 @@
 
 namespace tropical {
 
-// C = accumulate ? C (+) A (x) B : A (x) B for every item of the batch. C and index overlap neither operand.
-// Throws std::bad_alloc before anything is written.
+// C = accumulate ? C (+) A (x) B : A (x) B for every item of the batch. C and index overlap neither
+// operand. Throws std::bad_alloc before anything is written.
 void gemm(const Problem& problem, const Choice& choice, Workspace& workspace);
 
 // Bytes of workspace that gemm needs for this plan.

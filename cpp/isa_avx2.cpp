@@ -1,4 +1,5 @@
-// AVX2 and FMA: 16 registers of 32 bytes. 6 x 2 accumulators, 2 registers of B, 1 broadcast, 1 product.
+// AVX2 and FMA: 16 registers of 32 bytes. 6 x 2 accumulators, 2 registers of B, 1 broadcast, 1
+// product.
 #include "kernels.hpp"
 
 namespace tropical {

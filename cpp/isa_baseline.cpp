@@ -1,4 +1,5 @@
-// No vector flags: on x86-64 SSE2, 16 registers of 16 bytes; elsewhere what the compiler makes of 16-byte vectors.
+// No vector flags: on x86-64 SSE2, 16 registers of 16 bytes; elsewhere what the compiler makes of
+// 16-byte vectors.
 #include "kernels.hpp"
 
 namespace tropical {

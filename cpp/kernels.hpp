@@ -1,4 +1,5 @@
-// Builds one instruction set's table of function pointers: every semiring over every dtype, each with its micro-tiles.
+// Builds one instruction set's table of function pointers: every semiring over every dtype, each
+// with its micro-tiles.
 #pragma once
 
 #include "direct.hpp"
@@ -16,8 +17,8 @@ template <class V>
 #endif
 }
 
-// The hot loop with its operands in registers: the speed that no kernel on this arithmetic can exceed.
-// An opaque x at each use, or the compiler would compute the products once.
+// The hot loop with its operands in registers: the speed that no kernel on this arithmetic can
+// exceed. An opaque x at each use, or the compiler would compute the products once.
 template <class R, int MR, int NV>
 std::int64_t ceiling(std::int64_t repeats) {
     using V = typename R::V;
@@ -61,7 +62,8 @@ struct TileShape {
     int mr, nv;
 };
 
-// Products of these integers take several instructions and registers where there is no AVX-512, of bytes everywhere.
+// Products of these integers take several instructions and registers where there is no AVX-512, of
+// bytes everywhere.
 template <class Isa, class R>
 constexpr bool emulates_products =
     !is_float<typename R::T> && R::S::product == Multiply::times &&

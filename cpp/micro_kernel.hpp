@@ -1,5 +1,6 @@
-// The hot loop: k rank-1 updates of one MR x NR tile of C held in registers, and how that tile reaches C.
-// Accumulators are V acc[MR][NV] with every loop over them unrolled, so that they never leave the registers.
+// The hot loop: k rank-1 updates of one MR x NR tile of C held in registers, and how that tile
+// reaches C. Accumulators are V acc[MR][NV] with every loop over them unrolled, so that they never
+// leave the registers.
 #pragma once
 
 #include "ring.hpp"
@@ -8,7 +9,8 @@
 namespace tropical {
 namespace {
 
-// Where element (i, p) of a tile's slice of A lies. Packed: k-major, MR elements a step, known when compiling.
+// Where element (i, p) of a tile's slice of A lies. Packed: k-major, MR elements a step, known when
+// compiling.
 template <class T, int MR>
 struct PackedA {
     const char* data;
@@ -25,7 +27,8 @@ struct StridedA {
     }
 };
 
-// acc[i][:] = acc[i][:] (+) A[i, p] (x) B[p, 0:NR] for p = 0 .. k-1; rows of B lie b_stride bytes apart.
+// acc[i][:] = acc[i][:] (+) A[i, p] (x) B[p, 0:NR] for p = 0 .. k-1; rows of B lie b_stride bytes
+// apart.
 template <class R, int MR, int NV, class A>
 [[gnu::always_inline]] inline void rank_k_update(ptrdiff_t k, A a, const char* b,
                                                  ptrdiff_t b_stride, typename R::V (&acc)[MR][NV]) {
@@ -74,7 +77,8 @@ template <class T, class V>
         __builtin_memcpy(target + i * stride, elements + i, sizeof(T));
 }
 
-// tile[i * nv + v] = encoded C, as far as C exists. Out of line: edges are rare, and the code would be everywhere.
+// tile[i * nv + v] = encoded C, as far as C exists. Out of line: edges are rare, and the code would
+// be everywhere.
 template <class R>
 [[gnu::noinline]] void load_tile(typename R::V* tile, ptrdiff_t mr, ptrdiff_t nv,
                                  const TileOfC& c) {

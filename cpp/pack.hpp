@@ -1,5 +1,6 @@
-// Packing: rows of an operand, from any strides, to micro-panels that the hot loop reads with unit stride.
-// The one pass that reads every element, so it also notices NaN and integers beyond the plain arithmetic.
+// Packing: rows of an operand, from any strides, to micro-panels that the hot loop reads with unit
+// stride. The one pass that reads every element, so it also notices NaN and integers beyond the
+// plain arithmetic.
 #pragma once
 
 #include "micro_kernel.hpp"
@@ -7,7 +8,8 @@
 namespace tropical {
 namespace {
 
-// Squares of 16 x 16 elements at most are transposed in registers; of 8 x 8 for micro-panels of 8 rows or fewer.
+// Squares of 16 x 16 elements at most are transposed in registers; of 8 x 8 for micro-panels of 8
+// rows or fewer.
 template <class R, int W>
 constexpr int square_bytes() {
     constexpr int size = sizeof(typename R::T), side = W <= 8 && 8 * size >= 16 ? 8 : 16;
@@ -16,7 +18,8 @@ constexpr int square_bytes() {
 template <class R, int W>
 using SquareRing = typename R::template Resized<square_bytes<R, W>()>;
 
-// Element (i, p) of a piece of an operand: data + i * row_stride + p * col_stride; rows x cols of it exist.
+// Element (i, p) of a piece of an operand: data + i * row_stride + p * col_stride; rows x cols of
+// it exist.
 struct Piece {
     const char* data;
     ptrdiff_t row_stride, col_stride, rows, cols;
@@ -34,8 +37,8 @@ template <class Q>
                                   : typename Q::V{};
 }
 
-// Writes (i, p) of a piece to target + p * target_stride + i * sizeof(T), i < width, p < L, zeros where a row does not
-// exist. The piece has Rows rows of L elements, or less at the operand's edge.
+// Writes (i, p) of a piece to target + p * target_stride + i * sizeof(T), i < width, p < L, zeros
+// where a row does not exist. The piece has Rows rows of L elements, or less at the operand's edge.
 template <class Q, int Rows>
 [[gnu::noinline]] void transpose_square(char* target, ptrdiff_t target_stride, const Piece& source,
                                         ptrdiff_t width, Mask<typename Q::V>& noticed) {
@@ -76,8 +79,8 @@ constexpr int row_bytes() {
     return row == 32 || row == 16 ? row : square_bytes<R, W>();
 }
 
-// Rows of B (or of a transposed A) are contiguous in the operand: copied in groups of rows, each of which is read
-// once from end to end, as the hardware prefetches it.
+// Rows of B (or of a transposed A) are contiguous in the operand: copied in groups of rows, each of
+// which is read once from end to end, as the hardware prefetches it.
 template <class R, int W>
 bool pack_rows(const PackArgs& g) {
     using Q = typename R::template Resized<row_bytes<R, W>()>;
@@ -121,15 +124,16 @@ bool pack_columns(const PackArgs& g) {
     return first_set<typename R::T>(noticed) >= 0;
 }
 
-// Operand to ceil(length / W) micro-panels: target[i * depth + p * W + v] = encoded (i + v, p) for i = 0, W, ...;
-// v < W, zeros behind the operand's end. True: met values that R does not cover.
+// Operand to ceil(length / W) micro-panels: target[i * depth + p * W + v] = encoded (i + v, p) for
+// i = 0, W, ...; v < W, zeros behind the operand's end. True: met values that R does not cover.
 template <class R, int W>
 bool pack(const PackArgs& g) {
     return g.length_stride == sizeof(typename R::T) ? pack_rows<R, W>(g) : pack_columns<R, W>(g);
 }
 
-// True if an element of a piece is one that R does not cover as it stands in memory. Whole rows of registers take
-// the short loop, which asks for what lies `ahead` bytes further on: for pieces of a matrix that comes from memory.
+// True if an element of a piece is one that R does not cover as it stands in memory. Whole rows of
+// registers take the short loop, which asks for what lies `ahead` bytes further on: for pieces of a
+// matrix that comes from memory.
 template <class R>
 bool scan(const Piece& piece, ptrdiff_t ahead) {
     using V = typename R::V;

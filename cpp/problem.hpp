@@ -8,7 +8,8 @@ namespace tropical {
 
 inline constexpr int max_batch_dims = 64;  // as many as NumPy has
 
-// The batch: `dims` leading axes, and by how many bytes each moves a, b, c and index (0 where an operand repeats).
+// The batch: `dims` leading axes, and by how many bytes each moves a, b, c and index (0 where an
+// operand repeats).
 struct Batch {
     int dims = 0;
     ptrdiff_t items = 1;

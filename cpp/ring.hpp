@@ -1,5 +1,6 @@
-// A semiring over one register of T: the arithmetic of the hot loop, and how operands and results pass into it.
-// Ring is the plain two-operation arithmetic; CarefulRing covers the integers at which Ring would overflow.
+// A semiring over one register of T: the arithmetic of the hot loop, and how operands and results
+// pass into it. Ring is the plain two-operation arithmetic; CarefulRing covers the integers at
+// which Ring would overflow.
 #pragma once
 
 #include "semiring.hpp"
@@ -67,9 +68,10 @@ template <class S, class V>
     if constexpr (S::sum == Add::disjunction) return acc | product;
 }
 
-// Integers under (max, +) and (min, +): while packing, the sentinel (the semiring's zero) becomes Z and every other
-// operand is checked to lie in [-D, D], w bits: Z = -2^(w-2) or 2^(w-2) - 1, D = (2^(w-2) - 2) / 3. Then sums of two
-// operands lie in [-2D, 2D], those with a Z beyond, and none wraps: what lies beyond 2D at the store is the sentinel.
+// Integers under (max, +) and (min, +): while packing, the sentinel (the semiring's zero) becomes Z
+// and every other operand is checked to lie in [-D, D], w bits: Z = -2^(w-2) or 2^(w-2) - 1, D =
+// (2^(w-2) - 2) / 3. Then sums of two operands lie in [-2D, 2D], those with a Z beyond, and none
+// wraps: what lies beyond 2D at the store is the sentinel.
 template <class S_, class T_, int Bytes>
 struct Ring {
     using S = S_;
@@ -86,7 +88,8 @@ struct Ring {
     static constexpr bool checks =
         integer_sums || integer_products || notices_nan || S::product == Multiply::conjunction;
     static constexpr bool maps = integer_sums;
-    // Accumulators start from C: one chain of operations over p, however k is cut. The others start from zero.
+    // Accumulators start from C: one chain of operations over p, however k is cut. The others start
+    // from zero.
     static constexpr bool chained = S::sum == Add::plus;
 
     static constexpr T quarter =
@@ -174,9 +177,9 @@ template <class T, class V>
     return ((a ^ sum) & (b ^ sum)) < V{} ? limit : sum;
 }
 
-// Saturating a * b. In 8 to 32 bits the even and the odd elements are multiplied in the next wider type, clamped and
-// put together again. In 64 bits the product in double tells where the wrapped one is wrong: beyond 3 * 2^62 always,
-// from 2^62 on where its sign is.
+// Saturating a * b. In 8 to 32 bits the even and the odd elements are multiplied in the next wider
+// type, clamped and put together again. In 64 bits the product in double tells where the wrapped
+// one is wrong: beyond 3 * 2^62 always, from 2^62 on where its sign is.
 template <class T, class V>
 [[gnu::always_inline]] inline V saturating_product(V a, V b) {
     if constexpr (sizeof(T) == 8) {
@@ -205,7 +208,8 @@ template <class T, class V>
     }
 }
 
-// Covers every operand: sums and products saturate, the sentinel annihilates, any non-zero byte is true.
+// Covers every operand: sums and products saturate, the sentinel annihilates, any non-zero byte is
+// true.
 template <class S, class T, int Bytes>
 struct CarefulRing : Ring<S, T, Bytes> {
     using Plain = Ring<S, T, Bytes>;

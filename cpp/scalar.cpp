@@ -96,7 +96,8 @@ T canonical(T x) {
         return x;
 }
 
-// C[i, j] (+)= A[i, p] (x) B[p, j] for p in [first, last), in order, in `sum`; the first of the best in `index`.
+// C[i, j] (+)= A[i, p] (x) B[p, j] for p in [first, last), in order, in `sum`; the first of the
+// best in `index`.
 template <class S, class T>
 void inner_product(const Product& g, ptrdiff_t i, ptrdiff_t j, ptrdiff_t first, ptrdiff_t last,
                    T& sum, ptrdiff_t& index) {

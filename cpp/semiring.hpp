@@ -18,7 +18,8 @@ constexpr T highest = std::numeric_limits<T>::has_infinity ? std::numeric_limits
 enum class Add { plus, max, min, disjunction };
 enum class Multiply { times, plus, min, max, conjunction };
 
-// A semiring names its two operations and their identities. Max and min select one of their operands.
+// A semiring names its two operations and their identities. Max and min select one of their
+// operands.
 struct PlusTimes {
     static constexpr const char* name = "plustimes";
     static constexpr Add sum = Add::plus;

@@ -1,5 +1,6 @@
-// What crosses from baseline code into an instruction set: plain structs and function pointers, no code.
-// Matrices travel as bytes: a pointer, and strides in bytes between neighbouring rows and columns.
+// What crosses from baseline code into an instruction set: plain structs and function pointers, no
+// code. Matrices travel as bytes: a pointer, and strides in bytes between neighboring rows and
+// columns.
 #pragma once
 
 #include <cstddef>
@@ -23,28 +24,32 @@ struct ConstView {
     ptrdiff_t row_stride, col_stride;
 };
 
-// `length` x `depth` elements of an operand, to be packed in micro-panels along `length`: element (i, p) lies
-// at source + i * length_stride + p * depth_stride (bytes). For A length is m, for B it is n; depth is k.
+// `length` x `depth` elements of an operand, to be packed in micro-panels along `length`: element
+// (i, p) lies at source + i * length_stride + p * depth_stride (bytes). For A length is m, for B it
+// is n; depth is k.
 struct PackArgs {
     char* target;
     const char* source;
     ptrdiff_t length, depth, length_stride, depth_stride;
 };
 
-// C[0:m, 0:n] = (accumulate ? C : zero) (+) A (x) B over the k of one packed block of A and panel of B.
+// C[0:m, 0:n] = (accumulate ? C : zero) (+) A (x) B over the k of one packed block of A (ceil(m / MR)
+// micro-panels of k * MR elements) and panel of B (ceil(n / NR) of k * NR). For the argmax: index,
+// the p of the block's first step, and scratch for ceil(m / MR) * MR + NR rows of k elements, k
+// rounded up to a multiple of 64.
 struct MacroArgs {
     ptrdiff_t m, n, k;
-    const char* a;  // packed, ceil(m / MR) micro-panels of k * MR elements
-    const char* b;  // packed, ceil(n / NR) micro-panels of k * NR elements
+    const char* a;
+    const char* b;
     View c;
     bool accumulate;
-    View index;         // argmax only: intp
-    ptrdiff_t first_p;  // argmax only: the p of the first step of this block
-    char* scratch;      // argmax only: scratch_bytes(m, k)
+    View index;
+    ptrdiff_t first_p;
+    char* scratch;
 };
 
-// The same product straight from strides; k is walked in blocks of kc <= 256, of at most 64 for direct_rows and
-// direct_argmax.
+// The same product straight from strides; k is walked in blocks of kc <= 256, of at most 64 for
+// direct_rows and direct_argmax.
 struct DirectArgs {
     ptrdiff_t m, n, k, kc;
     ConstView a, b;
@@ -53,27 +58,29 @@ struct DirectArgs {
     View index;  // argmax only: intp
 };
 
-// One way to compute a semiring over a dtype: a micro-tile of mr x nr and the functions built on it. Those that
-// read operands return true when they met a value that their arithmetic does not cover: a NaN (results are then
-// right but for the rows and columns it must spread to), or an integer that may overflow (results are void).
+// One way to compute a semiring over a dtype: a micro-tile of mr x nr and the functions built on
+// it. Those that read operands return true when they met a value that their arithmetic does not
+// cover: a NaN (results are then right but for the rows and columns it must spread to), or an
+// integer that may overflow (results are void).
+// direct_rows goes row by row over wide strips, for m of a few rows; the argmax kernels are null
+// unless the semiring is selective.
 struct Kernels {
     int mr, nr;
     bool (*pack_a)(const PackArgs&);
     bool (*pack_b)(const PackArgs&);
     void (*macro)(const MacroArgs&);
-    void (*macro_argmax)(const MacroArgs&);  // null unless selective
+    void (*macro_argmax)(const MacroArgs&);
     bool (*direct)(const DirectArgs&);
-    bool (*direct_rows)(const DirectArgs&);    // row by row over wide strips: for m of a few rows
-    bool (*direct_argmax)(const DirectArgs&);  // null unless selective
+    bool (*direct_rows)(const DirectArgs&);
+    bool (*direct_argmax)(const DirectArgs&);
 };
 
+// wide: the fastest micro-tile for this arithmetic. narrow: one register wide, for few columns.
+// careful: any operand, at two to three times the work; zeros where wide covers all. ceiling: the
+// hot loop without memory, returns the scalar operations done.
 struct KernelSet {
-    Kernels wide;    // the fastest micro-tile for this arithmetic
-    Kernels narrow;  // one register wide: for few columns
-    Kernels
-        careful;  // any operand, at two to three times the work; macro is null where wide covers all
-    std::int64_t (*ceiling)(
-        std::int64_t repeats);  // the hot loop without memory: scalar operations done
+    Kernels wide, narrow, careful;
+    std::int64_t (*ceiling)(std::int64_t repeats);
 };
 
 struct KernelTable {

@@ -42,7 +42,8 @@ int environment_threads() {
     return static_cast<int>(value);
 }
 
-// The gate of a loop: an epoch, how many workers it may take, and how many are inside. Closed between loops.
+// The gate of a loop: an epoch, how many workers it may take, and how many are inside. Closed
+// between loops.
 struct Gate {
     std::uint32_t epoch;
     std::uint16_t limit, inside;
@@ -50,7 +51,8 @@ struct Gate {
 };
 static_assert(std::atomic<Gate>::is_always_lock_free);
 
-// Long enough to bridge the gap between two calls in a row (about 50 microseconds), short enough to go unnoticed.
+// Long enough to bridge the gap between two calls in a row (about 50 microseconds), short enough to
+// go unnoticed.
 constexpr int spins_before_sleep = 2000;
 constexpr int max_workers = 1024;
 
@@ -87,7 +89,8 @@ class Pool {
             body_(context_, task, slot);
     }
 
-    // Workers that come later find the gate closed and go back to sleep: nobody waits for a late one.
+    // Workers that come later find the gate closed and go back to sleep: nobody waits for a late
+    // one.
     void close(std::uint32_t epoch) {
         for (int spins = 0;; ++spins) {
             Gate gate = gate_.load(std::memory_order_acquire);
@@ -132,7 +135,8 @@ class Pool {
         }
     }
 
-    // Workers are never dismissed: they sleep until the process ends. They take no signals from Python's thread.
+    // Workers are never dismissed: they sleep until the process ends. They take no signals from
+    // Python's thread.
     void hire(int wanted) {
         if (hired_ >= wanted) return;
         sigset_t all, before;
@@ -224,7 +228,8 @@ void parallel_for(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, i
 }
 
 #if defined(__x86_64__)
-// Bits 0 to 5 of MXCSR are sticky flags; 0x1F80 masks all exceptions, rounds to nearest, keeps subnormals.
+// Bits 0 to 5 of MXCSR are sticky flags; 0x1F80 masks all exceptions, rounds to nearest, keeps
+// subnormals.
 FloatEnvironment::FloatEnvironment() : saved_(_mm_getcsr()) {
     if ((saved_ & ~0x3FULL) != 0x1F80) _mm_setcsr(0x1F80);
 }

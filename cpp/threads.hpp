@@ -1,5 +1,6 @@
-// A parallel loop over independent tasks on a small pool of our own, and the number of threads to use.
-// OpenMP only holds that number, so that OMP_NUM_THREADS and threadpoolctl govern it: see docs/decisions.
+// A parallel loop over independent tasks on a small pool of our own, and the number of threads to
+// use. OpenMP only holds that number, so that OMP_NUM_THREADS and threadpoolctl govern it: see
+// docs/decisions.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +9,21 @@ namespace tropical {
 
 using std::ptrdiff_t;
 
-// At least 1. Set by set_num_threads, else TROPICAL_NUM_THREADS, unless OpenMP's number was lowered or raised since.
+// At least 1. Set by set_num_threads, else TROPICAL_NUM_THREADS, unless OpenMP's number was lowered
+// or raised since.
 int get_num_threads();
 void set_num_threads(int threads);
 int usable_cores();
 bool workers_are_pinned();
 
-// Calls body(context, task, slot) for every task in [0, tasks), on the caller and up to threads - 1 workers; slot
-// in [0, threads) differs between calls that run at the same time. Where the pool is busy with another caller's loop,
-// or no thread can be had, the caller does all of it. Bodies must not throw.
+// Calls body(context, task, slot) for every task in [0, tasks), on the caller and up to threads - 1
+// workers; slot in [0, threads) differs between calls that run at the same time. Where the pool is
+// busy with another caller's loop, or no thread can be had, the caller does all of it. Bodies must
+// not throw.
 void parallel_for(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int), void* context);
 
-// Sets the default floating-point environment while it lives: nearest, subnormals kept, nothing trapped.
+// Sets the default floating-point environment while it lives: nearest, subnormals kept, nothing
+// trapped.
 class FloatEnvironment {
   public:
     FloatEnvironment();

@@ -1,6 +1,7 @@
 // One register of T for every instruction set: load, store, broadcast, select, transpose, find.
-// Written on the compilers' vector extensions, so that the same lines become SSE2, AVX2, AVX-512 or NEON;
-// intrinsics only where those extensions fall short. All of it has internal linkage: see docs/architecture.
+// Written on the compilers' vector extensions, so that the same lines become SSE2, AVX2, AVX-512 or
+// NEON; intrinsics only where those extensions fall short. All of it has internal linkage: see
+// docs/architecture.
 #pragma once
 
 #include <cstddef>
@@ -151,7 +152,8 @@ struct MakeSequence<0, I...> {
     using type = Sequence<I...>;
 };
 
-// Exchanges the off-diagonal blocks of side Step between two rows of a square: one step of a transposition.
+// Exchanges the off-diagonal blocks of side Step between two rows of a square: one step of a
+// transposition.
 template <int Step, class V, int... J>
 [[gnu::always_inline]] inline void exchange(V& upper, V& lower, Sequence<J...>) {
     constexpr int L = sizeof...(J);

@@ -14,7 +14,8 @@ class Workspace {
     Workspace(const Workspace&) = delete;
     Workspace& operator=(const Workspace&) = delete;
 
-    // At least `bytes`, aligned to a page, content undefined; throws std::bad_alloc and keeps what it had.
+    // At least `bytes`, aligned to a page, content undefined; throws std::bad_alloc and keeps what
+    // it had.
     char* grow(ptrdiff_t bytes);
     void clear();
     ptrdiff_t bytes() const { return bytes_; }

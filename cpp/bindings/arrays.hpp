@@ -27,7 +27,8 @@ void broadcast_shapes(const Operands& operands, Shapes& shapes);
 void attach_result(Shapes& shapes, const py::array& array);
 void attach_index(Shapes& shapes, const py::array& array);
 
-// `out` as given: an array, writeable, of the result's shape and dtype, its elements apart. Throws otherwise.
+// `out` as given: an array, writeable, of the result's shape and dtype, its elements apart. Throws
+// otherwise.
 py::array check_out(PyObject* out, const Shapes& shapes, const Operands& operands);
 bool may_overlap(const py::array& x, const py::array& y);
 

@@ -201,8 +201,9 @@ void bind_config(py::module_& module) {
     module.def("get_num_threads", get_num_threads,
                R"(The number of threads that products use at most, unless told otherwise.
 
-The number given to `set_num_threads`, else the environment variable TROPICAL_NUM_THREADS, else OpenMP's
-number (OMP_NUM_THREADS, or the cores that this process may use). threadpoolctl's limits take precedence.)");
+The number given to `set_num_threads`, else the environment variable TROPICAL_NUM_THREADS, else
+OpenMP's number (OMP_NUM_THREADS, or the cores that this process may use). threadpoolctl's limits
+take precedence.)");
     module.def(
         "set_num_threads",
         [](const py::object& n) {

@@ -1,11 +1,13 @@
-// Seeing inside: what was built, what is in use, what a product would do, and the loops that measure the machine.
+// Seeing inside: what was built, what is in use, what a product would do, and the loops that
+// measure the machine.
 #pragma once
 
 #include "options.hpp"
 
 namespace tropical {
 
-// An m x k by k x n product of C-ordered operands that do not exist, for planning. Throws ValueError below 0.
+// An m x k by k x n product of C-ordered operands that do not exist, for planning. Throws
+// ValueError below 0.
 Problem contiguous_problem(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype,
                            int semiring);
 

@@ -1,5 +1,6 @@
-// tropical.gemm: reads the arguments, checks everything before anything is written, releases the GIL.
-// A plain CPython function rather than a pybind11 one, which would cost a small product more than the product itself.
+// tropical.gemm: reads the arguments, checks everything before anything is written, releases the
+// GIL. A plain CPython function rather than a pybind11 one, which would cost a small product more
+// than the product itself.
 #include "gemm.hpp"
 
 #include <new>

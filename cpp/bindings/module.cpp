@@ -8,7 +8,8 @@ PYBIND11_MODULE(_core, module) {
     tropical::bind_gemm(module);
     tropical::bind_workspace(module);
     tropical::bind_config(module);
-    // Function statics are made now: a fork while another thread makes one would leave the child waiting for it.
+    // Function statics are made now: a fork while another thread makes one would leave the child
+    // waiting for it.
     tropical::instruction_sets();
     tropical::caches();
 }

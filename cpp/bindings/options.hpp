@@ -1,4 +1,5 @@
-// What the user chose beside the operands: semiring, dtype, kernel, instruction set, threads, by name.
+// What the user chose beside the operands: semiring, dtype, kernel, instruction set, threads, by
+// name.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -22,13 +23,15 @@ Options& thread_options();
 
 // The text of a str; it lives as long as the str.
 std::string_view text_of(PyObject* unicode);
-// A name, with or without underscores, or an object with a `name`. Throws ValueError listing the known ones.
+// A name, with or without underscores, or an object with a `name`. Throws ValueError listing the
+// known ones.
 int parse_semiring(PyObject* semiring);
 // None gives nothing. Throws ValueError listing the known ones.
 std::optional<KernelKind> parse_kernel(PyObject* kernel);
 // None gives 0. Throws ValueError below 1, TypeError for what is not an integer.
 int parse_threads(PyObject* threads);
-// Throws TypeError, naming the dtype, for one that the semiring is not defined on or that is not native.
+// Throws TypeError, naming the dtype, for one that the semiring is not defined on or that is not
+// native.
 DType parse_dtype(const py::dtype& dtype, int semiring);
 const char* dtype_name(DType dtype);
 py::dtype numpy_dtype(DType dtype);

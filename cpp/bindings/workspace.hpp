@@ -12,8 +12,8 @@ namespace tropical {
 
 class PyWorkspace {
   public:
-    // Holds the workspace for one caller; throws RuntimeError while another thread has it. A forked child takes
-    // over what a thread of its parent held: that thread does not exist in it.
+    // Holds the workspace for one caller; throws RuntimeError while another thread has it. A forked
+    // child takes over what a thread of its parent held: that thread does not exist in it.
     class Lease {
       public:
         explicit Lease(PyWorkspace& owner);
