@@ -142,8 +142,9 @@ void set_tasks(Plan& plan, const Problem& problem, const Product& p, int threads
     plan.threads = static_cast<int>(std::min<ptrdiff_t>(plan.threads, plan.tasks));
 }
 
-// The narrow tile where it computes fewer elements that do not exist.
-const Kernels& pick_tile(const KernelSet& set, const Product& p) {
+// The narrow tile, which has no argmax, where it computes fewer elements that do not exist.
+const Kernels& pick_tile(const KernelSet& set, const Product& p, bool argmax) {
+    if (argmax) return set.wide;
     const auto computed = [&](const Kernels& k) {
         return round_up(p.m, k.mr) * round_up(p.n, k.nr);
     };
@@ -187,7 +188,7 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     plan.isa = choice.isa;
     plan.transposed = better_transposed(problem, item, set.narrow.nr);
     const Product p = plan.transposed ? transposed(problem) : static_cast<const Product&>(problem);
-    plan.kernels = &pick_tile(set, p);
+    plan.kernels = &pick_tile(set, p, argmax);
     plan.careful = set.careful.macro ? &set.careful : nullptr;
     const char* const direct = reason_for_direct(p, item);
     plan.kernel = choice.kernel.value_or(direct ? KernelKind::direct : KernelKind::packed);

@@ -26,8 +26,8 @@ template <class R, bool Argmax, int MR, int NV>
 
 // C[:, jr:jr+NR] for one strip B[pc:pc+k, jr:jr+NR], in tiles of MR rows, then fewer.
 template <class R, bool Argmax, int MR, int NV>
-void direct_strip(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr, const char* b,
-                  ptrdiff_t b_stride) {
+[[gnu::noinline]] void direct_strip(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr,
+                                    const char* b, ptrdiff_t b_stride) {
     const auto tile = [&](auto rows, ptrdiff_t ir) {
         const ConstView a{g.a.data + ir * g.a.row_stride + pc * g.a.col_stride, g.a.row_stride,
                           g.a.col_stride};

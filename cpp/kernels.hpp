@@ -40,6 +40,7 @@ std::int64_t ceiling(std::int64_t repeats) {
     return 2 * repeats * MR * NV * R::lanes;
 }
 
+// ArgmaxMR 0: without the argmax.
 template <class R, int MR, int NV, int DirectMR, int ArgmaxMR>
 constexpr Kernels make_kernels() {
     Kernels k{};
@@ -50,7 +51,7 @@ constexpr Kernels make_kernels() {
     k.macro = macro_kernel<R, MR, NV>;
     k.direct = direct<R, false, DirectMR, 2>;
     k.direct_rows = direct<R, false, 1, 8>;
-    if constexpr (selective<typename R::S>) {
+    if constexpr (selective<typename R::S> && ArgmaxMR > 0) {
         k.macro_argmax = macro_argmax<R, MR, NV>;
         k.direct_argmax = direct<R, true, ArgmaxMR, 1>;
     }
@@ -87,7 +88,7 @@ constexpr KernelSet make_set() {
     KernelSet set{};
     set.wide = make_kernels<R, tile.mr, tile.nv, Isa::direct_mr, Isa::argmax_mr>();
     constexpr int narrow_mr = emulates_products<Isa, R> ? Isa::heavy_mr : Isa::narrow_mr;
-    set.narrow = make_kernels<R, narrow_mr, 1, Isa::direct_mr, Isa::argmax_mr>();
+    set.narrow = make_kernels<R, narrow_mr, 1, Isa::direct_mr, 0>();
     constexpr int careful_mr = emulates_products<Isa, R> ? Isa::heavy_mr / 2 : Isa::heavy_mr;
     if constexpr (needs_careful<R>)
         set.careful = make_kernels<CarefulRing<S, T, Isa::bytes>, careful_mr, 1, careful_mr, 2>();

@@ -82,7 +82,7 @@ constexpr int row_bytes() {
 // Rows of B (or of a transposed A) are contiguous in the operand: copied in groups of rows, each of
 // which is read once from end to end, as the hardware prefetches it.
 template <class R, int W>
-bool pack_rows(const PackArgs& g) {
+[[gnu::noinline]] bool pack_rows(const PackArgs& g) {
     using Q = typename R::template Resized<row_bytes<R, W>()>;
     using V = typename Q::V;
     using T = typename R::T;
@@ -93,11 +93,15 @@ bool pack_rows(const PackArgs& g) {
             for (ptrdiff_t p = pg; p < pg + group && p < g.depth; ++p) {
                 const char* const source = g.source + i * size + p * g.depth_stride;
                 char* const target = g.target + (i * g.depth + p * W) * size;
-                TROPICAL_UNROLL for (ptrdiff_t v = 0; v < W; v += L) {
+                if (W % L == 0 && g.length - i >= W) {
+                    TROPICAL_UNROLL for (ptrdiff_t v = 0; v < W; v += L)
+                        store(target + v * size, Q::encode(load<V>(source + v * size), noticed));
+                    continue;
+                }
+                for (ptrdiff_t v = 0; v < W; v += L) {
                     const ptrdiff_t left = g.length - i - v;
-                    const V elements =
-                        left > 0 ? load_some<T, V>(source + v * size, size, left) : V{};
-                    store_some<T>(target + v * size, Q::encode(elements, noticed), size, W - v);
+                    const V some = left > 0 ? load_some<T, V>(source + v * size, size, left) : V{};
+                    store_some<T>(target + v * size, Q::encode(some, noticed), size, W - v);
                 }
             }
     return first_set<T>(noticed) >= 0;
@@ -105,7 +109,7 @@ bool pack_rows(const PackArgs& g) {
 
 // Rows of A (or of a transposed B), from any strides: transposed square by square.
 template <class R, int W>
-bool pack_columns(const PackArgs& g) {
+[[gnu::noinline]] bool pack_columns(const PackArgs& g) {
     using Q = SquareRing<R, W>;
     constexpr int L = Q::lanes, last = W % L ? W % L : L;
     constexpr ptrdiff_t size = sizeof(typename R::T);
@@ -135,7 +139,7 @@ bool pack(const PackArgs& g) {
 // registers take the short loop, which asks for what lies `ahead` bytes further on: for pieces of a
 // matrix that comes from memory.
 template <class R>
-bool scan(const Piece& piece, ptrdiff_t ahead) {
+[[gnu::noinline]] bool scan(const Piece& piece, ptrdiff_t ahead) {
     using V = typename R::V;
     using T = typename R::T;
     constexpr ptrdiff_t size = sizeof(T);

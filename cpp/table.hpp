@@ -75,7 +75,8 @@ struct Kernels {
     bool (*direct_argmax)(const DirectArgs&);
 };
 
-// wide: the fastest micro-tile for this arithmetic. narrow: one register wide, for few columns.
+// wide: the fastest micro-tile for this arithmetic. narrow: one register wide, for few columns,
+// without argmax.
 // careful: any operand, at two to three times the work; zeros where wide covers all. ceiling: the
 // hot loop without memory, returns the scalar operations done.
 struct KernelSet {

@@ -1,32 +1,31 @@
 """Run in a process that has preloaded native/allocations.cpp: watch the extension's allocations."""
 
 import ctypes
+import functools
 from pathlib import Path
 
 from tropical import _core
 
-_library = ctypes.CDLL(None)
-_library.watch.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
-_library.fail_nth.argtypes = [ctypes.c_long]
-_library.allocations.restype = ctypes.c_long
 
-
-def _watch_the_extension():
-    lines = [
-        x for x in Path("/proc/self/maps").read_text().splitlines() if x.endswith(_core.__file__)
-    ]
-    edges = [int(edge, 16) for line in lines for edge in line.split()[0].split("-")]
-    _library.watch(min(edges), max(edges))
-
-
-_watch_the_extension()
+@functools.cache
+def library():
+    """The preloaded library, told where the extension's code lies."""
+    preloaded = ctypes.CDLL(None)
+    preloaded.watch.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
+    preloaded.fail_nth.argtypes = [ctypes.c_long]
+    preloaded.allocations.restype = ctypes.c_long
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    ranges = [line.split()[0] for line in lines if line.endswith(_core.__file__)]
+    edges = [int(edge, 16) for both in ranges for edge in both.split("-")]
+    preloaded.watch(min(edges), max(edges))
+    return preloaded
 
 
 def count(call):
     """How many allocations the extension makes in `call()`."""
-    _library.fail_nth(0)
+    library().fail_nth(0)
     call()
-    return _library.allocations()
+    return library().allocations()
 
 
 def failures(call, check=lambda refused: None, most=200):
@@ -37,14 +36,14 @@ def failures(call, check=lambda refused: None, most=200):
     """
     errors = 0
     for n in range(1, most):
-        _library.fail_nth(n)
+        library().fail_nth(n)
         try:
             call()
             refused = False
         except MemoryError:
             refused = True
-        reached = _library.allocations() >= n
-        _library.fail_nth(0)
+        reached = library().allocations() >= n
+        library().fail_nth(0)
         errors += refused
         check(refused)
         if not reached:

@@ -67,9 +67,9 @@ def test_around_the_blocks(isa, semiring, dtype):
             check(a, b, semiring, c, kernel=kernel, threads=1)
 
 
-THREADED = [  # both sides large; large k (split where (+) is exact); one row; one column; skinny
+THREADED = [  # both sides large; one tile (k is split if (+) is exact); one row; column; skinny
     (100, 211, 60),
-    (9, 7, 20011),
+    (3, 2, 200003),
     (1, 4099, 300),
     (4099, 1, 300),
     (700, 500, 3),
@@ -90,7 +90,7 @@ def test_threads(isa, semiring, dtype):
 
 
 @pytest.mark.parametrize("semiring,dtype", EXACT[::9])
-@pytest.mark.parametrize("shape", [(230, 240, 90), (17, 15, 20011), (1, 4099, 1100)], ids=str)
+@pytest.mark.parametrize("shape", [(230, 240, 90), (3, 5, 300007), (1, 4099, 1100)], ids=str)
 def test_seven_threads_at_work(isa, semiring, dtype, shape):
     """Enough products for the scheduler to use them: in rows and columns, over k, in columns."""
     assert tropical.explain(*shape, dtype=dtype, semiring=semiring, threads=7).threads > 3

@@ -198,6 +198,8 @@ class Workbench:
         pybind11 = run(sys.executable, "-m", "pybind11", "--cmakedir").stdout.strip()
         configured = run(
             "cmake",
+            "-G",
+            "Ninja",
             "-S",
             self.tree,
             "-B",
@@ -227,8 +229,8 @@ class Workbench:
 @pytest.fixture(scope="module")
 def workbench(tmp_path_factory):
     pytest.importorskip("pybind11")
-    if shutil.which("cmake") is None or not (ROOT / "cpp").is_dir():
-        pytest.skip("needs CMake and the sources")
+    if not (shutil.which("cmake") and shutil.which("ninja") and (ROOT / "cpp").is_dir()):
+        pytest.skip("needs CMake, Ninja and the sources")
     bench = Workbench(tmp_path_factory.mktemp("seeded"))
     bench.make()
     return bench

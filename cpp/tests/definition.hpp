@@ -1,5 +1,5 @@
-// The product by its definition, written apart from the core: what the naive kernel itself is held against. Operands
-// are contiguous and of a known type.
+// The product by its definition, written apart from the core: what the naive kernel itself is held
+// against. Operands are contiguous and of a known type.
 #pragma once
 
 #include <algorithm>
@@ -17,23 +17,27 @@ struct Definition {
     Op sum, product;
 };
 inline constexpr Definition definitions[] = {
-    {"plustimes", Op::plus, Op::times}, {"maxplus", Op::max, Op::plus}, {"minplus", Op::min, Op::plus},
-    {"maxtimes", Op::max, Op::times},   {"maxmin", Op::max, Op::min},   {"minmax", Op::min, Op::max},
+    {"plustimes", Op::plus, Op::times}, {"maxplus", Op::max, Op::plus},
+    {"minplus", Op::min, Op::plus},     {"maxtimes", Op::max, Op::times},
+    {"maxmin", Op::max, Op::min},       {"minmax", Op::min, Op::max},
     {"orand", Op::either, Op::both},
 };
 
 inline const Definition& definition_of(int semiring) {
     const std::string name = semiring_name(semiring);
-    return *std::find_if(std::begin(definitions), std::end(definitions), [&](const Definition& d) { return name == d.name; });
+    return *std::find_if(std::begin(definitions), std::end(definitions),
+                         [&](const Definition& d) { return name == d.name; });
 }
 
 template <class T>
 T least() {
-    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
+                                       : std::numeric_limits<T>::lowest();
 }
 template <class T>
 T greatest() {
-    return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+    return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity()
+                                       : std::numeric_limits<T>::max();
 }
 
 template <class T>
@@ -48,7 +52,8 @@ __extension__ typedef __int128 Wide;
 template <class T>
 T times(const Definition& d, T a, T b) {
     if (d.product == Op::both) return static_cast<T>(a != 0 && b != 0);
-    if (d.sum == Op::plus && std::is_integral_v<T>) return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
+    if (d.sum == Op::plus && std::is_integral_v<T>)
+        return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
     if (d.sum != Op::plus && (a == zero_of<T>(d) || b == zero_of<T>(d))) return zero_of<T>(d);
     if (d.product == Op::min) return std::min(a, b);
     if (d.product == Op::max) return std::max(a, b);
@@ -69,19 +74,30 @@ struct Dense {
     std::vector<ptrdiff_t> index;
 
     Dense(int semiring, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth)
-        : arithmetic{semiring, dtype_of<T>()}, m(rows), n(columns), k(depth), a(size(m, k)), b(size(k, n)), c(size(m, n)),
+        : arithmetic{semiring, dtype_of<T>()},
+          m(rows),
+          n(columns),
+          k(depth),
+          a(size(m, k)),
+          b(size(k, n)),
+          c(size(m, n)),
           index(size(m, n), untouched) {}
 
-    static std::size_t size(ptrdiff_t rows, ptrdiff_t columns) { return static_cast<std::size_t>(rows * columns); }
+    static std::size_t size(ptrdiff_t rows, ptrdiff_t columns) {
+        return static_cast<std::size_t>(rows * columns);
+    }
     T& a_at(ptrdiff_t i, ptrdiff_t p) { return a[static_cast<std::size_t>(i * k + p)]; }
     T& b_at(ptrdiff_t p, ptrdiff_t j) { return b[static_cast<std::size_t>(p * n + j)]; }
     T& c_at(ptrdiff_t i, ptrdiff_t j) { return c[static_cast<std::size_t>(i * n + j)]; }
-    ptrdiff_t& index_at(ptrdiff_t i, ptrdiff_t j) { return index[static_cast<std::size_t>(i * n + j)]; }
+    ptrdiff_t& index_at(ptrdiff_t i, ptrdiff_t j) {
+        return index[static_cast<std::size_t>(i * n + j)];
+    }
 
     void fill(Values values, Random& random, bool fill_c = false) {
         constexpr ptrdiff_t item = sizeof(T);
         const auto fill_one = [&](std::vector<T>& x, ptrdiff_t rows, ptrdiff_t columns) {
-            test::fill({reinterpret_cast<char*>(x.data()), columns * item, item}, rows, columns, arithmetic, values, random);
+            test::fill({reinterpret_cast<char*>(x.data()), columns * item, item}, rows, columns,
+                       arithmetic, values, random);
         };
         fill_one(a, m, k);
         fill_one(b, k, n);
@@ -91,10 +107,16 @@ struct Dense {
     void run(const Choice& choice, bool accumulate = false, bool argmax = false) {
         constexpr ptrdiff_t item = sizeof(T), index_item = sizeof(ptrdiff_t);
         Problem p{};
-        static_cast<Product&>(p) = {arithmetic.semiring, arithmetic.dtype, m, n, k,
+        static_cast<Product&>(p) = {arithmetic.semiring,
+                                    arithmetic.dtype,
+                                    m,
+                                    n,
+                                    k,
                                     {reinterpret_cast<const char*>(a.data()), k * item, item},
                                     {reinterpret_cast<const char*>(b.data()), n * item, item},
-                                    {reinterpret_cast<char*>(c.data()), n * item, item}, {}, accumulate};
+                                    {reinterpret_cast<char*>(c.data()), n * item, item},
+                                    {},
+                                    accumulate};
         if (argmax) p.index = {reinterpret_cast<char*>(index.data()), n * index_item, index_item};
         gemm(p, choice, thread_workspace());
     }
@@ -104,15 +126,19 @@ struct Dense {
         for (ptrdiff_t i = 0; i < m; ++i)
             for (ptrdiff_t j = 0; j < n; ++j) {
                 const Entry right = define(i, j, old);
-                REQUIRE_MESSAGE(same(c_at(i, j), right.c), name_of(arithmetic) << ": C[" << i << ", " << j << "] = "
-                                << +c_at(i, j) << ", by definition " << +right.c);
+                REQUIRE_MESSAGE(same(c_at(i, j), right.c), name_of(arithmetic)
+                                                               << ": C[" << i << ", " << j
+                                                               << "] = " << +c_at(i, j)
+                                                               << ", by definition " << +right.c);
                 if (index_at(i, j) == untouched) continue;
-                REQUIRE_MESSAGE(index_at(i, j) == right.index, name_of(arithmetic) << ": index[" << i << ", " << j
-                                << "] = " << index_at(i, j) << ", by definition " << right.index);
+                REQUIRE_MESSAGE(index_at(i, j) == right.index,
+                                name_of(arithmetic)
+                                    << ": index[" << i << ", " << j << "] = " << index_at(i, j)
+                                    << ", by definition " << right.index);
             }
     }
 
-private:
+  private:
     static constexpr ptrdiff_t untouched = -7;
 
     struct Entry {
@@ -141,13 +167,19 @@ private:
     static T sum(const Definition& d, T x, T y) {
         if (y != y) return y;
         switch (d.sum) {
-            case Op::max: return std::max(x, y);
-            case Op::min: return std::min(x, y);
-            case Op::either: return static_cast<T>(x != 0 || y != 0);
-            default: break;
+            case Op::max:
+                return std::max(x, y);
+            case Op::min:
+                return std::min(x, y);
+            case Op::either:
+                return static_cast<T>(x != 0 || y != 0);
+            default:
+                break;
         }
-        if constexpr (std::is_floating_point_v<T>) return x + y;
-        else return static_cast<T>(static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(y));
+        if constexpr (std::is_floating_point_v<T>)
+            return x + y;
+        else
+            return static_cast<T>(static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(y));
     }
     // Bit for bit, but for which NaN it is.
     static bool same(T x, T y) { return (x != x && y != y) || std::memcmp(&x, &y, sizeof x) == 0; }

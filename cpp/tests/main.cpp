@@ -1,15 +1,19 @@
-// The test program: doctest's options, a line on the instruction sets before and one on the kernels that ran behind.
+// The test program: doctest's options, a line on the instruction sets before and one on the kernels
+// that ran behind.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <cstdio>
 
 #include "support.hpp"
 
-// Forked children start threads: what ThreadSanitizer cannot follow there, it must not end.
+// Failing allocations are to throw, and forked children to start threads, under sanitizers as well.
+extern "C" const char* __asan_default_options();
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __tsan_default_options();
 extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
 
 int main(int argc, char** argv) {
     using namespace tropical;
+    caches();  // read before any test forks, as the module does when it is imported
     std::printf("instruction sets:");
     for (const Isa& isa : instruction_sets())
         std::printf(" %s%s", isa.name, isa.supported ? "" : " (not on this CPU)");

@@ -20,7 +20,8 @@ constexpr int poison = 0xFF;
 
 struct Memory {
     static constexpr ptrdiff_t capacity = ptrdiff_t{64} << 20;
-    Guarded a{capacity}, b{capacity}, c{capacity}, index{capacity}, expected_c{capacity}, expected_index{capacity};
+    Guarded a{capacity}, b{capacity}, c{capacity}, index{capacity}, expected_c{capacity},
+        expected_index{capacity};
 };
 
 Memory& memory() {
@@ -38,29 +39,36 @@ template <class T>
 std::vector<T> boundaries() {
     using Limits = std::numeric_limits<T>;
     if constexpr (Limits::has_infinity) {
-        return {Limits::infinity(), Limits::max(), Limits::min(), Limits::denorm_min(), T{0}, T{1}, 1 + Limits::epsilon()};
+        return {Limits::infinity(),   Limits::max(), Limits::min(),
+                Limits::denorm_min(), T{0},          T{1},
+                1 + Limits::epsilon()};
     } else {
         constexpr T D = largest_plain_summand<T>();
         constexpr T root = static_cast<T>(T{1} << (4 * sizeof(T) - 1));
-        return {Limits::max(), Limits::max() - 1, Limits::max() / 2, D, D + 1, D - 1, 2 * D, 2 * D + 1,
-                root, root + 1, 2 * root, 0, 1};
+        return {
+            Limits::max(), Limits::max() - 1, Limits::max() / 2, D, D + 1, D - 1, 2 * D, 2 * D + 1,
+            root,          root + 1,          2 * root,          0, 1};
     }
 }
 
 template <class T>
 T random_element(const Arithmetic& arithmetic, Values values, Random& random) {
-    const bool rounds = is_float(arithmetic.dtype) && !sums_are_exact(arithmetic.semiring, arithmetic.dtype);
+    const bool rounds =
+        is_float(arithmetic.dtype) && !sums_are_exact(arithmetic.semiring, arithmetic.dtype);
     const bool special = values >= Values::special && !rounds && random.below(4) == 0;
     if constexpr (std::is_same_v<T, std::uint8_t>) {
         return static_cast<T>(special ? random.next() : random.below(5) == 0);
     } else {
         using Limits = std::numeric_limits<T>;
-        if (values == Values::with_nan && Limits::has_quiet_NaN && random.below(64) == 0) return Limits::quiet_NaN();
+        if (values == Values::with_nan && Limits::has_quiet_NaN && random.below(64) == 0)
+            return Limits::quiet_NaN();
         if (special) {
             static const std::vector<T> list = boundaries<T>();
-            const T x = list[static_cast<std::size_t>(random.below(static_cast<ptrdiff_t>(list.size())))];
+            const T x =
+                list[static_cast<std::size_t>(random.below(static_cast<ptrdiff_t>(list.size())))];
             if (random.below(2) == 0) return x;
-            return std::is_integral_v<T> && x == Limits::max() ? Limits::lowest() : static_cast<T>(-x);
+            return std::is_integral_v<T> && x == Limits::max() ? Limits::lowest()
+                                                               : static_cast<T>(-x);
         }
         if (values != Values::small && random.below(8) == 0) return zero_of<T>(arithmetic);
         const auto small = static_cast<T>(random.below(23) - 11);  // 11 * 11 is an int8
@@ -88,12 +96,14 @@ std::string element(const View& v, ptrdiff_t i, ptrdiff_t j, DType dtype) {
 }
 
 bool same(const View& v, const View& w, ptrdiff_t i, ptrdiff_t j, ptrdiff_t item) {
-    return std::memcmp(v.data + i * v.row_stride + j * v.col_stride, w.data + i * w.row_stride + j * w.col_stride,
+    return std::memcmp(v.data + i * v.row_stride + j * v.col_stride,
+                       w.data + i * w.row_stride + j * w.col_stride,
                        static_cast<std::size_t>(item)) == 0;
 }
 
 bool same(const View& v, const View& w, const Extent& extent) {
-    return std::memcmp(v.data - extent.origin, w.data - extent.origin, static_cast<std::size_t>(extent.bytes)) == 0;
+    return std::memcmp(v.data - extent.origin, w.data - extent.origin,
+                       static_cast<std::size_t>(extent.bytes)) == 0;
 }
 
 std::vector<char> bytes_of(const View& v, const Extent& extent) {
@@ -132,7 +142,8 @@ int semiring_named(const std::string& name) {
 }
 
 std::string name_of(const Arithmetic& arithmetic) {
-    return std::string(semiring_name(arithmetic.semiring)) + " " + dtype_names[static_cast<int>(arithmetic.dtype)];
+    return std::string(semiring_name(arithmetic.semiring)) + " " +
+           dtype_names[static_cast<int>(arithmetic.dtype)];
 }
 
 const std::vector<const Isa*>& usable_isas() {
@@ -168,8 +179,8 @@ std::vector<Choice> every_choice(int threads) {
 
 std::string description(const Choice& choice) {
     return std::string(choice.isa->name) + " " +
-           (choice.kernel ? kernel_names[static_cast<int>(*choice.kernel)] : "as scheduled") + ", threads " +
-           std::to_string(choice.threads);
+           (choice.kernel ? kernel_names[static_cast<int>(*choice.kernel)] : "as scheduled") +
+           ", threads " + std::to_string(choice.threads);
 }
 
 bool chosen() {
@@ -185,10 +196,13 @@ Guarded::Guarded(ptrdiff_t capacity) : capacity_(capacity) {
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     REQUIRE(mapping != MAP_FAILED);
     mapping_ = static_cast<char*>(mapping);
-    REQUIRE(mprotect(mapping_ + page, static_cast<std::size_t>(capacity), PROT_READ | PROT_WRITE) == 0);
+    REQUIRE(mprotect(mapping_ + page, static_cast<std::size_t>(capacity), PROT_READ | PROT_WRITE) ==
+            0);
 }
 
-Guarded::~Guarded() { munmap(mapping_, static_cast<std::size_t>(capacity_ + 2 * sysconf(_SC_PAGESIZE))); }
+Guarded::~Guarded() {
+    munmap(mapping_, static_cast<std::size_t>(capacity_ + 2 * sysconf(_SC_PAGESIZE)));
+}
 
 char* Guarded::place(ptrdiff_t bytes, bool at_end) const {
     REQUIRE(bytes <= capacity_);
@@ -198,25 +212,45 @@ char* Guarded::place(ptrdiff_t bytes, bool at_end) const {
 Extent extent_of(Layout layout, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t item) {
     ptrdiff_t row = cols * item, col = item;
     switch (layout) {
-        case Layout::rows: break;
-        case Layout::columns: row = item, col = rows * item; break;
-        case Layout::padded: row = (cols + 3) * item; break;
-        case Layout::spread: row = (2 * cols + 1) * item, col = 2 * item; break;
-        case Layout::reversed: row = -cols * item, col = -item; break;
-        case Layout::reversed_columns: row = -item, col = rows * item; break;
-        case Layout::unaligned: row = cols * item + 1; break;
-        case Layout::repeated_row: row = 0; break;
-        case Layout::repeated_column: row = item, col = 0; break;
-        case Layout::repeated_element: row = 0, col = 0; break;
+        case Layout::rows:
+            break;
+        case Layout::columns:
+            row = item, col = rows * item;
+            break;
+        case Layout::padded:
+            row = (cols + 3) * item;
+            break;
+        case Layout::spread:
+            row = (2 * cols + 1) * item, col = 2 * item;
+            break;
+        case Layout::reversed:
+            row = -cols * item, col = -item;
+            break;
+        case Layout::reversed_columns:
+            row = -item, col = rows * item;
+            break;
+        case Layout::unaligned:
+            row = cols * item + 1;
+            break;
+        case Layout::repeated_row:
+            row = 0;
+            break;
+        case Layout::repeated_column:
+            row = item, col = 0;
+            break;
+        case Layout::repeated_element:
+            row = 0, col = 0;
+            break;
     }
-    const ptrdiff_t last_row = std::max<ptrdiff_t>(rows - 1, 0) * row, last_col = std::max<ptrdiff_t>(cols - 1, 0) * col;
+    const ptrdiff_t last_row = std::max<ptrdiff_t>(rows - 1, 0) * row,
+                    last_col = std::max<ptrdiff_t>(cols - 1, 0) * col;
     const ptrdiff_t below = std::min<ptrdiff_t>(last_row, 0) + std::min<ptrdiff_t>(last_col, 0);
     const ptrdiff_t above = std::max<ptrdiff_t>(last_row, 0) + std::max<ptrdiff_t>(last_col, 0);
     return {row, col, -below, rows > 0 && cols > 0 ? above - below + item : 0};
 }
 
-void fill(const View& view, ptrdiff_t rows, ptrdiff_t cols, const Arithmetic& arithmetic, Values values,
-          Random& random) {
+void fill(const View& view, ptrdiff_t rows, ptrdiff_t cols, const Arithmetic& arithmetic,
+          Values values, Random& random) {
     with_type(arithmetic.dtype, [&]<class T>(T x) {
         for (ptrdiff_t i = 0; i < rows; ++i)
             for (ptrdiff_t j = 0; j < cols; ++j) {
@@ -228,14 +262,14 @@ void fill(const View& view, ptrdiff_t rows, ptrdiff_t cols, const Arithmetic& ar
 
 std::string description(const Case& c) {
     constexpr const char* values[] = {"small", "ordinary", "special", "with NaN"};
-    constexpr const char* layouts[] = {"rows",           "columns",      "padded",          "spread",
-                                       "reversed",       "rev. columns", "unaligned",       "repeated row",
-                                       "repeated column", "repeated element"};
+    constexpr const char* layouts[] = {
+        "rows",         "columns",   "padded",       "spread",          "reversed",
+        "rev. columns", "unaligned", "repeated row", "repeated column", "repeated element"};
     std::ostringstream text;
-    text << name_of(c.arithmetic) << ", m " << c.m << " n " << c.n << " k " << c.k << (c.accumulate ? ", accumulate" : "")
-         << (c.argmax ? ", argmax" : "") << ", values " << values[static_cast<int>(c.values)] << ", layouts "
-         << layouts[static_cast<int>(c.a)] << " / " << layouts[static_cast<int>(c.b)] << " / "
-         << layouts[static_cast<int>(c.c)];
+    text << name_of(c.arithmetic) << ", m " << c.m << " n " << c.n << " k " << c.k
+         << (c.accumulate ? ", accumulate" : "") << (c.argmax ? ", argmax" : "") << ", values "
+         << values[static_cast<int>(c.values)] << ", layouts " << layouts[static_cast<int>(c.a)]
+         << " / " << layouts[static_cast<int>(c.b)] << " / " << layouts[static_cast<int>(c.c)];
     return text.str();
 }
 
@@ -253,8 +287,16 @@ Trial::Trial(const Case& what) : case_(what) {
     if (what.accumulate) fill(c, what.m, what.n, what.arithmetic, what.values, random);
     initial_c_ = bytes_of(c, c_);
 
-    static_cast<Product&>(problem_) = {what.arithmetic.semiring, what.arithmetic.dtype, what.m, what.n, what.k,
-                                       readable(a), readable(b), c, {}, what.accumulate};
+    static_cast<Product&>(problem_) = {what.arithmetic.semiring,
+                                       what.arithmetic.dtype,
+                                       what.m,
+                                       what.n,
+                                       what.k,
+                                       readable(a),
+                                       readable(b),
+                                       c,
+                                       {},
+                                       what.accumulate};
     expected_ = problem_;
     expected_.c = place(memory().expected_c, c_, at_end);
     if (what.argmax) {
@@ -280,7 +322,8 @@ std::string Trial::first_difference() const {
             const std::string where = "[" + std::to_string(i) + ", " + std::to_string(j) + "] = ";
             const DType dtype = case_.arithmetic.dtype;
             if (!same(problem_.c, expected_.c, i, j, item_size(dtype)))
-                return "C" + where + element(problem_.c, i, j, dtype) + ", naive " + element(expected_.c, i, j, dtype);
+                return "C" + where + element(problem_.c, i, j, dtype) + ", naive " +
+                       element(expected_.c, i, j, dtype);
             if (case_.argmax && !same(problem_.index, expected_.index, i, j, index_size))
                 return "index" + where + element(problem_.index, i, j, DType::i64) + ", naive " +
                        element(expected_.index, i, j, DType::i64);
@@ -292,8 +335,8 @@ void Trial::check(const std::string& who, const std::function<void(const Problem
     restore(problem_.c, c_, initial_c_);
     if (case_.argmax) restore(problem_.index, index_, initial_index_);
     compute(problem_);
-    const bool right =
-        same(problem_.c, expected_.c, c_) && (!case_.argmax || same(problem_.index, expected_.index, index_));
+    const bool right = same(problem_.c, expected_.c, c_) &&
+                       (!case_.argmax || same(problem_.index, expected_.index, index_));
     REQUIRE_MESSAGE(right, who << ": " << description(case_) << ": " << first_difference());
 }
 
@@ -304,7 +347,8 @@ void Trial::check(const Choice& choice) {
             const Plan plan = make_plan(p, choice);
             if (const ptrdiff_t bytes = workspace_bytes(plan))
                 std::memset(workspace.grow(bytes), poison, static_cast<std::size_t>(bytes));
-            ++runs()[std::string(choice.isa->name) + " " + kernel_names[static_cast<int>(plan.kernel)]];
+            ++runs()[std::string(choice.isa->name) + " " +
+                     kernel_names[static_cast<int>(plan.kernel)]];
         }
         gemm(p, choice, workspace);
     });
@@ -312,7 +356,8 @@ void Trial::check(const Choice& choice) {
 
 std::string kernels_run() {
     std::ostringstream text;
-    for (const auto& [kernel, count] : runs()) text << (text.tellp() > 0 ? ", " : "") << kernel << " " << count;
+    for (const auto& [kernel, count] : runs())
+        text << (text.tellp() > 0 ? ", " : "") << kernel << " " << count;
     return text.str();
 }
 

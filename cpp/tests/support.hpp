@@ -1,5 +1,5 @@
-// What the tests share: memory between guard pages, values that matter, and products that must have the naive
-// kernel's bytes.
+// What the tests share: memory between guard pages, values that matter, and products that must have
+// the naive kernel's bytes.
 #pragma once
 
 #include <doctest.h>
@@ -39,21 +39,28 @@ std::vector<Choice> vector_choices(int threads = 1);
 std::vector<Choice> every_choice(int threads = 1);
 std::string description(const Choice& choice);
 
-// True for every case, or for every n-th where TROPICAL_TEST_EVERY is n; n should be a prime, so that every loop
-// around it meets different cases each time.
+// True for every case, or for every n-th where TROPICAL_TEST_EVERY is n; n should be a prime, so
+// that every loop around it meets different cases each time.
 bool chosen();
 
 // f(T{}), T the C++ type of a dtype; bool is a byte.
 template <class F>
 decltype(auto) with_type(DType dtype, F f) {
     switch (dtype) {
-        case DType::f32: return f(float{});
-        case DType::f64: return f(double{});
-        case DType::i8: return f(std::int8_t{});
-        case DType::i16: return f(std::int16_t{});
-        case DType::i32: return f(std::int32_t{});
-        case DType::i64: return f(std::int64_t{});
-        case DType::b8: break;
+        case DType::f32:
+            return f(float{});
+        case DType::f64:
+            return f(double{});
+        case DType::i8:
+            return f(std::int8_t{});
+        case DType::i16:
+            return f(std::int16_t{});
+        case DType::i32:
+            return f(std::int32_t{});
+        case DType::i64:
+            return f(std::int64_t{});
+        case DType::b8:
+            break;
     }
     return f(std::uint8_t{});
 }
@@ -79,26 +86,29 @@ T zero_of(const Arithmetic& arithmetic) {
     return x;
 }
 
-// D of Ring: integers up to it, and the semiring's zero, are what the plain arithmetic covers under max-plus, min-plus.
+// D of Ring: integers up to it, and the semiring's zero, are what the plain arithmetic covers under
+// max-plus, min-plus.
 template <class T>
 constexpr T largest_plain_summand() {
     return static_cast<T>(((std::int64_t{1} << (8 * sizeof(T) - 2)) - 2) / 3);
 }
 
 class Random {
-public:
+  public:
     explicit Random(std::uint64_t seed) : state_(seed) {}
     std::uint64_t next();
     // In [0, bound).
-    ptrdiff_t below(ptrdiff_t bound) { return static_cast<ptrdiff_t>(next() % static_cast<std::uint64_t>(bound)); }
+    ptrdiff_t below(ptrdiff_t bound) {
+        return static_cast<ptrdiff_t>(next() % static_cast<std::uint64_t>(bound));
+    }
 
-private:
+  private:
     std::uint64_t state_;
 };
 
 // Memory between two pages that must not be touched.
 class Guarded {
-public:
+  public:
     explicit Guarded(ptrdiff_t capacity);
     ~Guarded();
     Guarded(const Guarded&) = delete;
@@ -107,7 +117,7 @@ public:
     // `bytes` that end where the guard behind begins, or begin where the guard in front ends.
     char* place(ptrdiff_t bytes, bool at_end) const;
 
-private:
+  private:
     char* mapping_;
     ptrdiff_t capacity_;
 };
@@ -126,20 +136,19 @@ enum class Layout {
 };
 inline constexpr int operand_layouts = 10, result_layouts = 7;
 
-// Strides and extent of rows x cols elements in a layout; all in bytes, `origin` that of element (0, 0).
+// Strides and extent of rows x cols elements in a layout; all in bytes, `origin` that of element
+// (0, 0).
 struct Extent {
     ptrdiff_t row_stride, col_stride, origin, bytes;
 };
 Extent extent_of(Layout layout, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t item);
 
-enum class Values {
-    small,     // a few distinct numbers: floating-point sums are exact, integers do not overflow, ties are many
-    ordinary,  // and the semiring's zero
-    special,   // and infinities, signed zeros, subnormals, integers at every boundary (not where sums round)
-    with_nan,  // and a few NaN
-};
-void fill(const View& view, ptrdiff_t rows, ptrdiff_t cols, const Arithmetic& arithmetic, Values values,
-          Random& random);
+// Each kind has what the one above it has, and: a few distinct numbers, with exact sums and many
+// ties; the semiring's zero; infinities, signed zeros, subnormals and integers at every boundary
+// (not where sums round); a few NaN.
+enum class Values { small, ordinary, special, with_nan };
+void fill(const View& view, ptrdiff_t rows, ptrdiff_t cols, const Arithmetic& arithmetic,
+          Values values, Random& random);
 
 // One product to compute.
 struct Case {
@@ -151,21 +160,22 @@ struct Case {
 };
 std::string description(const Case& c);
 
-// A Case in memory, with what the naive kernel makes of it. Operands and results lie against guard pages, gaps
-// between elements hold NaN. All trials share that memory: one at a time.
+// A Case in memory, with what the naive kernel makes of it. Operands and results lie against guard
+// pages, gaps between elements hold NaN. All trials share that memory: one at a time.
 class Trial {
-public:
+  public:
     explicit Trial(const Case& what);
     const Problem& problem() const { return problem_; }
     // Runs the naive kernel again, after operands were changed.
     void expect_anew();
 
-    // gemm must give the naive kernel's bytes, in C, in index and in their gaps. The workspace is poisoned before.
+    // gemm must give the naive kernel's bytes, in C, in index and in their gaps. The workspace is
+    // poisoned before.
     void check(const Choice& choice);
     // The same for any `compute`, which `who` describes if it fails.
     void check(const std::string& who, const std::function<void(const Problem&)>& compute);
 
-private:
+  private:
     std::string first_difference() const;
 
     Case case_;

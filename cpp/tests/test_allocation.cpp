@@ -1,10 +1,11 @@
-// Memory: a steady state allocates nothing; where the n-th allocation fails, gemm throws std::bad_alloc before it has
-// written anything, or manages without, and the next call is right. This file replaces the global operator new.
+// Memory: a steady state allocates nothing; where the n-th allocation fails, gemm throws
+// std::bad_alloc before it has written anything, or manages without, and the next call is right.
+// This file replaces the global operator new.
+#include <signal.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <new>
-
-#include <signal.h>
 
 #include "child.hpp"
 #include "definition.hpp"
@@ -13,12 +14,14 @@
 namespace {
 
 std::atomic<long> allocations = 0;
-std::atomic<long> failing = -1;  // the number of the allocation that fails, counted from 0; -1: none
+std::atomic<long> failing =
+    -1;  // the number of the allocation that fails, counted from 0; -1: none
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
     if (allocations.fetch_add(1) == failing) throw std::bad_alloc();
     const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-    if (void* const memory = std::aligned_alloc(alignment, rounded ? rounded : alignment)) return memory;
+    if (void* const memory = std::aligned_alloc(alignment, rounded ? rounded : alignment))
+        return memory;
     throw std::bad_alloc();
 }
 
@@ -64,7 +67,8 @@ bool signals_are_open() {
 
 enum Outcome { right, wrong, nothing_failed, changed_c, blocked_signals, wrong_afterwards };
 
-// In a fresh process, whose pool has no workers yet: the first call, with its n-th allocation failing, then another.
+// In a fresh process, whose pool has no workers yet: the first call, with its n-th allocation
+// failing, then another.
 Outcome first_call_with_failure(long n) {
     Dense<float> product = product_for_threads();
     std::fill(product.c.begin(), product.c.end(), -7.0F);

@@ -60,8 +60,10 @@ TEST_CASE("products that are zero for different reasons: index 0") {
                 for (ptrdiff_t p = 0; p < k; ++p) {
                     const bool in_a = p % 3 == 0;
                     const auto other = static_cast<T>(p % 11);
-                    for (ptrdiff_t i = 0; i < product.m; ++i) product.a_at(i, p) = in_a ? zero_of<T>(d) : other;
-                    for (ptrdiff_t j = 0; j < product.n; ++j) product.b_at(p, j) = in_a ? other : zero_of<T>(d);
+                    for (ptrdiff_t i = 0; i < product.m; ++i)
+                        product.a_at(i, p) = in_a ? zero_of<T>(d) : other;
+                    for (ptrdiff_t j = 0; j < product.n; ++j)
+                        product.b_at(p, j) = in_a ? other : zero_of<T>(d);
                 }
                 for (const Choice& choice : vector_choices()) {
                     product.run(choice, false, true);
@@ -95,12 +97,14 @@ TEST_CASE("the optimum at every p, and again later") {
 TEST_CASE("the optimum around the edges of panels") {
     const auto semiring = semiring_named("minplus");
     for (const ptrdiff_t k : {600, 1300})
-        for (const ptrdiff_t first : {k / 2 - 1, k / 2, k / 2 + 1, 383 * 1L, 384 * 1L, 511 * 1L, 512 * 1L})
+        for (const ptrdiff_t first :
+             {k / 2 - 1, k / 2, k / 2 + 1, 383 * 1L, 384 * 1L, 511 * 1L, 512 * 1L})
             for (const ptrdiff_t second : {first + 1, k - 1}) {
                 if (!chosen()) continue;
                 Dense<float> product(semiring, 14, 35, k);
                 std::fill(product.b.begin(), product.b.end(), 1.0F);
-                for (ptrdiff_t i = 0; i < product.m; ++i) product.a_at(i, first) = product.a_at(i, second) = -1.0F;
+                for (ptrdiff_t i = 0; i < product.m; ++i)
+                    product.a_at(i, first) = product.a_at(i, second) = -1.0F;
                 for (const Choice& choice : vector_choices()) {
                     product.run(choice, false, true);
                     product.check();
@@ -112,7 +116,11 @@ TEST_CASE("many ties and improvements, any k") {
     for (const Arithmetic& arithmetic : selective_arithmetic())
         for (ptrdiff_t k = 1; k < 140; ++k) {
             if (!chosen()) continue;
-            Trial trial({.arithmetic = arithmetic, .m = 13, .n = 34, .k = k, .argmax = true,
+            Trial trial({.arithmetic = arithmetic,
+                         .m = 13,
+                         .n = 34,
+                         .k = k,
+                         .argmax = true,
                          .values = k % 2 ? Values::ordinary : Values::with_nan,
                          .c = static_cast<Layout>(k % result_layouts)});
             for (const Choice& choice : vector_choices()) trial.check(choice);

@@ -11,9 +11,19 @@ struct Batches {
     std::vector<char> a, b, c, expected_c;
     std::vector<ptrdiff_t> index, expected_index;
 
-    Batches(const Arithmetic& which, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth, ptrdiff_t count)
-        : arithmetic(which), m(rows), n(columns), k(depth), items(count), a(bytes(m, k)), b(bytes(k, n)), c(bytes(m, n)),
-          expected_c(bytes(m, n)), index(static_cast<std::size_t>(items * m * n)), expected_index(index.size()) {
+    Batches(const Arithmetic& which, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth,
+            ptrdiff_t count)
+        : arithmetic(which),
+          m(rows),
+          n(columns),
+          k(depth),
+          items(count),
+          a(bytes(m, k)),
+          b(bytes(k, n)),
+          c(bytes(m, n)),
+          expected_c(bytes(m, n)),
+          index(static_cast<std::size_t>(items * m * n)),
+          expected_index(index.size()) {
         Random random(13);
         const ptrdiff_t item = item_size(arithmetic.dtype);
         fill({a.data(), k * item, item}, items * m, k, arithmetic, Values::with_nan, random);
@@ -29,11 +39,19 @@ struct Batches {
         const ptrdiff_t size = item_size(arithmetic.dtype), index_size = sizeof(ptrdiff_t);
         auto& result = expected ? expected_c : c;
         auto& place = expected ? expected_index : index;
-        Product p{arithmetic.semiring, arithmetic.dtype, m, n, k,
-                  {a.data() + a_item * m * k * size, k * size, size}, {b.data() + b_item * k * n * size, n * size, size},
-                  {result.data() + c_item * m * n * size, n * size, size}, {}, false};
+        Product p{arithmetic.semiring,
+                  arithmetic.dtype,
+                  m,
+                  n,
+                  k,
+                  {a.data() + a_item * m * k * size, k * size, size},
+                  {b.data() + b_item * k * n * size, n * size, size},
+                  {result.data() + c_item * m * n * size, n * size, size},
+                  {},
+                  false};
         if (is_selective(arithmetic.semiring))
-            p.index = {reinterpret_cast<char*>(place.data() + c_item * m * n), n * index_size, index_size};
+            p.index = {reinterpret_cast<char*>(place.data() + c_item * m * n), n * index_size,
+                       index_size};
         return p;
     }
 
@@ -41,7 +59,8 @@ struct Batches {
         std::fill(c.begin(), c.end(), char{-1});
         std::fill(index.begin(), index.end(), -7);
         gemm(problem, choice, thread_workspace());
-        INFO(name_of(arithmetic), ", ", items, " items of ", m, " x ", n, " x ", k, ", ", description(choice));
+        INFO(name_of(arithmetic), ", ", items, " items of ", m, " x ", n, " x ", k, ", ",
+             description(choice));
         REQUIRE(c == expected_c);
         if (problem.index.data) REQUIRE(index == expected_index);
     }
@@ -52,8 +71,8 @@ struct Axis {
     ptrdiff_t shape, a, b, c;
 };
 
-void check(const Arithmetic& arithmetic, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, std::vector<Axis> axes, ptrdiff_t first_a,
-           const std::vector<Choice>& choices) {
+void check(const Arithmetic& arithmetic, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
+           std::vector<Axis> axes, ptrdiff_t first_a, const std::vector<Choice>& choices) {
     Problem problem{};
     Batch& batch = problem.batch;
     const ptrdiff_t size = item_size(arithmetic.dtype);
@@ -62,7 +81,8 @@ void check(const Arithmetic& arithmetic, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, 
         batch.a_stride[batch.dims] = axis.a * m * k * size;
         batch.b_stride[batch.dims] = axis.b * k * n * size;
         batch.c_stride[batch.dims] = axis.c * m * n * size;
-        batch.index_stride[batch.dims++] = axis.c * m * n * static_cast<ptrdiff_t>(sizeof(ptrdiff_t));
+        batch.index_stride[batch.dims++] =
+            axis.c * m * n * static_cast<ptrdiff_t>(sizeof(ptrdiff_t));
         batch.items *= axis.shape;
     }
     Batches memory(arithmetic, m, n, k, batch.items);
@@ -86,11 +106,13 @@ TEST_CASE("axes of every kind") {
     for (const Arithmetic& arithmetic : every_arithmetic()) {
         if (!chosen()) continue;
         check(arithmetic, 3, 5, 4, {{7, 1, 1, 1}}, 0, choices);
-        check(arithmetic, 3, 37, 4, {{7, 0, 1, 1}}, 2, choices);                           // one A for all
-        check(arithmetic, 3, 5, 19, {{7, 1, 0, 1}}, 0, choices);                           // one B for all
-        check(arithmetic, 3, 5, 4, {{7, -1, 1, 1}}, 6, choices);                           // A backwards
-        check(arithmetic, 2, 3, 4, {{3, 1, 0, 4}, {4, 0, 1, 1}}, 0, choices);              // every A with every B
-        check(arithmetic, 2, 3, 4, {{2, 1, 6, 1}, {3, 4, 2, 4}, {2, 2, 1, 2}}, 0, choices);  // axes in any order
+        check(arithmetic, 3, 37, 4, {{7, 0, 1, 1}}, 2, choices);  // one A for all
+        check(arithmetic, 3, 5, 19, {{7, 1, 0, 1}}, 0, choices);  // one B for all
+        check(arithmetic, 3, 5, 4, {{7, -1, 1, 1}}, 6, choices);  // A backwards
+        check(arithmetic, 2, 3, 4, {{3, 1, 0, 4}, {4, 0, 1, 1}}, 0,
+              choices);  // every A with every B
+        check(arithmetic, 2, 3, 4, {{2, 1, 6, 1}, {3, 4, 2, 4}, {2, 2, 1, 2}}, 0,
+              choices);  // axes in any order
     }
 }
 

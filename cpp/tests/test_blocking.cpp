@@ -1,4 +1,5 @@
-// Plans: the blocks, parts and tasks of any product cover it exactly, without an empty one among them.
+// Plans: the blocks, parts and tasks of any product cover it exactly, without an empty one among
+// them.
 #include "support.hpp"
 
 namespace tropical::test {
@@ -13,8 +14,8 @@ void check_cover(ptrdiff_t length, ptrdiff_t count, ptrdiff_t size) {
 
 void check_plan(const Problem& p, const Choice& choice) {
     const Plan plan = make_plan(p, choice);
-    INFO(name_of({p.semiring, p.dtype}), ", m ", p.m, " n ", p.n, " k ", p.k, ", items ", p.batch.items, ", ",
-         description(choice));
+    INFO(name_of({p.semiring, p.dtype}), ", m ", p.m, " n ", p.n, " k ", p.k, ", items ",
+         p.batch.items, ", ", description(choice));
     check_cover(plan.transposed ? p.n : p.m, plan.grid_m, plan.block_m);
     check_cover(plan.transposed ? p.m : p.n, plan.grid_n, plan.block_n);
     check_cover(p.k, plan.parts, plan.part_k);
@@ -33,7 +34,9 @@ void check_plan(const Problem& p, const Choice& choice) {
 }
 
 // Small and large numbers alike.
-ptrdiff_t any_size(Random& random, int bits) { return 1 + random.below(ptrdiff_t{1} << random.below(bits)); }
+ptrdiff_t any_size(Random& random, int bits) {
+    return 1 + random.below(ptrdiff_t{1} << random.below(bits));
+}
 
 TEST_SUITE_BEGIN("blocking");
 
@@ -48,10 +51,12 @@ TEST_CASE("random products are covered") {
             const ptrdiff_t item = item_size(arithmetic.dtype);
             p.semiring = arithmetic.semiring, p.dtype = arithmetic.dtype;
             p.m = any_size(random, 12), p.n = any_size(random, 12), p.k = any_size(random, 20);
-            p.c = random.below(3) ? View{&result, p.n * item, item} : View{&result, item, p.m * item};
+            p.c =
+                random.below(3) ? View{&result, p.n * item, item} : View{&result, item, p.m * item};
             if (is_selective(p.semiring) && random.below(2)) p.index = p.c;
             p.batch.items = random.below(2) ? 1 : any_size(random, 12);
-            check_plan(p, choices[static_cast<std::size_t>(random.below(static_cast<ptrdiff_t>(choices.size())))]);
+            check_plan(p, choices[static_cast<std::size_t>(
+                              random.below(static_cast<ptrdiff_t>(choices.size())))]);
         }
 }
 

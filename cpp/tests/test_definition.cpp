@@ -23,7 +23,8 @@ void check_scalar_kernel(KernelKind kernel, const Arithmetic& arithmetic, Values
 
 TEST_CASE("the naive and the tiled kernel") {
     for (const Arithmetic& arithmetic : every_arithmetic())
-        for (const Values values : {Values::small, Values::ordinary, Values::special, Values::with_nan}) {
+        for (const Values values :
+             {Values::small, Values::ordinary, Values::special, Values::with_nan}) {
             if (!chosen()) continue;
             check_scalar_kernel(KernelKind::naive, arithmetic, values);
             check_scalar_kernel(KernelKind::tiled, arithmetic, values);
@@ -60,7 +61,10 @@ TEST_CASE("zero and one are what the table of the documentation says") {
     for (const Arithmetic& arithmetic : every_arithmetic())
         with_type(arithmetic.dtype, [&]<class T>(T) {
             const Definition& d = definition_of(arithmetic.semiring);
-            const T right = d.product == Op::plus ? T{0} : d.product == Op::min ? greatest<T>() : d.product == Op::max ? least<T>() : T{1};
+            const T right = d.product == Op::plus  ? T{0}
+                            : d.product == Op::min ? greatest<T>()
+                            : d.product == Op::max ? least<T>()
+                                                   : T{1};
             char zero[8], one[8];
             constants(arithmetic.semiring, arithmetic.dtype, zero, one);
             T given;

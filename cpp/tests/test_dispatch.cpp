@@ -1,4 +1,5 @@
-// Which instruction set is in use: the best that this CPU has, as /proc/cpuinfo or TROPICAL_EXPECTED_ISA tells.
+// Which instruction set is in use: the best that this CPU has, as /proc/cpuinfo or
+// TROPICAL_EXPECTED_ISA tells.
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -37,7 +38,9 @@ TEST_SUITE_BEGIN("dispatch");
 TEST_CASE("the best instruction set that this CPU has is in use") {
     const char* const forced = std::getenv("TROPICAL_ISA");
     const char* const expected = std::getenv("TROPICAL_EXPECTED_ISA");
-    CHECK(default_instruction_set().name == (forced ? forced : expected ? expected : best_by_cpuinfo()));
+    CHECK(default_instruction_set().name == (forced     ? forced
+                                             : expected ? expected
+                                                        : best_by_cpuinfo()));
 }
 
 TEST_CASE("baseline is built everywhere, and runs everywhere") {
@@ -51,7 +54,8 @@ TEST_CASE("by name: what this CPU lacks and what does not exist are refused") {
             CHECK(&instruction_set(isa.name) == &isa);
         else
             CHECK_THROWS_AS(instruction_set(isa.name), std::runtime_error);
-    for (const char* name : {"", "AVX2", "avx", "sse2", "avx5120"}) CHECK_THROWS_AS(instruction_set(name), std::invalid_argument);
+    for (const char* name : {"", "AVX2", "avx", "sse2", "avx5120"})
+        CHECK_THROWS_AS(instruction_set(name), std::invalid_argument);
 }
 
 TEST_CASE("every table is complete") {

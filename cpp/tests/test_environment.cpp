@@ -1,4 +1,5 @@
-// The floating-point environment: results do not depend on the caller's, and the caller's is left as it was.
+// The floating-point environment: results do not depend on the caller's, and the caller's is left
+// as it was.
 #include "definition.hpp"
 #include "threads.hpp"
 
@@ -29,12 +30,15 @@ void set_control(std::uint64_t value) {
 }
 
 #if defined(__x86_64__)
-constexpr std::uint64_t standard = 0x1F80, flush = 0x8040, round_up_always = 0x4000, trap_invalid = 0x0080;
+constexpr std::uint64_t standard = 0x1F80, flush = 0x8040, round_up_always = 0x4000,
+                        trap_invalid = 0x0080;
 // Masked exceptions are set bits: a trap is one that is missing.
-const std::vector<std::uint64_t> environments{standard, standard | flush, standard | round_up_always,
-                                              standard & ~trap_invalid, (standard | flush | round_up_always) + 0x21};
+const std::vector<std::uint64_t> environments{standard, standard | flush,
+                                              standard | round_up_always, standard & ~trap_invalid,
+                                              (standard | flush | round_up_always) + 0x21};
 #else
-const std::vector<std::uint64_t> environments{0, 1U << 24, 1U << 22, 1U << 25};  // FZ; round up; default NaN
+const std::vector<std::uint64_t> environments{0, 1U << 24, 1U << 22,
+                                              1U << 25};  // FZ; round up; default NaN
 #endif
 
 // In its environment while it lives.
@@ -52,7 +56,11 @@ TEST_CASE("the caller's is ignored and restored") {
         for (const std::uint64_t environment : environments) {
             if (!is_float(arithmetic.dtype) || !chosen()) continue;
             accumulate = !accumulate;
-            Trial trial({.arithmetic = arithmetic, .m = 13, .n = 70, .k = 1200, .accumulate = accumulate,
+            Trial trial({.arithmetic = arithmetic,
+                         .m = 13,
+                         .n = 70,
+                         .k = 1200,
+                         .accumulate = accumulate,
                          .values = Values::with_nan});
             for (const Choice& choice : every_choice(2))
                 trial.check(choice.isa->name, [&](const Problem& p) {
@@ -71,7 +79,8 @@ TEST_CASE("subnormals are kept") {
     constexpr float tiny = std::numeric_limits<float>::denorm_min();
     for (const std::uint64_t environment : environments)
         for (const Choice& choice : every_choice()) {
-            Dense<float> sum(semiring_named("maxplus"), 3, 40, 2), product(semiring_named("plustimes"), 3, 40, 1);
+            Dense<float> sum(semiring_named("maxplus"), 3, 40, 2),
+                product(semiring_named("plustimes"), 3, 40, 1);
             std::fill(sum.a.begin(), sum.a.end(), tiny);
             std::fill(sum.b.begin(), sum.b.end(), 2 * tiny);
             std::fill(product.a.begin(), product.a.end(), tiny);

@@ -1,4 +1,5 @@
-// Forked children compute, whatever the parent's threads were doing: in the middle of a loop, asleep, or never hired.
+// Forked children compute, whatever the parent's threads were doing: in the middle of a loop,
+// asleep, or never hired.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -24,19 +25,20 @@ int compute(int threads) {
 
 TEST_SUITE_BEGIN("fork");
 
-// Runs first, and in children of its own, so that the first call is one: it reads the sizes of the caches.
+// Runs first, so that the first call of each child makes the pool.
 TEST_CASE("while another thread is inside its first call") {
     for (int round = 0; round < 100; ++round)
         REQUIRE(status_in_child([&] {
                     std::atomic<bool> begun = false;
                     std::thread first([&] {
                         begun = true;
-                        compute(1);
+                        compute(3);
                     });
                     while (!begun) continue;
-                    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(round);
+                    const auto until =
+                        std::chrono::steady_clock::now() + std::chrono::microseconds(round);
                     while (std::chrono::steady_clock::now() < until) continue;
-                    const int status = status_in_child([] { return compute(1); }, 5);
+                    const int status = status_in_child([] { return compute(3); }, 5);
                     first.join();
                     return status;
                 }) == 0);
@@ -49,7 +51,8 @@ TEST_CASE("after the pool was used") {
 }
 
 TEST_CASE("a child of a child") {
-    CHECK(status_in_child([] { return compute(2) + status_in_child([] { return compute(3); }); }) == 0);
+    CHECK(status_in_child([] { return compute(2) + status_in_child([] { return compute(3); }); }) ==
+          0);
 }
 
 TEST_CASE("while other threads are inside gemm") {

@@ -1,5 +1,6 @@
-// Integers at every boundary: the plain arithmetic up to D and 2D, the sentinel, saturation, and the careful kernels
-// that take over wherever an operand lies beyond, even when they hear of it late.
+// Integers at every boundary: the plain arithmetic up to D and 2D, the sentinel, saturation, and
+// the careful kernels that take over wherever an operand lies beyond, even when they hear of it
+// late.
 #include "definition.hpp"
 
 namespace tropical::test {
@@ -11,7 +12,8 @@ const std::vector<int> int8_values = [] {
     return all;
 }();
 
-// C = all pairs of rows by all pairs of columns: A's rows are every k-tuple of `values`, so are B's columns.
+// C = all pairs of rows by all pairs of columns: A's rows are every k-tuple of `values`, so are B's
+// columns.
 template <class T, class X>
 void check_all_tuples(int semiring, ptrdiff_t k, const std::vector<X>& values) {
     const auto count = static_cast<ptrdiff_t>(values.size());
@@ -20,7 +22,8 @@ void check_all_tuples(int semiring, ptrdiff_t k, const std::vector<X>& values) {
     Dense<T> product(semiring, tuples, tuples, k);
     for (ptrdiff_t t = 0; t < tuples; ++t)
         for (ptrdiff_t p = 0, rest = t; p < k; ++p, rest /= count)
-            product.a_at(t, p) = product.b_at(p, t) = static_cast<T>(values[static_cast<std::size_t>(rest % count)]);
+            product.a_at(t, p) = product.b_at(p, t) =
+                static_cast<T>(values[static_cast<std::size_t>(rest % count)]);
     const bool selective = is_selective(semiring);
     bool first = true;
     Dense<T> right = product;
@@ -41,10 +44,12 @@ void check_all_tuples(int semiring, ptrdiff_t k, const std::vector<X>& values) {
 template <class T>
 std::vector<T> boundaries() {
     using Limits = std::numeric_limits<T>;
-    constexpr T D = largest_plain_summand<T>(), quarter = static_cast<T>(T{1} << (8 * sizeof(T) - 2));
+    constexpr T D = largest_plain_summand<T>(),
+                quarter = static_cast<T>(T{1} << (8 * sizeof(T) - 2));
     constexpr T root = static_cast<T>(std::uint64_t{1} << (4 * sizeof(T) - 1));  // of 2^(w-2)
     std::vector<T> list{0, 1, 2};
-    for (const T edge : {D, static_cast<T>(2 * D), quarter, root, static_cast<T>(root * 1.41421356), Limits::max()})
+    for (const T edge : {D, static_cast<T>(2 * D), quarter, root, static_cast<T>(root * 1.41421356),
+                         Limits::max()})
         for (const int step : {-1, 0, 1})
             if (edge < Limits::max() || step <= 0) list.push_back(static_cast<T>(edge + step));
     for (std::size_t i = list.size(); i-- > 1;) list.push_back(static_cast<T>(-list[i]));
@@ -108,8 +113,13 @@ TEST_CASE("random bits of every width") {
 template <class T>
 void check_late(const Arithmetic& arithmetic, bool accumulate) {
     // Enough products for two threads, several panels, two blocks of C.
-    const Case c{.arithmetic = arithmetic, .m = 12, .n = 70, .k = 1300, .accumulate = accumulate,
-                 .argmax = !accumulate && is_selective(arithmetic.semiring), .values = Values::small};
+    const Case c{.arithmetic = arithmetic,
+                 .m = 12,
+                 .n = 70,
+                 .k = 1300,
+                 .accumulate = accumulate,
+                 .argmax = !accumulate && is_selective(arithmetic.semiring),
+                 .values = Values::small};
     const ptrdiff_t item = sizeof(T);
     const T extreme = static_cast<T>(std::numeric_limits<T>::max() - 1);
     for (const bool in_a : {true, false}) {
@@ -117,7 +127,8 @@ void check_late(const Arithmetic& arithmetic, bool accumulate) {
         for (const ptrdiff_t position : {ptrdiff_t{0}, elements / 2, elements - 1}) {
             Trial trial(c);
             const ConstView& operand = in_a ? trial.problem().a : trial.problem().b;
-            std::memcpy(const_cast<char*>(operand.data) + position * item, &extreme, sizeof extreme);
+            std::memcpy(const_cast<char*>(operand.data) + position * item, &extreme,
+                        sizeof extreme);
             trial.expect_anew();
             for (const Isa* isa : usable_isas())
                 for (const KernelKind kernel : {KernelKind::direct, KernelKind::packed})

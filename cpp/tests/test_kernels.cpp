@@ -1,5 +1,5 @@
-// Every kernel over every semiring and dtype on every instruction set, through gemm: small shapes, the edges of every
-// block, and any number of threads.
+// Every kernel over every semiring and dtype on every instruction set, through gemm: small shapes,
+// the edges of every block, and any number of threads.
 #include "support.hpp"
 
 namespace tropical::test {
@@ -10,7 +10,8 @@ struct Shape {
 };
 
 // The plan for a product so large that no block is cut short by it.
-Plan plan_of(const Arithmetic& arithmetic, const Choice& choice, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k) {
+Plan plan_of(const Arithmetic& arithmetic, const Choice& choice, ptrdiff_t m, ptrdiff_t n,
+             ptrdiff_t k) {
     Problem p{};
     const ptrdiff_t item = item_size(arithmetic.dtype);
     p.semiring = arithmetic.semiring, p.dtype = arithmetic.dtype;
@@ -19,11 +20,17 @@ Plan plan_of(const Arithmetic& arithmetic, const Choice& choice, ptrdiff_t m, pt
     return make_plan(p, choice);
 }
 
-void check(const Arithmetic& arithmetic, const Shape& s, Values values, const std::vector<Choice>& choices) {
+void check(const Arithmetic& arithmetic, const Shape& s, Values values,
+           const std::vector<Choice>& choices) {
     const bool selective = is_selective(arithmetic.semiring);
     const bool accumulate = (s.m + s.n + s.k) % 2 == 0;
-    Trial trial({.arithmetic = arithmetic, .m = s.m, .n = s.n, .k = s.k, .accumulate = accumulate,
-                 .argmax = selective && !accumulate, .values = values});
+    Trial trial({.arithmetic = arithmetic,
+                 .m = s.m,
+                 .n = s.n,
+                 .k = s.k,
+                 .accumulate = accumulate,
+                 .argmax = selective && !accumulate,
+                 .values = values});
     for (const Choice& choice : choices) trial.check(choice);
 }
 
@@ -32,7 +39,8 @@ TEST_SUITE_BEGIN("kernels");
 TEST_CASE("small shapes") {
     const std::vector<Choice> choices = every_choice();
     for (const Arithmetic& arithmetic : every_arithmetic())
-        for (const Values values : {Values::small, Values::ordinary, Values::special, Values::with_nan})
+        for (const Values values :
+             {Values::small, Values::ordinary, Values::special, Values::with_nan})
             for (const ptrdiff_t m : {1, 2, 5, 12, 17, 33})
                 for (const ptrdiff_t n : {1, 3, 8, 16, 31, 65, 130})
                     for (const ptrdiff_t k : {1, 4, 19})
@@ -57,7 +65,8 @@ TEST_CASE("around the edges of MC, KC and NC") {
 TEST_CASE("around the edge of NC") {
     const int semiring = semiring_named("maxplus");
     for (const Isa* isa : usable_isas())
-        for (const DType dtype : {DType::f32, DType::f64, DType::i8, DType::i16, DType::i32, DType::i64}) {
+        for (const DType dtype :
+             {DType::f32, DType::f64, DType::i8, DType::i16, DType::i32, DType::i64}) {
             const Choice packed{KernelKind::packed, isa, 1};
             const ptrdiff_t k = 600, nc = plan_of({semiring, dtype}, packed, 2, 1 << 20, k).nc;
             for (const ptrdiff_t n : {nc, nc + 1})
@@ -80,7 +89,8 @@ TEST_CASE("any number of threads gives the same bits") {
             for (const Choice& choice : vector_choices(threads)) choices.push_back(choice);
         const Shape shape{97, 331, 115};  // products for seven threads
         for (const Isa* isa : usable_isas())
-            REQUIRE(plan_of(arithmetic, {std::nullopt, isa, 7}, shape.m, shape.n, shape.k).threads > 3);
+            REQUIRE(plan_of(arithmetic, {std::nullopt, isa, 7}, shape.m, shape.n, shape.k).threads >
+                    3);
         check(arithmetic, shape, Values::with_nan, choices);
     }
 }

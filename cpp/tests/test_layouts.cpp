@@ -1,5 +1,5 @@
-// Strides of every kind for A, B, C and index: transposed, negative, zero, larger than a row, unaligned, beyond 32 bits.
-// All lie against guard pages, with NaN between their elements.
+// Strides of every kind for A, B, C and index: transposed, negative, zero, larger than a row,
+// unaligned, beyond 32 bits. All lie against guard pages, with NaN between their elements.
 #include "definition.hpp"
 
 namespace tropical::test {
@@ -13,7 +13,11 @@ TEST_CASE("every layout of both operands, with every layout of the result") {
         for (int a = 0; a < operand_layouts; ++a)
             for (int b = 0; b < operand_layouts; ++b) {
                 if (!chosen()) continue;
-                Case c{.arithmetic = arithmetic, .m = 27, .n = 67, .k = 21, .values = Values::with_nan};
+                Case c{.arithmetic = arithmetic,
+                       .m = 27,
+                       .n = 67,
+                       .k = 21,
+                       .values = Values::with_nan};
                 c.a = static_cast<Layout>(a);
                 c.b = static_cast<Layout>(b);
                 c.c = static_cast<Layout>(++result % result_layouts);
@@ -33,9 +37,14 @@ TEST_CASE("vectors and thin matrices in every layout") {
                     for (int c = 0; c < result_layouts; ++c) {
                         if (!chosen()) continue;
                         ++layout;
-                        Trial trial({.arithmetic = arithmetic, .m = m, .n = n, .k = k, .accumulate = layout % 2 == 0,
+                        Trial trial({.arithmetic = arithmetic,
+                                     .m = m,
+                                     .n = n,
+                                     .k = k,
+                                     .accumulate = layout % 2 == 0,
                                      .argmax = is_selective(arithmetic.semiring) && layout % 2 == 1,
-                                     .values = Values::special, .a = static_cast<Layout>(layout % operand_layouts),
+                                     .values = Values::special,
+                                     .a = static_cast<Layout>(layout % operand_layouts),
                                      .b = static_cast<Layout>(layout / 10 % operand_layouts),
                                      .c = static_cast<Layout>(c)});
                         for (const Choice& choice : every_choice()) trial.check(choice);
@@ -53,8 +62,16 @@ TEST_CASE("strides beyond 32 bits") {
     for (ptrdiff_t i = 0; i < 3; ++i) std::memcpy(a + i * stride, &near.a_at(i, 0), 3 * item);
     for (const Choice& choice : every_choice()) {
         Problem p{};
-        static_cast<Product&>(p) = {near.arithmetic.semiring, DType::f32, 3, 3, 3, {a, stride, item},
-                                    {reinterpret_cast<const char*>(near.b.data()), 3 * item, item}, {c, stride, item}, {}, false};
+        static_cast<Product&>(p) = {near.arithmetic.semiring,
+                                    DType::f32,
+                                    3,
+                                    3,
+                                    3,
+                                    {a, stride, item},
+                                    {reinterpret_cast<const char*>(near.b.data()), 3 * item, item},
+                                    {c, stride, item},
+                                    {},
+                                    false};
         gemm(p, choice, thread_workspace());
         for (ptrdiff_t i = 0; i < 3; ++i) std::memcpy(&near.c_at(i, 0), c + i * stride, 3 * item);
         near.check();

@@ -1,5 +1,5 @@
-// Packing by itself: micro-panels hold the operand k-major, nothing outside either is touched, and every value that the
-// arithmetic does not cover is noticed wherever it stands.
+// Packing by itself: micro-panels hold the operand k-major, nothing outside either is touched, and
+// every value that the arithmetic does not cover is noticed wherever it stands.
 #include "support.hpp"
 
 namespace tropical::test {
@@ -26,8 +26,10 @@ std::vector<Packing> packings(const Isa& isa, const Arithmetic& arithmetic) {
     std::vector<Packing> list;
     for (const Kernels* tile : {&set.wide, &set.narrow, &set.careful}) {
         if (!tile->macro) continue;
-        list.push_back({who + ", A in panels of " + std::to_string(tile->mr), tile->pack_a, tile->mr});
-        list.push_back({who + ", B in panels of " + std::to_string(tile->nr), tile->pack_b, tile->nr});
+        list.push_back(
+            {who + ", A in panels of " + std::to_string(tile->mr), tile->pack_a, tile->mr});
+        list.push_back(
+            {who + ", B in panels of " + std::to_string(tile->nr), tile->pack_b, tile->nr});
     }
     return list;
 }
@@ -39,9 +41,11 @@ T read(const char* source) {
     return x;
 }
 
-// Packs length x depth elements of `layout`; element (i, p) must be at panel i / width, step p, place i % width.
+// Packs length x depth elements of `layout`; element (i, p) must be at panel i / width, step p,
+// place i % width.
 template <class T>
-void check_round_trip(const Packing& packing, const Arithmetic& arithmetic, Layout layout, ptrdiff_t length, ptrdiff_t depth) {
+void check_round_trip(const Packing& packing, const Arithmetic& arithmetic, Layout layout,
+                      ptrdiff_t length, ptrdiff_t depth) {
     constexpr ptrdiff_t item = sizeof(T);
     const Extent extent = extent_of(layout, length, depth, item);
     const bool at_end = (length + depth) % 2 == 0;
@@ -54,11 +58,13 @@ void check_round_trip(const Packing& packing, const Arithmetic& arithmetic, Layo
     char* const target = memory().target.place(bytes, at_end);
     std::memset(target, 0xFF, static_cast<std::size_t>(bytes));
     INFO(packing.who, ", ", length, " x ", depth);
-    REQUIRE_FALSE(packing.pack({target, source.data, length, depth, source.row_stride, source.col_stride}));
+    REQUIRE_FALSE(
+        packing.pack({target, source.data, length, depth, source.row_stride, source.col_stride}));
     bool right = true;
     for (ptrdiff_t i = 0; i < length; ++i)
         for (ptrdiff_t p = 0; p < depth; ++p) {
-            const ptrdiff_t place = i / packing.width * packing.width * depth + p * packing.width + i % packing.width;
+            const ptrdiff_t place =
+                i / packing.width * packing.width * depth + p * packing.width + i % packing.width;
             right &= read<T>(target + place * item) == read<T>(from(source, i, p).data);
         }
     REQUIRE(right);
@@ -66,15 +72,22 @@ void check_round_trip(const Packing& packing, const Arithmetic& arithmetic, Layo
 
 // One `value` among ones, at every place.
 template <class T>
-void check_notices(const Packing& packing, ptrdiff_t length, ptrdiff_t depth, T value, bool notices) {
+void check_notices(const Packing& packing, ptrdiff_t length, ptrdiff_t depth, T value,
+                   bool notices) {
     constexpr ptrdiff_t item = sizeof(T);
     for (const bool by_rows : {true, false}) {
         const ptrdiff_t bytes = length * depth * item;
         char* const source = memory().source.place(bytes, true);
-        char* const target = memory().target.place(round_up(length, packing.width) * depth * item, true);
+        char* const target =
+            memory().target.place(round_up(length, packing.width) * depth * item, true);
         const T one{1};
         for (ptrdiff_t i = 0; i < length * depth; ++i) std::memcpy(source + i * item, &one, item);
-        const PackArgs args{target, source, length, depth, by_rows ? depth * item : item, by_rows ? item : length * item};
+        const PackArgs args{target,
+                            source,
+                            length,
+                            depth,
+                            by_rows ? depth * item : item,
+                            by_rows ? item : length * item};
         for (ptrdiff_t i = 0; i < length * depth; ++i) {
             std::memcpy(source + i * item, &value, item);
             INFO(packing.who, ", ", length, " x ", depth, ", value ", +value, " at ", i);
@@ -89,7 +102,9 @@ void check_what_is_noticed(const Packing& packing, const Arithmetic& arithmetic,
     using Limits = std::numeric_limits<T>;
     const std::string name = semiring_name(arithmetic.semiring);
     const ptrdiff_t length = packing.width + 3, depth = 5;
-    const auto check = [&](T value, bool notices) { check_notices(packing, length, depth, value, notices && !careful); };
+    const auto check = [&](T value, bool notices) {
+        check_notices(packing, length, depth, value, notices && !careful);
+    };
     if constexpr (std::is_floating_point_v<T>) {
         check(Limits::quiet_NaN(), name != "plustimes");
         check(-Limits::infinity(), false);
@@ -98,8 +113,10 @@ void check_what_is_noticed(const Packing& packing, const Arithmetic& arithmetic,
         check(255, true);
     } else if (name == "maxplus" || name == "minplus") {
         constexpr T D = largest_plain_summand<T>();
-        for (const T covered : {D, static_cast<T>(-D), zero_of<T>(arithmetic)}) check(covered, false);
-        for (const T beyond : {static_cast<T>(D + 1), static_cast<T>(-D - 1), name == "maxplus" ? Limits::max() : Limits::lowest()})
+        for (const T covered : {D, static_cast<T>(-D), zero_of<T>(arithmetic)})
+            check(covered, false);
+        for (const T beyond : {static_cast<T>(D + 1), static_cast<T>(-D - 1),
+                               name == "maxplus" ? Limits::max() : Limits::lowest()})
             check(beyond, true);
     } else {
         check(Limits::max(), name == "maxtimes");
@@ -116,11 +133,13 @@ TEST_CASE("every element is where the hot loop reads it") {
             for (const Packing& packing : packings(*isa, arithmetic))
                 for (int layout = 0; layout < operand_layouts; ++layout)
                     for (const ptrdiff_t depth : {1, 3, 15, 16, 17, 40})
-                        for (const ptrdiff_t length : {ptrdiff_t{1}, packing.width - 1, packing.width, packing.width + 1,
-                                                       2 * packing.width + 5})
+                        for (const ptrdiff_t length :
+                             {ptrdiff_t{1}, packing.width - 1, packing.width, packing.width + 1,
+                              2 * packing.width + 5})
                             if (length > 0 && chosen())
                                 with_type(arithmetic.dtype, [&]<class T>(T) {
-                                    check_round_trip<T>(packing, arithmetic, static_cast<Layout>(layout), length, depth);
+                                    check_round_trip<T>(packing, arithmetic,
+                                                        static_cast<Layout>(layout), length, depth);
                                 });
 }
 
@@ -129,7 +148,8 @@ TEST_CASE("values that are not covered are noticed, all others are not") {
         for (const Arithmetic& arithmetic : every_arithmetic())
             for (const Packing& packing : packings(*isa, arithmetic)) {
                 const Kernels& careful = kernels_of(*isa, arithmetic).careful;
-                const bool is_careful = packing.pack == careful.pack_a || packing.pack == careful.pack_b;
+                const bool is_careful =
+                    packing.pack == careful.pack_a || packing.pack == careful.pack_b;
                 if (chosen())
                     with_type(arithmetic.dtype, [&]<class T>(T) {
                         check_what_is_noticed<T>(packing, arithmetic, is_careful);

@@ -1,4 +1,5 @@
-// Threads over k: partial sums of a product with large k and small m and n, where (+) is exact, put together in order.
+// Threads over k: partial sums of a product with large k and small m and n, where (+) is exact, put
+// together in order.
 #include "support.hpp"
 
 namespace tropical::test {
@@ -6,7 +7,8 @@ namespace {
 
 TEST_SUITE_BEGIN("parts");
 
-// One block of C on every instruction set, products for three threads; k is no multiple of anything.
+// One block of C on every instruction set, products for three threads; k is no multiple of
+// anything.
 constexpr ptrdiff_t m = 2, n = 2, k = 394001;
 
 TEST_CASE("any number of parts gives the naive kernel's bits") {
@@ -14,8 +16,14 @@ TEST_CASE("any number of parts gives the naive kernel's bits") {
     for (const Arithmetic& arithmetic : every_arithmetic()) {
         if (!chosen()) continue;
         argmax = is_selective(arithmetic.semiring) && !argmax;
-        Trial trial({.arithmetic = arithmetic, .m = m, .n = n, .k = k, .accumulate = !argmax, .argmax = argmax,
-                     .values = Values::with_nan, .c = argmax ? Layout::columns : Layout::padded});
+        Trial trial({.arithmetic = arithmetic,
+                     .m = m,
+                     .n = n,
+                     .k = k,
+                     .accumulate = !argmax,
+                     .argmax = argmax,
+                     .values = Values::with_nan,
+                     .c = argmax ? Layout::columns : Layout::padded});
         for (const Isa* isa : usable_isas())
             for (const int threads : {2, 3})
                 for (const KernelKind kernel : {KernelKind::packed, KernelKind::direct}) {
@@ -33,11 +41,17 @@ TEST_CASE("the first of equal products in different parts") {
     for (const ptrdiff_t first : {ptrdiff_t{0}, ptrdiff_t{1}, k / 2, k - 2})
         for (const ptrdiff_t second : {first + 1, k - 1}) {
             if (!chosen()) continue;
-            Trial trial({.arithmetic = arithmetic, .m = m, .n = n, .k = k, .argmax = true, .a = Layout::repeated_element});
+            Trial trial({.arithmetic = arithmetic,
+                         .m = m,
+                         .n = n,
+                         .k = k,
+                         .argmax = true,
+                         .a = Layout::repeated_element});
             for (ptrdiff_t p = 0; p < k; ++p)
                 for (ptrdiff_t j = 0; j < n; ++j) {
                     const float x = p == first || p == second ? 5.0F : 3.0F;
-                    std::memcpy(const_cast<char*>(from(trial.problem().b, p, j).data), &x, sizeof x);
+                    std::memcpy(const_cast<char*>(from(trial.problem().b, p, j).data), &x,
+                                sizeof x);
                 }
             trial.expect_anew();
             for (const Choice& choice : vector_choices(3)) trial.check(choice);

@@ -1,5 +1,5 @@
-// plus-times over floating point, the one semiring that rounds: near the exact result, IEEE's NaN and infinities, and
-// bits that depend on the instruction set and the kernel alone.
+// plus-times over floating point, the one semiring that rounds: near the exact result, IEEE's NaN
+// and infinities, and bits that depend on the instruction set and the kernel alone.
 #include "definition.hpp"
 
 namespace tropical::test {
@@ -8,7 +8,8 @@ namespace {
 // Numbers with all bits of the mantissa in use, in (-1, 1).
 template <class T>
 void fill_with_noise(std::vector<T>& x, Random& random) {
-    for (T& element : x) element = static_cast<T>(static_cast<double>(random.next() >> 11) * 0x1p-52 - 1);
+    for (T& element : x)
+        element = static_cast<T>(static_cast<double>(random.next() >> 11) * 0x1p-52 - 1);
 }
 
 template <class F>
@@ -28,7 +29,8 @@ TEST_CASE("within rounding of the exact sum") {
         for (const ptrdiff_t k : {1, 3, 50, 1100})
             for (const bool accumulate : {false, true}) {
                 Dense<T> product(plustimes, 27, 70, k);
-                for (std::vector<T>* x : {&product.a, &product.b, &product.c}) fill_with_noise(*x, random);
+                for (std::vector<T>* x : {&product.a, &product.b, &product.c})
+                    fill_with_noise(*x, random);
                 const std::vector<T> before = product.c;
                 for (const Choice& choice : every_choice()) {
                     if (!chosen()) continue;
@@ -36,7 +38,9 @@ TEST_CASE("within rounding of the exact sum") {
                     product.run(choice, accumulate);
                     for (ptrdiff_t i = 0; i < product.m; ++i)
                         for (ptrdiff_t j = 0; j < product.n; ++j) {
-                            long double exact = accumulate ? before[static_cast<std::size_t>(i * product.n + j)] : T{0};
+                            long double exact =
+                                accumulate ? before[static_cast<std::size_t>(i * product.n + j)]
+                                           : T{0};
                             long double size = std::abs(exact);
                             for (ptrdiff_t p = 0; p < k; ++p) {
                                 const long double x = product.a_at(i, p), y = product.b_at(p, j);
@@ -55,7 +59,8 @@ TEST_CASE("within rounding of the exact sum") {
 TEST_CASE("NaN and infinities as IEEE has them") {
     for_both_types([](auto type) {
         using T = decltype(type);
-        constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+        constexpr T inf = std::numeric_limits<T>::infinity(),
+                    nan = std::numeric_limits<T>::quiet_NaN();
         for (const Choice& choice : every_choice()) {
             Dense<T> product(plustimes, 20, 40, 30);
             std::fill(product.a.begin(), product.a.end(), T{1});
@@ -87,24 +92,35 @@ TEST_CASE("bits do not depend on threads or layout") {
         fill_with_noise(rows.b, random);
         std::vector<T> a(rows.a.size()), b(rows.b.size()), c(rows.c.size());  // by columns
         for (ptrdiff_t p = 0; p < k; ++p) {
-            for (ptrdiff_t i = 0; i < m; ++i) a[static_cast<std::size_t>(p * m + i)] = rows.a_at(i, p);
-            for (ptrdiff_t j = 0; j < n; ++j) b[static_cast<std::size_t>(j * k + p)] = rows.b_at(p, j);
+            for (ptrdiff_t i = 0; i < m; ++i)
+                a[static_cast<std::size_t>(p * m + i)] = rows.a_at(i, p);
+            for (ptrdiff_t j = 0; j < n; ++j)
+                b[static_cast<std::size_t>(j * k + p)] = rows.b_at(p, j);
         }
         for (const Isa* isa : usable_isas())
-            for (const KernelKind kernel : {KernelKind::tiled, KernelKind::direct, KernelKind::packed}) {
+            for (const KernelKind kernel :
+                 {KernelKind::tiled, KernelKind::direct, KernelKind::packed}) {
                 if (!chosen()) continue;
                 rows.run({kernel, isa, 1});
                 for (const int threads : {1, 2, 3, 7}) {
                     Problem p{};
-                    static_cast<Product&>(p) = {plustimes, dtype_of<T>(), m, n, k,
-                                                {reinterpret_cast<const char*>(a.data()), item, m * item},
-                                                {reinterpret_cast<const char*>(b.data()), item, k * item},
-                                                {reinterpret_cast<char*>(c.data()), item, m * item}, {}, false};
+                    static_cast<Product&>(p) = {
+                        plustimes,
+                        dtype_of<T>(),
+                        m,
+                        n,
+                        k,
+                        {reinterpret_cast<const char*>(a.data()), item, m * item},
+                        {reinterpret_cast<const char*>(b.data()), item, k * item},
+                        {reinterpret_cast<char*>(c.data()), item, m * item},
+                        {},
+                        false};
                     const Choice choice{kernel, isa, threads};
                     gemm(p, choice, thread_workspace());
                     INFO(description(choice));
                     for (ptrdiff_t i = 0; i < m; ++i)
-                        for (ptrdiff_t j = 0; j < n; ++j) REQUIRE(c[static_cast<std::size_t>(j * m + i)] == rows.c_at(i, j));
+                        for (ptrdiff_t j = 0; j < n; ++j)
+                            REQUIRE(c[static_cast<std::size_t>(j * m + i)] == rows.c_at(i, j));
                 }
             }
     });

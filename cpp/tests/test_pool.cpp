@@ -8,10 +8,13 @@
 namespace tropical::test {
 namespace {
 
-// A loop under observation: how often each task ran, and whether a slot was ever in use twice at a time.
+// A loop under observation: how often each task ran, and whether a slot was ever in use twice at a
+// time.
 struct Loop {
     explicit Loop(int thread_count, ptrdiff_t task_count)
-        : threads(thread_count), runs(static_cast<std::size_t>(task_count)), busy(static_cast<std::size_t>(thread_count)) {}
+        : threads(thread_count),
+          runs(static_cast<std::size_t>(task_count)),
+          busy(static_cast<std::size_t>(thread_count)) {}
 
     int threads;
     std::vector<std::atomic<int>> runs;
@@ -97,7 +100,11 @@ TEST_CASE("a loop inside a loop runs on its caller") {
         std::atomic<int> right = 0;
     } outer;
     parallel_for(
-        3, 10, [](void* context, ptrdiff_t, int) { static_cast<Outer*>(context)->right += Loop(3, 10).run(); }, &outer);
+        3, 10,
+        [](void* context, ptrdiff_t, int) {
+            static_cast<Outer*>(context)->right += Loop(3, 10).run();
+        },
+        &outer);
     CHECK(outer.right == 10);
 }
 
@@ -107,13 +114,19 @@ TEST_CASE("several callers of gemm at once, some sharing the pool") {
     for (int caller = 0; caller < 6; ++caller)
         callers.emplace_back([&, caller] {
             const ptrdiff_t m = 60, n = 140, k = 130, item = sizeof(float);
-            std::vector<float> a(static_cast<std::size_t>(m * k), static_cast<float>(caller)), b(static_cast<std::size_t>(k * n), 1),
-                c(static_cast<std::size_t>(m * n));
+            std::vector<float> a(static_cast<std::size_t>(m * k), static_cast<float>(caller)),
+                b(static_cast<std::size_t>(k * n), 1), c(static_cast<std::size_t>(m * n));
             Problem p{};
-            static_cast<Product&>(p) = {semiring_named("maxplus"), DType::f32, m, n, k,
+            static_cast<Product&>(p) = {semiring_named("maxplus"),
+                                        DType::f32,
+                                        m,
+                                        n,
+                                        k,
                                         {reinterpret_cast<const char*>(a.data()), k * item, item},
                                         {reinterpret_cast<const char*>(b.data()), n * item, item},
-                                        {reinterpret_cast<char*>(c.data()), n * item, item}, {}, false};
+                                        {reinterpret_cast<char*>(c.data()), n * item, item},
+                                        {},
+                                        false};
             for (int round = 0; round < 20; ++round) {
                 std::fill(c.begin(), c.end(), -1.0F);
                 gemm(p, {std::nullopt, usable_isas().back(), 1 + caller % 3}, thread_workspace());

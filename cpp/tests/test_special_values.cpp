@@ -1,4 +1,5 @@
-// NaN, infinities, signed zeros and subnormals over the floating-point dtypes: by definition, whatever the kernel.
+// NaN, infinities, signed zeros and subnormals over the floating-point dtypes: by definition,
+// whatever the kernel.
 #include "definition.hpp"
 
 namespace tropical::test {
@@ -8,15 +9,17 @@ template <class T>
 std::vector<T> special_values() {
     using Limits = std::numeric_limits<T>;
     std::vector<T> list;
-    for (const T x : {T{0}, Limits::denorm_min(), Limits::min(), T{1}, T{1} + Limits::epsilon(), T{2}, Limits::max(),
-                      Limits::infinity()}) {
+    for (const T x : {T{0}, Limits::denorm_min(), Limits::min(), T{1}, T{1} + Limits::epsilon(),
+                      T{2}, Limits::max(), Limits::infinity()}) {
         list.push_back(x);
         list.push_back(-x);
     }
     return list;
 }
 
-bool rounds(const Arithmetic& arithmetic) { return !sums_are_exact(arithmetic.semiring, arithmetic.dtype); }
+bool rounds(const Arithmetic& arithmetic) {
+    return !sums_are_exact(arithmetic.semiring, arithmetic.dtype);
+}
 
 // A float type and a semiring whose results are exact.
 template <class F>
@@ -34,9 +37,14 @@ void set(const ConstView& v, ptrdiff_t i, ptrdiff_t j, auto x) {
 
 // One NaN somewhere in A or B.
 template <class T>
-void check_one_nan(const Arithmetic& arithmetic, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, ptrdiff_t p, bool in_a,
-                   const std::vector<Choice>& choices) {
-    Trial trial({.arithmetic = arithmetic, .m = m, .n = n, .k = k, .argmax = true, .values = Values::special});
+void check_one_nan(const Arithmetic& arithmetic, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, ptrdiff_t p,
+                   bool in_a, const std::vector<Choice>& choices) {
+    Trial trial({.arithmetic = arithmetic,
+                 .m = m,
+                 .n = n,
+                 .k = k,
+                 .argmax = true,
+                 .values = Values::special});
     const T nan = -std::numeric_limits<T>::quiet_NaN();  // as x86 makes them; results are positive
     if (in_a)
         set(trial.problem().a, p % m, p, nan);
@@ -58,7 +66,8 @@ TEST_CASE("all pairs of special values, one and two steps") {
             Dense<T> product(arithmetic.semiring, tuples, tuples, k);
             for (ptrdiff_t t = 0; t < tuples; ++t)
                 for (ptrdiff_t p = 0, rest = t; p < k; ++p, rest /= count)
-                    product.a_at(t, p) = product.b_at(p, t) = values[static_cast<std::size_t>(rest % count)];
+                    product.a_at(t, p) = product.b_at(p, t) =
+                        values[static_cast<std::size_t>(rest % count)];
             for (const Choice& choice : every_choice()) {
                 product.run(choice, false, true);
                 product.check();
@@ -70,8 +79,13 @@ TEST_CASE("all pairs of special values, one and two steps") {
 TEST_CASE("special values beside each other, accumulated to special values") {
     for_each_exact_float([](const Arithmetic& arithmetic, auto) {
         for (const bool accumulate : {false, true}) {
-            Trial trial({.arithmetic = arithmetic, .m = 21, .n = 75, .k = 13, .accumulate = accumulate,
-                         .argmax = !accumulate, .values = Values::special});
+            Trial trial({.arithmetic = arithmetic,
+                         .m = 21,
+                         .n = 75,
+                         .k = 13,
+                         .accumulate = accumulate,
+                         .argmax = !accumulate,
+                         .values = Values::special});
             for (const Choice& choice : every_choice()) trial.check(choice);
         }
     });

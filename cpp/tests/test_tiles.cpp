@@ -1,5 +1,5 @@
-// Every micro-tile by itself: packing, macro-kernel and direct kernel straight from the tables, in shapes with every
-// remainder, so that no tile escapes because the scheduler prefers another.
+// Every micro-tile by itself: packing, macro-kernel and direct kernel straight from the tables, in
+// shapes with every remainder, so that no tile escapes because the scheduler prefers another.
 #include <algorithm>
 
 #include "support.hpp"
@@ -11,12 +11,23 @@ struct Shape {
     ptrdiff_t m, n, k;
 };
 
-// Every remainder of m by mr, of n by nr, and of k by the squares (16 at most) that packing transposes.
+// Every remainder of m by mr, of n by nr, and of k by the squares (16 at most) that packing
+// transposes.
 std::vector<Shape> remainders(ptrdiff_t mr, ptrdiff_t nr) {
     std::vector<Shape> shapes;
     for (ptrdiff_t m = 1; m <= 2 * mr + 1; ++m) shapes.push_back({m, nr + 1, 5});
     for (ptrdiff_t n = 1; n <= 2 * nr + 1; ++n) shapes.push_back({mr + 1, n, 3});
     for (ptrdiff_t k = 1; k <= 35; ++k) shapes.push_back({mr + 2, nr - 1, k});
+    return shapes;
+}
+
+// The same for few rows and strips of up to eight registers.
+std::vector<Shape> few_rows(ptrdiff_t lanes) {
+    std::vector<Shape> shapes;
+    for (ptrdiff_t n = 1; n <= lanes; ++n) shapes.push_back({1 + n % 4, n, 5});
+    for (ptrdiff_t registers = 1; registers <= 17; ++registers)
+        for (const ptrdiff_t step : {-1, 0, 1})
+            shapes.push_back({1 + registers % 4, registers * lanes + step, 9});
     return shapes;
 }
 
@@ -31,10 +42,20 @@ bool packed(const Kernels& kernels, const Problem& p, ptrdiff_t kc) {
     bool noticed = false;
     for (ptrdiff_t pc = 0; pc < p.k; pc += kc) {  // A[:, pc:pc+k], B[pc:pc+k, :]
         const ptrdiff_t k = std::min(kc, p.k - pc);
-        noticed |= kernels.pack_a({memory + layout.a, from(p.a, 0, pc).data, p.m, k, p.a.row_stride, p.a.col_stride});
-        noticed |= kernels.pack_b({memory + layout.b, from(p.b, pc, 0).data, p.n, k, p.b.col_stride, p.b.row_stride});
-        const MacroArgs block{p.m, p.n, k, memory + layout.a, memory + layout.b, p.c, p.accumulate || pc > 0,
-                              p.index, pc, memory + layout.scratch};
+        noticed |= kernels.pack_a(
+            {memory + layout.a, from(p.a, 0, pc).data, p.m, k, p.a.row_stride, p.a.col_stride});
+        noticed |= kernels.pack_b(
+            {memory + layout.b, from(p.b, pc, 0).data, p.n, k, p.b.col_stride, p.b.row_stride});
+        const MacroArgs block{p.m,
+                              p.n,
+                              k,
+                              memory + layout.a,
+                              memory + layout.b,
+                              p.c,
+                              p.accumulate || pc > 0,
+                              p.index,
+                              pc,
+                              memory + layout.scratch};
         (argmax ? kernels.macro_argmax : kernels.macro)(block);
     }
     return noticed;
@@ -45,20 +66,39 @@ bool direct(const Kernels& kernels, const Problem& p, ptrdiff_t kc) {
     return (p.index.data ? kernels.direct_argmax : kernels.direct)(args);
 }
 
-void check(const std::string& who, const Kernels& kernels, Compute compute, Case c) {
-    for (const Shape& shape : remainders(kernels.mr, kernels.nr)) {
+bool direct_rows(const Kernels& kernels, const Problem& p, ptrdiff_t kc) {
+    return kernels.direct_rows({p.m, p.n, p.k, kc, p.a, p.b, p.c, p.accumulate, p.index});
+}
+
+void check(const std::string& who, const Kernels& kernels, Compute compute, Case c,
+           const std::vector<Shape>& shapes) {
+    for (const Shape& shape : shapes) {
+        if (shape.n == 0) continue;
         c.m = shape.m, c.n = shape.n, c.k = shape.k;
         c.a = c.a == Layout::rows ? Layout::columns : Layout::rows;
         c.b = (shape.m + shape.n + shape.k) % 3 == 0 ? Layout::columns : Layout::rows;
         for (const bool argmax : {false, true}) {
-            if ((argmax && !kernels.macro_argmax) || !chosen()) continue;
+            if ((argmax && (!kernels.macro_argmax || compute == direct_rows)) || !chosen())
+                continue;
             c.argmax = argmax;
             c.accumulate = !argmax && (shape.m + shape.n + shape.k) % 2 == 0;
             Trial(c).check(who, [&](const Problem& p) {
-                REQUIRE_FALSE_MESSAGE(compute(kernels, p, ceil_div(p.k, 2)), who << ": " << description(c));
+                REQUIRE_FALSE_MESSAGE(compute(kernels, p, ceil_div(p.k, 2)),
+                                      who << ": " << description(c));
             });
         }
     }
+}
+
+// `direct` takes values that it need not map, as packing does the zero of integers.
+void check_all(const std::string& who, const Isa& isa, const Kernels& kernels,
+               const Arithmetic& arithmetic, Values to_pack, Values in_place) {
+    const std::vector<Shape> shapes = remainders(kernels.mr, kernels.nr);
+    check(who + " packed", kernels, packed, {.arithmetic = arithmetic, .values = to_pack}, shapes);
+    check(who + " direct", kernels, direct, {.arithmetic = arithmetic, .values = in_place}, shapes);
+    check(who + " direct, few rows", kernels, direct_rows,
+          {.arithmetic = arithmetic, .values = in_place},
+          few_rows(isa.table->vector_bytes / item_size(arithmetic.dtype)));
 }
 
 TEST_SUITE_BEGIN("tiles");
@@ -67,15 +107,12 @@ TEST_CASE("the wide and the narrow tile, on values that they cover") {
     for (const Isa* isa : usable_isas())
         for (const Arithmetic& arithmetic : every_arithmetic()) {
             const KernelSet& set = kernels_of(*isa, arithmetic);
-            const std::string who = std::string(isa->name) + " ";
-            // Direct does not map the zero of integers as packing does, so it does not cover it.
+            const std::string who = isa->name;
             const bool floats = is_float(arithmetic.dtype);
-            const Case to_pack{.arithmetic = arithmetic, .values = floats ? Values::special : Values::ordinary};
-            const Case in_place{.arithmetic = arithmetic, .values = floats ? Values::special : Values::small};
-            check(who + "wide packed", set.wide, packed, to_pack);
-            check(who + "narrow packed", set.narrow, packed, to_pack);
-            check(who + "wide direct", set.wide, direct, in_place);
-            check(who + "narrow direct", set.narrow, direct, in_place);
+            const Values to_pack = floats ? Values::special : Values::ordinary;
+            const Values in_place = floats ? Values::special : Values::small;
+            check_all(who + " wide", *isa, set.wide, arithmetic, to_pack, in_place);
+            check_all(who + " narrow", *isa, set.narrow, arithmetic, to_pack, in_place);
         }
 }
 
@@ -83,10 +120,9 @@ TEST_CASE("the careful tile, on any integer") {
     for (const Isa* isa : usable_isas())
         for (const Arithmetic& arithmetic : every_arithmetic()) {
             const Kernels& careful = kernels_of(*isa, arithmetic).careful;
-            if (!careful.macro) continue;
-            const Case any{.arithmetic = arithmetic, .values = Values::special};
-            check(std::string(isa->name) + " careful packed", careful, packed, any);
-            check(std::string(isa->name) + " careful direct", careful, direct, any);
+            if (careful.macro)
+                check_all(std::string(isa->name) + " careful", *isa, careful, arithmetic,
+                          Values::special, Values::special);
         }
 }
 
