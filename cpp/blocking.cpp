@@ -118,7 +118,7 @@ void set_grid(Plan& plan, const Product& p, ptrdiff_t wanted) {
 // Spreads the threads over the batch, over blocks of C, and last over k where sums may be taken in
 // any order.
 void set_tasks(Plan& plan, const Problem& problem, const Product& p, int threads) {
-    const ptrdiff_t items = problem.batch.items;
+    const ptrdiff_t items = std::max<ptrdiff_t>(problem.batch.items, 1);
     const double products = static_cast<double>(p.m) * static_cast<double>(p.n) *
                             static_cast<double>(p.k) * static_cast<double>(items);
     plan.threads = static_cast<int>(
@@ -187,7 +187,8 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     Plan plan{};
     plan.isa = choice.isa;
     plan.transposed = better_transposed(problem, item, set.narrow.nr);
-    const Product p = plan.transposed ? transposed(problem) : static_cast<const Product&>(problem);
+    Product p = plan.transposed ? transposed(problem) : static_cast<const Product&>(problem);
+    for (ptrdiff_t* size : {&p.m, &p.n, &p.k}) *size = std::max<ptrdiff_t>(*size, 1);
     plan.kernels = &pick_tile(set, p, argmax);
     plan.careful = set.careful.macro ? &set.careful : nullptr;
     const char* const direct = reason_for_direct(p, item);

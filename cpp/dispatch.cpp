@@ -42,19 +42,20 @@ const std::vector<Isa>& instruction_sets() {
     return sets;
 }
 
-const Isa& instruction_set(const std::string& name) {
+const Isa& instruction_set(const std::string& name, const char* source) {
     for (const Isa& isa : instruction_sets()) {
         if (isa.name != name) continue;
         if (isa.supported) return isa;
-        throw std::runtime_error("isa '" + name +
+        throw std::runtime_error(std::string(source) + " '" + name +
                                  "' is not supported by this CPU; known: " + names());
     }
-    throw std::invalid_argument("unknown isa '" + name + "'; known: " + names());
+    throw std::invalid_argument("unknown " + std::string(source) + " '" + name +
+                                "'; known: " + names());
 }
 
 const Isa& default_instruction_set() {
     static const char* const forced = std::getenv("TROPICAL_ISA");
-    if (forced && *forced) return instruction_set(forced);
+    if (forced && *forced) return instruction_set(forced, "TROPICAL_ISA");
     const Isa* best = nullptr;
     for (const Isa& isa : instruction_sets())
         if (isa.supported) best = &isa;

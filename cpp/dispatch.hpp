@@ -18,9 +18,9 @@ struct Isa {
 // Slowest first; the last supported one is the default.
 const std::vector<Isa>& instruction_sets();
 
-// By name; throws std::invalid_argument for an unknown name, std::runtime_error for one that this
-// CPU lacks.
-const Isa& instruction_set(const std::string& name);
+// By name, which came from `source` (for the message); throws std::invalid_argument for an unknown
+// name, std::runtime_error for one that this CPU lacks.
+const Isa& instruction_set(const std::string& name, const char* source = "isa");
 
 // TROPICAL_ISA, or the best that is supported.
 const Isa& default_instruction_set();

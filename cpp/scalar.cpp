@@ -96,6 +96,14 @@ T canonical(T x) {
         return x;
 }
 
+// What a sum starts from: zero, or C (+) zero.
+template <class S, class T>
+T start(const Product& g, ptrdiff_t i, ptrdiff_t j) {
+    if (!g.accumulate) return S::template zero<T>;
+    const T c = read<T>(g.c, i, j);
+    return S::sum == Add::plus ? c : add<S>(c, S::template zero<T>);
+}
+
 // C[i, j] (+)= A[i, p] (x) B[p, j] for p in [first, last), in order, in `sum`; the first of the
 // best in `index`.
 template <class S, class T>
@@ -113,7 +121,7 @@ template <class S, class T>
 void naive(const Product& g) {
     for (ptrdiff_t i = 0; i < g.m; ++i)
         for (ptrdiff_t j = 0; j < g.n; ++j) {
-            T sum = g.accumulate ? read<T>(g.c, i, j) : S::template zero<T>;
+            T sum = start<S, T>(g, i, j);
             ptrdiff_t index = 0;
             inner_product<S>(g, i, j, 0, g.k, sum, index);
             write(g.c, i, j, canonical<S>(sum));
@@ -134,7 +142,7 @@ void tiled(const Product& g) {
                 for (ptrdiff_t i = it; i < end(it, g.m); ++i)
                     for (ptrdiff_t j = jt; j < end(jt, g.n); ++j) {
                         const bool fresh = pt == 0;
-                        T sum = fresh && !g.accumulate ? S::template zero<T> : read<T>(g.c, i, j);
+                        T sum = fresh ? start<S, T>(g, i, j) : read<T>(g.c, i, j);
                         ptrdiff_t index =
                             fresh || !g.index.data ? 0 : read<ptrdiff_t>(g.index, i, j);
                         inner_product<S>(g, i, j, pt, end(pt, g.k), sum, index);
@@ -229,7 +237,7 @@ void fill_empty(const Product& p) {
     with_types(p.semiring, p.dtype, [&]<class S, class T>() {
         for (ptrdiff_t i = 0; i < p.m; ++i)
             for (ptrdiff_t j = 0; j < p.n; ++j) {
-                if (!p.accumulate) write(p.c, i, j, S::template zero<T>);
+                write(p.c, i, j, canonical<S>(start<S, T>(p, i, j)));
                 if (p.index.data) write(p.index, i, j, ptrdiff_t{-1});
             }
     });

@@ -33,10 +33,10 @@ struct PackArgs {
     ptrdiff_t length, depth, length_stride, depth_stride;
 };
 
-// C[0:m, 0:n] = (accumulate ? C : zero) (+) A (x) B over the k of one packed block of A (ceil(m / MR)
-// micro-panels of k * MR elements) and panel of B (ceil(n / NR) of k * NR). For the argmax: index,
-// the p of the block's first step, and scratch for ceil(m / MR) * MR + NR rows of k elements, k
-// rounded up to a multiple of 64.
+// C[0:m, 0:n] = (accumulate ? C : zero) (+) A (x) B over the k of one packed block of A (ceil(m /
+// MR) micro-panels of k * MR elements) and panel of B (ceil(n / NR) of k * NR). For the argmax:
+// index, the p of the block's first step, and scratch for ceil(m / MR) * MR + NR rows of k
+// elements, k rounded up to a multiple of 64.
 struct MacroArgs {
     ptrdiff_t m, n, k;
     const char* a;

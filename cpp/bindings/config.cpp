@@ -6,6 +6,7 @@
 #include "../gemm.hpp"
 #include "../scalar.hpp"
 #include "../threads.hpp"
+#include "gil.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -141,8 +142,9 @@ std::int64_t run_ceiling(const py::object& semiring, const py::object& dtype,
                          std::int64_t repeats) {
     const int s = parse_semiring(semiring.ptr());
     const KernelSet& set = kernels_in_use(s, checked_dtype(dtype, s));
-    const py::gil_scoped_release release;
-    return set.ceiling(repeats);
+    std::int64_t operations = 0;
+    without_gil([&] { operations = set.ceiling(repeats); });
+    return operations;
 }
 
 // One micro-tile again and again on packed panels of ones, which stay in L1.
@@ -162,8 +164,9 @@ std::int64_t run_micro_kernel(const py::object& semiring, const py::object& dtyp
     std::memset(a, 0, static_cast<std::size_t>(memory.bytes()));
     const View c{a + bytes_a + bytes_b, kernels.nr * item, item};
     const MacroArgs tile{kernels.mr, kernels.nr, k, a, a + bytes_a, c, false, {}, 0, nullptr};
-    const py::gil_scoped_release release;
-    for (std::int64_t r = 0; r < repeats; ++r) kernels.macro(tile);
+    without_gil([&] {
+        for (std::int64_t r = 0; r < repeats; ++r) kernels.macro(tile);
+    });
     return 2 * repeats * kernels.mr * kernels.nr * k;
 }
 

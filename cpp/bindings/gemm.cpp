@@ -8,6 +8,7 @@
 #include "../gemm.hpp"
 #include "../scalar.hpp"
 #include "arrays.hpp"
+#include "gil.hpp"
 #include "workspace.hpp"
 
 namespace tropical {
@@ -83,8 +84,7 @@ void run(const Problem& problem, const Choice& choice, Workspace& workspace) {
                             static_cast<double>(problem.k) *
                             static_cast<double>(problem.batch.items);
     if (products < products_worth_the_gil) return gemm(problem, choice, workspace);
-    const py::gil_scoped_release release;
-    gemm(problem, choice, workspace);
+    without_gil([&] { gemm(problem, choice, workspace); });
 }
 
 void run_in(PyObject* workspace, const Problem& problem, const Choice& choice) {

@@ -60,17 +60,20 @@ TEST_CASE("random products are covered") {
         }
 }
 
-TEST_CASE("more threads than a part of k has steps") {
-    Problem p{};
+// One tile of C, so that all threads share k.
+TEST_CASE("about as many threads as a part of k has steps") {
+    const Arithmetic arithmetic{semiring_named("maxplus"), DType::i8};
     char result = 0;
-    p.semiring = semiring_named("maxplus"), p.dtype = DType::i8;
-    p.m = 4, p.n = 16, p.c = {&result, p.n, 1};
-    for (const ptrdiff_t k : {120'000, 1'000'000, 9'999'999, 10'000'000})
-        for (const int threads : {2, 64, 300, 1000, 5000})
-            for (const Isa* isa : usable_isas()) {
-                p.k = k;
+    for (const Isa* isa : usable_isas())
+        for (ptrdiff_t k = 1'000'000; k < 2'000'000; k += 9'973) {
+            Problem p{};
+            p.semiring = arithmetic.semiring, p.dtype = arithmetic.dtype;
+            p.m = kernels_of(*isa, arithmetic).wide.mr, p.n = kernels_of(*isa, arithmetic).wide.nr;
+            p.k = k;
+            p.c = {&result, p.n, 1};
+            for (const int threads : {300, 1000, 5000})
                 check_plan(p, {KernelKind::packed, isa, threads});
-            }
+        }
 }
 
 TEST_SUITE_END();
