@@ -9,10 +9,10 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <new>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 #include <thread>
 
 #if defined(__x86_64__)
@@ -148,7 +148,7 @@ class Pool {
                 if (workers_are_pinned()) pin(worker.native_handle(), hired_ + 1);
                 worker.detach();
             }
-        } catch (const std::system_error&) {  // as many as the system gives
+        } catch (const std::exception&) {  // no more threads or no memory: as many as there are
         }
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }

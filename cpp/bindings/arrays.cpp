@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,10 @@ namespace {
 
 std::string shape_text(const py::array& array) { return py::str(array.attr("shape")); }
 
-std::string shape_text(const std::vector<ptrdiff_t>& shape) {
+std::string shape_text(const Shapes& shapes) {
     std::string text = "(";
-    for (std::size_t i = 0; i < shape.size(); ++i)
-        text += (i ? ", " : "") + std::to_string(shape[i]);
-    return text + (shape.size() == 1 ? ",)" : ")");
+    for (int i = 0; i < shapes.ndim; ++i) text += (i ? ", " : "") + std::to_string(shapes.shape[i]);
+    return text + (shapes.ndim == 1 ? ",)" : ")");
 }
 
 py::array to_array(PyObject* object) {
@@ -58,13 +58,14 @@ Extent extent(const py::array& array) {
 
 // Whether two elements of the array share memory, judging by axes in the order of their strides.
 bool overlaps_itself(const py::array& array) {
-    std::vector<std::pair<ptrdiff_t, ptrdiff_t>> axes;  // stride, length
+    std::pair<ptrdiff_t, ptrdiff_t> axes[max_batch_dims];  // stride, length
+    int count = 0;
     for (py::ssize_t axis = 0; axis < array.ndim(); ++axis)
         if (array.shape(axis) > 1)
-            axes.emplace_back(std::abs(array.strides(axis)), array.shape(axis));
-    std::sort(axes.begin(), axes.end());
+            axes[count++] = {std::abs(array.strides(axis)), array.shape(axis)};
+    std::sort(axes, axes + count);
     ptrdiff_t reach = static_cast<ptrdiff_t>(array.itemsize());
-    for (const auto& [stride, length] : axes) {
+    for (const auto& [stride, length] : std::span(axes, static_cast<std::size_t>(count))) {
         if (stride < reach) return true;
         reach += stride * (length - 1);
     }
@@ -123,10 +124,10 @@ void broadcast_shapes(const Operands& operands, Shapes& shapes) {
         batch.a_stride[axis] = length_a == 1 ? 0 : a.strides(axis_a);
         batch.b_stride[axis] = length_b == 1 ? 0 : b.strides(axis_b);
         batch.items *= batch.shape[axis];
-        shapes.shape.push_back(batch.shape[axis]);
+        shapes.shape[shapes.ndim++] = batch.shape[axis];
     }
-    if (!shapes.drops_row) shapes.shape.push_back(p.m);
-    if (!shapes.drops_column) shapes.shape.push_back(p.n);
+    if (!shapes.drops_row) shapes.shape[shapes.ndim++] = p.m;
+    if (!shapes.drops_column) shapes.shape[shapes.ndim++] = p.n;
 }
 
 void attach_result(Shapes& shapes, const py::array& array) {
@@ -137,15 +138,19 @@ void attach_index(Shapes& shapes, const py::array& array) {
     shapes.problem.index = result_view(shapes, array, shapes.problem.batch.index_stride);
 }
 
+py::array new_result(const Shapes& shapes, const py::dtype& dtype) {
+    return {dtype, std::vector<py::ssize_t>(shapes.shape, shapes.shape + shapes.ndim)};
+}
+
 py::array check_out(PyObject* out, const Shapes& shapes, const Operands& operands) {
     if (!py::isinstance<py::array>(out))
         throw py::type_error("out must be an array, got " + std::string(py::repr(py::handle(out))));
     const auto array = py::reinterpret_borrow<py::array>(out);
-    const bool same_shape = array.ndim() == static_cast<py::ssize_t>(shapes.shape.size()) &&
-                            std::equal(shapes.shape.begin(), shapes.shape.end(), array.shape());
+    const bool same_shape = array.ndim() == shapes.ndim &&
+                            std::equal(shapes.shape, shapes.shape + shapes.ndim, array.shape());
     if (!same_shape)
         throw py::value_error("out has shape " + shape_text(array) + ", the result has shape " +
-                              shape_text(shapes.shape));
+                              shape_text(shapes));
     const py::dtype given = array.dtype(), wanted = operands.a.dtype();
     if (!given.is(wanted) && !given.equal(wanted))
         throw py::type_error("out has dtype " + std::string(py::str(given)) +

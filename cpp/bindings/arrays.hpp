@@ -18,9 +18,11 @@ Operands take_operands(PyObject* a, PyObject* b, int semiring);
 // numpy.matmul's shapes: `shape` of the result, the batch as the core wants it, and m, n, k.
 struct Shapes {
     Problem problem;
-    std::vector<ptrdiff_t> shape;  // of the result
+    int ndim;  // of the result
+    ptrdiff_t shape[max_batch_dims + 2];
     bool drops_row, drops_column;  // a, b were 1-D
 };
+py::array new_result(const Shapes& shapes, const py::dtype& dtype);
 void broadcast_shapes(const Operands& operands, Shapes& shapes);
 
 // Points problem's c (or index) at `array`, which has the result's shape.

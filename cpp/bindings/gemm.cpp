@@ -133,14 +133,14 @@ py::object gemm_of(const Arguments& given) {
 
     const bool given_out = out != Py_None;
     const py::array target =
-        given_out ? check_out(out, shapes, operands) : py::array(operands.a.dtype(), shapes.shape);
+        given_out ? check_out(out, shapes, operands) : new_result(shapes, operands.a.dtype());
     const bool overlaps =
         given_out && (may_overlap(target, operands.a) || may_overlap(target, operands.b));
     const py::array result = overlaps ? py::array(target.attr("copy")("C")) : target;
     attach_result(shapes, result);
     py::object index;
     if (argmax) {
-        index = py::array(py::dtype::of<py::ssize_t>(), shapes.shape);
+        index = new_result(shapes, py::dtype::of<py::ssize_t>());
         attach_index(shapes, index);
     }
     run_in(workspace, problem, choice);
