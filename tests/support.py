@@ -149,7 +149,8 @@ def run_python(code, timeout=60, **env):
     path = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
-        env={**os.environ, "PYTHONPATH": path, **env},
+        # NumPy's own threads spin for a while and would be counted as ours.
+        env={**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", **env},
         capture_output=True,
         text=True,
         timeout=timeout,

@@ -56,7 +56,7 @@ struct Batches {
     }
 
     void check(const Problem& problem, const Choice& choice) {
-        std::fill(c.begin(), c.end(), char{-1});
+        std::fill(c.begin(), c.end(), '\xFF');
         std::fill(index.begin(), index.end(), -7);
         gemm(problem, choice, thread_workspace());
         INFO(name_of(arithmetic), ", ", items, " items of ", m, " x ", n, " x ", k, ", ",
