@@ -175,7 +175,11 @@ def test_the_process_stays_as_it_was(pin):
     """Affinity, signal handlers and mask, and the main thread's name survive import and use."""
     run_python(
         """
-        import os, signal, numpy as np
+        import os, signal, threading, numpy as np
+        # The C library takes a signal for itself when the first thread is made.
+        first = threading.Thread(target=int)
+        first.start()
+        first.join()
         def state():
             status = open("/proc/self/status").read().split("\\n")
             kept = [l for l in status if l.split(":")[0] in ("Name", "SigBlk", "SigIgn", "SigCgt")]
