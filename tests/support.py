@@ -27,7 +27,7 @@ ROUNDING = [i for i in FLOATS if i[0] == "plustimes"]
 SELECTIVE = [
     (s["name"], dtype) for s in _core.semirings() if s["selective"] for dtype in s["dtypes"]
 ]
-SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")  # its allocator keeps freed memory
+SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")  # its allocator keeps freed memory
 ran: Counter[tuple[str, str]] = Counter()  # (what, which) -> checked products, for the summary
 
 
