@@ -138,6 +138,7 @@ void set_tasks(Plan& plan, const Problem& problem, const Product& p, int threads
             plan.parts = std::clamp<ptrdiff_t>(p.k / steps_per_part, 1, plan.threads / blocks);
     }
     plan.part_k = ceil_div(p.k, plan.parts);
+    plan.parts = ceil_div(p.k, plan.part_k);
     plan.tasks = ceil_div(items, plan.items_per_task) * plan.grid_m * plan.grid_n * plan.parts;
     plan.threads = static_cast<int>(std::min<ptrdiff_t>(plan.threads, plan.tasks));
 }

@@ -70,7 +70,7 @@ T add(T c, T product) {
     if constexpr (S::sum == Add::disjunction)
         return static_cast<T>((c | product) != 0);
     else if constexpr (selective<S>)
-        return improves<S>(product, c) ? product : c;
+        return is_nan(product) || improves<S>(product, c) ? product : c;
     else if constexpr (std::is_floating_point_v<T>)
         return c + product;
     else

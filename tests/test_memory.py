@@ -67,6 +67,9 @@ for how in cases:
         errors += allocations.failures(lambda: fresh.append(tropical.gemm(a, b, **kept)), check)
 assert errors > 0, "no allocation was met"
 assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == mask, "left with signals blocked"
+large = np.ones((900, 900), np.float32)
+assert tropical.explain(900, 900, 900, threads=3).threads == 3
+assert (tropical.gemm(large, large, threads=3) == 2).all()
 assert len(os.listdir("/proc/self/task")) == 3, "no workers for threads=3 after a failure"
 """,
         LD_PRELOAD=preload,
