@@ -138,8 +138,10 @@ def test_importing_brings_little_along():
 
 def test_import_time():
     """At most 20 ms of processor time beyond NumPy's, in the best of five fresh processes."""
-    code = "import time, numpy; t = time.process_time(); import tropical; "
+    code = (
+        "import time, numpy; t = time.process_time(); import tropical; "
         "print(time.process_time() - t)"
+    )
     runs = [
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         for _ in range(5)
