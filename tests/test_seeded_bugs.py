@@ -156,8 +156,8 @@ BUGS = [
     Bug(
         "a child that waits for its parent's threads",
         "threads.cpp",
-        "existing->owner != getpid()",
-        "false",
+        "while (!existing || existing->owner != getpid()) {",
+        "while (existing && existing->busy) sched_yield();\n    while (!existing) {",
         "fork",
     ),
     Bug(
