@@ -43,10 +43,10 @@ constexpr ptrdiff_t few_rows = 4;
 
 // Direct reads A and B in place, so it wins while B stays in L2, and where so little is computed
 // with each element that packing would dominate. Integers under saturating sums are better packed:
-// that maps their sentinel.
-const char* reason_for_direct(const Product& p, ptrdiff_t item) {
+// that maps their sentinel. So is a larger argmax, which packed costs much less.
+const char* reason_for_direct(const Product& p, ptrdiff_t item, bool argmax) {
     const bool integers = p.dtype != DType::f32 && p.dtype != DType::f64;
-    const ptrdiff_t side = integers ? 64 : 256;
+    const ptrdiff_t side = integers || argmax ? 64 : 256;
     if (p.m <= few_rows) return "few rows: packing would read more than the product does";
     if (p.k <= 16) return "few steps: packing would take longer than the product";
     if (p.m <= side && p.k * p.n * item <= std::min(side * side * item, caches().l2 / 2))
@@ -192,7 +192,7 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     for (ptrdiff_t* size : {&p.m, &p.n, &p.k}) *size = std::max<ptrdiff_t>(*size, 1);
     plan.kernels = &pick_tile(set, p, argmax);
     plan.careful = set.careful.macro ? &set.careful : nullptr;
-    const char* const direct = reason_for_direct(p, item);
+    const char* const direct = reason_for_direct(p, item, argmax);
     plan.kernel = choice.kernel.value_or(direct ? KernelKind::direct : KernelKind::packed);
     plan.reason = choice.kernel ? "chosen by the caller"
                   : direct      ? direct
