@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 
+#include "lazy.hpp"
 #include "scalar.hpp"
 
 namespace tropical {
@@ -143,6 +144,10 @@ void set_tasks(Plan& plan, const Problem& problem, const Product& p, int threads
     plan.threads = static_cast<int>(std::min<ptrdiff_t>(plan.threads, plan.tasks));
 }
 
+Caches find_caches() {
+    return {cache_size(0, 32 * KiB), cache_size(2, 512 * KiB), cache_size(3, 8 * MiB)};
+}
+
 // The narrow tile, which has no argmax, where it computes fewer elements that do not exist.
 const Kernels& pick_tile(const KernelSet& set, const Product& p, bool argmax) {
     if (argmax) return set.wide;
@@ -154,11 +159,7 @@ const Kernels& pick_tile(const KernelSet& set, const Product& p, bool argmax) {
 
 }  // namespace
 
-const Caches& caches() {
-    static const Caches sizes{cache_size(0, 32 * KiB), cache_size(2, 512 * KiB),
-                              cache_size(3, 8 * MiB)};
-    return sizes;
-}
+const Caches& caches() { return lazy<find_caches>(); }
 
 SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdiff_t nc,
                        ptrdiff_t item, bool argmax) {

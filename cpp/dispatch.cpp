@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "lazy.hpp"
+
 namespace tropical {
 namespace {
 
@@ -27,6 +29,8 @@ std::vector<Isa> detect() {
     return sets;
 }
 
+const char* environment_isa() { return std::getenv("TROPICAL_ISA"); }
+
 std::string names() {
     std::string list;
     for (const Isa& isa : instruction_sets())
@@ -37,10 +41,7 @@ std::string names() {
 
 }  // namespace
 
-const std::vector<Isa>& instruction_sets() {
-    static const std::vector<Isa> sets = detect();
-    return sets;
-}
+const std::vector<Isa>& instruction_sets() { return lazy<detect>(); }
 
 const Isa& instruction_set(const std::string& name, const char* source) {
     for (const Isa& isa : instruction_sets()) {
@@ -54,7 +55,7 @@ const Isa& instruction_set(const std::string& name, const char* source) {
 }
 
 const Isa& default_instruction_set() {
-    static const char* const forced = std::getenv("TROPICAL_ISA");
+    const char* const forced = lazy<environment_isa>();
     if (forced && *forced) return instruction_set(forced, "TROPICAL_ISA");
     const Isa* best = nullptr;
     for (const Isa& isa : instruction_sets())

@@ -15,6 +15,8 @@
 #include <string>
 #include <thread>
 
+#include "lazy.hpp"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -188,10 +190,7 @@ std::atomic<int>& chosen_threads() {
 }
 
 // What OpenMP said first; a different number later comes from threadpoolctl or omp_set_num_threads.
-int initial_openmp_threads() {
-    static const int threads = omp_get_max_threads();
-    return threads;
-}
+int initial_openmp_threads() { return lazy<omp_get_max_threads>(); }
 
 }  // namespace
 
@@ -209,7 +208,7 @@ int get_num_threads() {
     const int initial = initial_openmp_threads(), openmp = omp_get_max_threads();
     if (openmp != initial) return openmp;
     if (const int chosen = chosen_threads().load(std::memory_order_relaxed)) return chosen;
-    static const int environment = environment_threads();
+    const int environment = lazy<environment_threads>();
     return environment ? environment : openmp;
 }
 

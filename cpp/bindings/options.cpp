@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "../lazy.hpp"
 #include "../scalar.hpp"
 #include "../threads.hpp"
 
@@ -122,7 +123,7 @@ py::dtype numpy_dtype(DType dtype) { return py::dtype(std::string(dtype_name(dty
 
 Choice choose(std::optional<KernelKind> kernel, int threads) {
     const Options& options = thread_options();
-    static const auto forced = environment_kernel();
+    const auto& forced = lazy<environment_kernel>();
     if (!kernel) kernel = options.kernel ? options.kernel : forced;
     const Isa* const isa = options.isa ? options.isa : &default_instruction_set();
     if (!threads) threads = options.threads ? options.threads : get_num_threads();
