@@ -44,12 +44,14 @@ constexpr ptrdiff_t few_rows = 4;
 
 // Direct reads A and B in place, so it wins while B stays in L2, and where so little is computed
 // with each element that packing would dominate. Integers under saturating sums are better packed:
-// that maps their sentinel. So is a larger argmax, which packed costs much less.
-const char* reason_for_direct(const Product& p, ptrdiff_t item, bool argmax) {
+// that maps their sentinel. So is a larger argmax, which packed costs much less, and nearly all of
+// or-and, which packed has a bit an element.
+const char* reason_for_direct(const Product& p, ptrdiff_t item, bool argmax, bool bits) {
     const bool integers = p.dtype != DType::f32 && p.dtype != DType::f64;
     const ptrdiff_t side = integers || argmax ? 64 : 256;
-    if (p.m <= few_rows) return "few rows: packing would read more than the product does";
-    if (p.k <= 16) return "few steps: packing would take longer than the product";
+    if (p.m <= (bits ? 1 : few_rows))
+        return "few rows: packing would read more than the product does";
+    if (p.k <= 16 && !bits) return "few steps: packing would take longer than the product";
     if (p.m <= side && p.k * p.n * item <= std::min(side * side * item, caches().l2 / 2))
         return "small: B stays in cache unpacked";
     return nullptr;
@@ -79,6 +81,13 @@ void set_blocks(Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
         plan.mc = p.m;
         plan.nc = p.n;
         plan.kc = argmax || !in_place ? 64 : plan.few_rows ? 8 : 256;
+        return;
+    }
+    // Bits are looked up, not streamed: nothing must stay in L1 but the tables and some rows of C.
+    if (k.bits) {
+        plan.kc = ceil_div(p.k, ceil_div(p.k, 8192));
+        plan.mc = balanced(plan.block_m, 512, k.mr);
+        plan.nc = balanced(plan.block_n, 4096, k.nr);
         return;
     }
     // The argmax's search of a segment comes once for each block of k: long ones, from L2.
@@ -166,6 +175,13 @@ SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdi
     constexpr ptrdiff_t line = 64, longest_segment = 64;
     const ptrdiff_t rows = round_up(mc, kernels.mr), columns = round_up(nc, kernels.nr);
     SlotLayout layout{};
+    if (kernels.bits) {
+        constexpr ptrdiff_t unit = 128, table_rows = 256;
+        layout.b = round_up(rows * round_up(kc, unit) / 8, line);
+        layout.scratch = layout.b + columns / 8 * kc;
+        layout.bytes = round_up(layout.scratch + (table_rows + rows) * kernels.nr / 8, 4096);
+        return layout;
+    }
     layout.b = round_up(rows * kc * item, line);
     layout.scratch = layout.b + round_up(columns * kc * item, line);
     layout.bytes = layout.scratch;
@@ -193,7 +209,7 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     for (ptrdiff_t* size : {&p.m, &p.n, &p.k}) *size = std::max<ptrdiff_t>(*size, 1);
     plan.kernels = &pick_tile(set, p, argmax);
     plan.careful = set.careful.macro ? &set.careful : nullptr;
-    const char* const direct = reason_for_direct(p, item, argmax);
+    const char* const direct = reason_for_direct(p, item, argmax, set.wide.bits);
     plan.kernel = choice.kernel.value_or(direct ? KernelKind::direct : KernelKind::packed);
     plan.reason = choice.kernel ? "chosen by the caller"
                   : direct      ? direct

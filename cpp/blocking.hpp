@@ -48,8 +48,9 @@ Plan make_plan(const Problem& problem, const Choice& choice);
 // Scratch for spread_nan, at the end of the shared bytes.
 ptrdiff_t nan_bytes(const Product& p);
 
-// Memory for packed A, packed B and argmax scratch of one thread, each part aligned to a cache
-// line.
+// Memory of one thread for packed A, packed B and scratch, each aligned to a cache line. Scratch of
+// the argmax: ceil(mc / MR) * MR + NR rows of kc elements, kc rounded up to a multiple of 64. Of
+// bits: 256 registers of tables and mc of C.
 struct SlotLayout {
     ptrdiff_t a, b, scratch, bytes;
 };

@@ -5,8 +5,7 @@
 namespace tropical {
 
 struct Baseline {
-    static constexpr int bytes = 16, mr = 6, nv = 2, fma_mr = 6, heavy_mr = 4, heavy_nv = 2,
-                         logic_mr = 4, logic_nv = 2;
+    static constexpr int bytes = 16, mr = 6, nv = 2, fma_mr = 6, heavy_mr = 4, heavy_nv = 2;
     static constexpr int narrow_mr = 4, direct_mr = 4, argmax_mr = 2;
 };
 

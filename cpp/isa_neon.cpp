@@ -4,8 +4,7 @@
 namespace tropical {
 
 struct Neon {
-    static constexpr int bytes = 16, mr = 12, nv = 2, fma_mr = 12, heavy_mr = 6, heavy_nv = 2,
-                         logic_mr = 12, logic_nv = 2;
+    static constexpr int bytes = 16, mr = 12, nv = 2, fma_mr = 12, heavy_mr = 6, heavy_nv = 2;
     static constexpr int narrow_mr = 16, direct_mr = 8, argmax_mr = 8;
 };
 

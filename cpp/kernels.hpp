@@ -2,7 +2,7 @@
 // with its micro-tiles.
 #pragma once
 
-#include "direct.hpp"
+#include "bits.hpp"
 
 namespace tropical {
 namespace {
@@ -40,6 +40,12 @@ std::int64_t ceiling(std::int64_t repeats) {
     return 2 * repeats * MR * NV * R::lanes;
 }
 
+// Eight times that: or-and has a bit an element.
+template <class R, int MR, int NV>
+std::int64_t logic_ceiling(std::int64_t repeats) {
+    return 8 * ceiling<R, MR, NV>(repeats);
+}
+
 // ArgmaxMR 0: without the argmax.
 template <class R, int MR, int NV, int DirectMR, int ArgmaxMR>
 constexpr Kernels make_kernels() {
@@ -73,7 +79,6 @@ constexpr bool emulates_products =
 template <class Isa, class R>
 constexpr TileShape wide_tile() {
     using S = typename R::S;
-    if (S::product == Multiply::conjunction) return {Isa::logic_mr, Isa::logic_nv};
     if (emulates_products<Isa, R>) return {Isa::heavy_mr, Isa::bytes < 64 ? 1 : Isa::heavy_nv};
     // So do the maxima of some integers, but fewer.
     if (!is_float<typename R::T> && Isa::bytes < 64) return {Isa::heavy_mr, Isa::heavy_nv};
@@ -96,10 +101,32 @@ constexpr KernelSet make_set() {
     return set;
 }
 
+// or-and: bits when packed, bytes when direct.
+template <class Isa>
+constexpr KernelSet make_logic_set() {
+    constexpr int bytes = Isa::bytes;
+    using R = Ring<OrAnd, std::uint8_t, bytes>;
+    constexpr TileShape tile = wide_tile<Isa, R>();
+    using Careful = CarefulRing<OrAnd, std::uint8_t, bytes>;
+    Kernels k{};
+    k.mr = 1;
+    k.nr = 8 * bytes;
+    k.bits = true;
+    k.pack_a = pack_bits_of_a<bytes>;
+    k.pack_b = pack_bits_of_b<bytes>;
+    k.macro = macro_bits<bytes>;
+    KernelSet set{k, k, k, logic_ceiling<R, tile.mr, tile.nv>};
+    set.wide.direct = set.narrow.direct = direct<R, false, Isa::direct_mr, 2>;
+    set.wide.direct_rows = set.narrow.direct_rows = direct<R, false, 1, 8>;
+    set.careful.direct = direct<Careful, false, Isa::heavy_mr, 2>;
+    set.careful.direct_rows = direct<Careful, false, 1, 8>;
+    return set;
+}
+
 template <class Isa, class S>
 constexpr void fill_row(KernelSet (&row)[dtype_count]) {
     if constexpr (S::product == Multiply::conjunction) {
-        row[static_cast<int>(DType::b8)] = make_set<Isa, S, std::uint8_t>();
+        row[static_cast<int>(DType::b8)] = make_logic_set<Isa>();
     } else {
         row[static_cast<int>(DType::f32)] = make_set<Isa, S, float>();
         row[static_cast<int>(DType::f64)] = make_set<Isa, S, double>();

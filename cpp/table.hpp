@@ -35,8 +35,7 @@ struct PackArgs {
 
 // C[0:m, 0:n] = (accumulate ? C : zero) (+) A (x) B over the k of one packed block of A (ceil(m /
 // MR) micro-panels of k * MR elements) and panel of B (ceil(n / NR) of k * NR). For the argmax:
-// index, the p of the block's first step, and scratch for ceil(m / MR) * MR + NR rows of k
-// elements, k rounded up to a multiple of 64.
+// index, the p of the block's first step. scratch: see slot_layout.
 struct MacroArgs {
     ptrdiff_t m, n, k;
     const char* a;
@@ -64,8 +63,10 @@ struct DirectArgs {
 // integer that may overflow (results are void).
 // direct_rows goes row by row over wide strips, for m of a few rows; the argmax kernels are null
 // unless the semiring is selective.
+// bits: packs an element to a bit, or-and alone; A in rows along k, see bits.hpp.
 struct Kernels {
     int mr, nr;
+    bool bits;
     bool (*pack_a)(const PackArgs&);
     bool (*pack_b)(const PackArgs&);
     void (*macro)(const MacroArgs&);

@@ -157,13 +157,13 @@ std::int64_t run_micro_kernel(const py::object& semiring, const py::object& dtyp
         throw py::value_error("micro_kernel: k must be positive and repeats not negative, got k=" +
                               std::to_string(k) + ", repeats=" + std::to_string(repeats));
     const ptrdiff_t item = item_size(d);
+    const SlotLayout layout = slot_layout(kernels, kernels.mr, k, kernels.nr, item, false);
     Workspace memory;
-    const ptrdiff_t bytes_a = round_up(kernels.mr * k * item, 64),
-                    bytes_b = round_up(kernels.nr * k * item, 64);
-    char* const a = memory.grow(bytes_a + bytes_b + kernels.mr * kernels.nr * item);
-    std::memset(a, 0, static_cast<std::size_t>(memory.bytes()));
-    const View c{a + bytes_a + bytes_b, kernels.nr * item, item};
-    const MacroArgs tile{kernels.mr, kernels.nr, k, a, a + bytes_a, c, false, {}, 0, nullptr};
+    char* const slot = memory.grow(layout.bytes + kernels.mr * kernels.nr * item);
+    std::memset(slot, 0, static_cast<std::size_t>(memory.bytes()));
+    const View c{slot + layout.bytes, kernels.nr * item, item};
+    const MacroArgs tile{kernels.mr, kernels.nr, k, slot + layout.a,      slot + layout.b, c,
+                         false,      {},         0, slot + layout.scratch};
     without_gil([&] {
         for (std::int64_t r = 0; r < repeats; ++r) kernels.macro(tile);
     });

@@ -12,12 +12,14 @@ struct Shape {
 };
 
 // Every remainder of m by mr, of n by nr, and of k by the squares (16 at most) that packing
-// transposes.
-std::vector<Shape> remainders(ptrdiff_t mr, ptrdiff_t nr) {
+// transposes. Bits: of 16 rows and 128 steps.
+std::vector<Shape> remainders(const Kernels& tile) {
+    const ptrdiff_t mr = tile.mr, nr = tile.nr, rows = tile.bits ? 35 : 2 * mr + 1,
+                    steps = tile.bits ? 260 : 35;
     std::vector<Shape> shapes;
-    for (ptrdiff_t m = 1; m <= 2 * mr + 1; ++m) shapes.push_back({m, nr + 1, 5});
+    for (ptrdiff_t m = 1; m <= rows; ++m) shapes.push_back({m, nr + 1, 5});
     for (ptrdiff_t n = 1; n <= 2 * nr + 1; ++n) shapes.push_back({mr + 1, n, 3});
-    for (ptrdiff_t k = 1; k <= 35; ++k) shapes.push_back({mr + 2, nr - 1, k});
+    for (ptrdiff_t k = 1; k <= steps; ++k) shapes.push_back({mr + 2, nr - 1, k});
     return shapes;
 }
 
@@ -93,7 +95,7 @@ void check(const std::string& who, const Kernels& kernels, Compute compute, Case
 // `direct` takes values that it need not map, as packing does the zero of integers.
 void check_all(const std::string& who, const Isa& isa, const Kernels& kernels,
                const Arithmetic& arithmetic, Values to_pack, Values in_place) {
-    const std::vector<Shape> shapes = remainders(kernels.mr, kernels.nr);
+    const std::vector<Shape> shapes = remainders(kernels);
     check(who + " packed", kernels, packed, {.arithmetic = arithmetic, .values = to_pack}, shapes);
     check(who + " direct", kernels, direct, {.arithmetic = arithmetic, .values = in_place}, shapes);
     check(who + " direct, few rows", kernels, direct_rows,
