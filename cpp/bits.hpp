@@ -11,7 +11,7 @@ namespace {
 // Rows of bits have whole 16 bytes; the hot loop takes 64 steps at a time, from 16 tables of 16
 // registers: 16 KiB in L1.
 constexpr ptrdiff_t bits_per_unit = 128, steps_per_group = 64;
-constexpr int tables = 16, sums = 16;
+constexpr int tables = 16, sums_per_table = 16;
 
 constexpr ptrdiff_t bytes_of_bits(ptrdiff_t count) {
     return (count + bits_per_unit - 1) / bits_per_unit * (bits_per_unit / 8);
@@ -139,7 +139,7 @@ template <int Bytes>
 [[gnu::noinline]] void make_tables(char* target, const char* b, ptrdiff_t k) {
     using V = Bytewise<Bytes>;
     for (int t = 0; t < tables; ++t) {
-        V sum[sums];
+        V sum[sums_per_table];
         sum[0] = V{};
         TROPICAL_UNROLL for (int bit = 0; bit < 4; ++bit) {
             const ptrdiff_t p = 4 * t + bit;
@@ -147,8 +147,8 @@ template <int Bytes>
             TROPICAL_UNROLL for (int x = 0; x < 1 << bit; ++x)
                 sum[x | 1 << bit] = sum[x] | row;
         }
-        TROPICAL_UNROLL for (int x = 0; x < sums; ++x)
-            store(target + (t * sums + x) * Bytes, sum[x]);
+        TROPICAL_UNROLL for (int x = 0; x < sums_per_table; ++x)
+            store(target + (t * sums_per_table + x) * Bytes, sum[x]);
     }
 }
 
@@ -158,14 +158,14 @@ template <int Bytes>
                                  ptrdiff_t m) {
     using V = Bytewise<Bytes>;
     constexpr int shift = __builtin_ctz(Bytes);  // x * Bytes = x << shift
-    constexpr std::uint64_t mask = (sums - 1) << shift;
+    constexpr std::uint64_t mask = (sums_per_table - 1) << shift;
     for (ptrdiff_t i = 0; i < m; ++i) {
         const auto steps = load_scalar<std::uint64_t>(a + i * pitch);
         V sum = load<V>(rows + i * Bytes);
         TROPICAL_UNROLL for (int t = 0; t < tables; ++t) {
             const std::uint64_t x =
                 4 * t < shift ? steps << (shift - 4 * t) : steps >> (4 * t - shift);
-            sum |= load<V>(table + t * sums * Bytes + (x & mask));
+            sum |= load<V>(table + t * sums_per_table * Bytes + (x & mask));
         }
         store(rows + i * Bytes, sum);
     }
@@ -186,7 +186,7 @@ void macro_bits(const MacroArgs& g) {
     constexpr ptrdiff_t NR = 8 * Bytes;
     const ptrdiff_t pitch = bytes_of_bits(g.k);
     char* const table = g.scratch;
-    char* const rows = g.scratch + tables * sums * Bytes;
+    char* const rows = g.scratch + tables * sums_per_table * Bytes;
     for (ptrdiff_t jr = 0; jr < g.n; jr += NR) {  // C[:, jr:jr+NR]
         char* const c = g.c.data + jr * g.c.col_stride;
         for (ptrdiff_t i = 0; i < g.m; ++i)

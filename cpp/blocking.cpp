@@ -76,11 +76,14 @@ ptrdiff_t balanced(ptrdiff_t size, ptrdiff_t block, ptrdiff_t unit) {
 void set_blocks(Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
     const Kernels& k = *plan.kernels;
     if (plan.kernel == KernelKind::direct) {
-        plan.few_rows = p.m <= few_rows && !argmax;
-        const bool in_place = p.b.col_stride == item;
+        const bool rows = p.b.col_stride == item;
+        const bool columns = p.b.row_stride == item && p.a.col_stride == item;
+        plan.few_rows =
+            p.m <= few_rows && !argmax &&
+            (rows || (columns && p.k * item >= 1024 * p.m && sums_are_exact(p.semiring, p.dtype)));
         plan.mc = p.m;
         plan.nc = p.n;
-        plan.kc = argmax || !in_place ? 64 : plan.few_rows ? 8 : 256;
+        plan.kc = argmax || !rows ? 64 : 256;
         return;
     }
     // Bits are looked up, not streamed: nothing must stay in L1 but the tables and some rows of C.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bits.hpp"
+#include "rows.hpp"
 
 namespace tropical {
 namespace {
@@ -56,7 +57,10 @@ constexpr Kernels make_kernels() {
     k.pack_b = pack<R, NV * R::lanes>;
     k.macro = macro_kernel<R, MR, NV>;
     k.direct = direct<R, false, DirectMR, 2>;
-    k.direct_rows = direct<R, false, 1, 8>;
+    if constexpr (R::careful)
+        k.direct_rows = k.direct;
+    else
+        k.direct_rows = direct_rows<R>;
     if constexpr (selective<typename R::S> && ArgmaxMR > 0) {
         k.macro_argmax = macro_argmax<R, MR, NV>;
         k.direct_argmax = direct<R, true, ArgmaxMR, 1>;
@@ -109,7 +113,7 @@ constexpr KernelSet make_logic_set() {
     constexpr TileShape tile = wide_tile<Isa, R>();
     using Careful = CarefulRing<OrAnd, std::uint8_t, bytes>;
     Kernels k{};
-    k.mr = 1;
+    k.mr = 16;  // any number is computed; fewer rows hardly pay for their tables
     k.nr = 8 * bytes;
     k.bits = true;
     k.pack_a = pack_bits_of_a<bytes>;
@@ -117,9 +121,9 @@ constexpr KernelSet make_logic_set() {
     k.macro = macro_bits<bytes>;
     KernelSet set{k, k, k, logic_ceiling<R, tile.mr, tile.nv>};
     set.wide.direct = set.narrow.direct = direct<R, false, Isa::direct_mr, 2>;
-    set.wide.direct_rows = set.narrow.direct_rows = direct<R, false, 1, 8>;
+    set.wide.direct_rows = set.narrow.direct_rows = direct_rows<R>;
     set.careful.direct = direct<Careful, false, Isa::heavy_mr, 2>;
-    set.careful.direct_rows = direct<Careful, false, 1, 8>;
+    set.careful.direct_rows = set.careful.direct;
     return set;
 }
 

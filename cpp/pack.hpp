@@ -135,11 +135,9 @@ bool pack(const PackArgs& g) {
     return g.length_stride == sizeof(typename R::T) ? pack_rows<R, W>(g) : pack_columns<R, W>(g);
 }
 
-// True if an element of a piece is one that R does not cover as it stands in memory. Whole rows of
-// registers take the short loop, which asks for what lies `ahead` bytes further on: for pieces of a
-// matrix that comes from memory.
+// True if an element of a piece is one that R does not cover as it stands in memory.
 template <class R>
-[[gnu::noinline]] bool scan(const Piece& piece, ptrdiff_t ahead) {
+[[gnu::noinline]] bool scan(const Piece& piece) {
     using V = typename R::V;
     using T = typename R::T;
     constexpr ptrdiff_t size = sizeof(T);
@@ -152,10 +150,8 @@ template <class R>
     Mask<V> noticed{};
     for (ptrdiff_t i = 0; i < outer; ++i) {
         const char* const line = piece.data + i * outer_stride;
-        for (ptrdiff_t j = 0; j < whole; j += R::lanes) {
-            __builtin_prefetch(line + j * size + ahead);
+        for (ptrdiff_t j = 0; j < whole; j += R::lanes)
             noticed |= R::uncovered(load<V>(line + j * size));
-        }
         for (ptrdiff_t j = whole; j < inner; j += R::lanes)
             noticed |=
                 R::uncovered(load_some<T, V>(line + j * inner_stride, inner_stride, inner - j));

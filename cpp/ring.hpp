@@ -85,6 +85,7 @@ struct Ring {
         !is_float<T> && S::product == Multiply::times && selective<S>;
     static constexpr bool notices_nan = is_float<T> && S::sum != Add::plus;
     // Operands that the arithmetic does not cover are noticed while they are read.
+    static constexpr bool careful = false;
     static constexpr bool checks =
         integer_sums || integer_products || notices_nan || S::product == Multiply::conjunction;
     static constexpr bool maps = integer_sums;
@@ -216,6 +217,7 @@ struct CarefulRing : Ring<S, T, Bytes> {
     using V = typename Plain::V;
     template <int OtherBytes>
     using Resized = CarefulRing<S, T, OtherBytes>;
+    static constexpr bool careful = true;
     static constexpr bool checks = false;
     static constexpr bool maps = false;
 

@@ -48,7 +48,7 @@ struct MacroArgs {
 };
 
 // The same product straight from strides; k is walked in blocks of kc <= 256, of at most 64 for
-// direct_rows and direct_argmax.
+// direct_argmax.
 struct DirectArgs {
     ptrdiff_t m, n, k, kc;
     ConstView a, b;
@@ -61,8 +61,7 @@ struct DirectArgs {
 // it. Those that read operands return true when they met a value that their arithmetic does not
 // cover: a NaN (results are then right but for the rows and columns it must spread to), or an
 // integer that may overflow (results are void).
-// direct_rows goes row by row over wide strips, for m of a few rows; the argmax kernels are null
-// unless the semiring is selective.
+// direct_rows: m <= 4, see rows.hpp. The argmax kernels are null unless the semiring is selective.
 // bits: packs an element to a bit, or-and alone; A in rows along k, see bits.hpp.
 struct Kernels {
     int mr, nr;

@@ -23,13 +23,16 @@ std::vector<Shape> remainders(const Kernels& tile) {
     return shapes;
 }
 
-// The same for few rows and strips of up to eight registers.
-std::vector<Shape> few_rows(ptrdiff_t lanes) {
+// The same for few rows: of n by registers and the pieces of 2 KiB that several rows of A meet, of k
+// by four registers and by four steps; sums of more than 32 KiB.
+std::vector<Shape> few_rows(ptrdiff_t lanes, ptrdiff_t item) {
     std::vector<Shape> shapes;
     for (ptrdiff_t n = 1; n <= lanes; ++n) shapes.push_back({1 + n % 4, n, 5});
-    for (ptrdiff_t registers = 1; registers <= 17; ++registers)
-        for (const ptrdiff_t step : {-1, 0, 1})
-            shapes.push_back({1 + registers % 4, registers * lanes + step, 9});
+    for (ptrdiff_t k = 1; k <= 5 * lanes + 1; ++k) shapes.push_back({1 + k % 4, 1 + k % 3, k});
+    for (const ptrdiff_t bytes : {2048, 4096, 32 * 1024})
+        for (ptrdiff_t m = 1; m <= 4; ++m)
+            for (const ptrdiff_t step : {-1, 0, 1})
+                shapes.push_back({m, bytes / item + step, 4 + m});
     return shapes;
 }
 
@@ -79,6 +82,10 @@ void check(const std::string& who, const Kernels& kernels, Compute compute, Case
         c.m = shape.m, c.n = shape.n, c.k = shape.k;
         c.a = c.a == Layout::rows ? Layout::columns : Layout::rows;
         c.b = (shape.m + shape.n + shape.k) % 3 == 0 ? Layout::columns : Layout::rows;
+        if (compute == direct_rows) {
+            c.a = Layout::rows;
+            if (!sums_are_exact(c.arithmetic.semiring, c.arithmetic.dtype)) c.b = Layout::rows;
+        }
         for (const bool argmax : {false, true}) {
             if ((argmax && (!kernels.macro_argmax || compute == direct_rows)) || !chosen())
                 continue;
@@ -100,7 +107,8 @@ void check_all(const std::string& who, const Isa& isa, const Kernels& kernels,
     check(who + " direct", kernels, direct, {.arithmetic = arithmetic, .values = in_place}, shapes);
     check(who + " direct, few rows", kernels, direct_rows,
           {.arithmetic = arithmetic, .values = in_place},
-          few_rows(isa.table->vector_bytes / item_size(arithmetic.dtype)));
+          few_rows(isa.table->vector_bytes / item_size(arithmetic.dtype),
+                   item_size(arithmetic.dtype)));
 }
 
 TEST_SUITE_BEGIN("tiles");
