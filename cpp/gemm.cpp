@@ -156,20 +156,36 @@ void combine_parts(const Run& run) {
     }
 }
 
+// A batch with one B for all is a single product, as far as the rows of A, C and index follow each
+// other at even distances.
+Problem with_batch_in_rows(Problem p) {
+    Batch& batch = p.batch;
+    for (; batch.dims > 0; --batch.dims) {
+        const int axis = batch.dims - 1;
+        const auto even = [&](ptrdiff_t stride, ptrdiff_t row_stride) {
+            return p.m == 1 || stride == p.m * row_stride;
+        };
+        if (batch.b_stride[axis] != 0 || !even(batch.a_stride[axis], p.a.row_stride) ||
+            !even(batch.c_stride[axis], p.c.row_stride) ||
+            !even(batch.index_stride[axis], p.index.row_stride))
+            break;
+        if (p.m == 1) {
+            p.a.row_stride = batch.a_stride[axis];
+            p.c.row_stride = batch.c_stride[axis];
+            p.index.row_stride = batch.index_stride[axis];
+        }
+        p.m *= batch.shape[axis];
+        batch.items /= batch.shape[axis];
+    }
+    return p;
+}
+
 void for_each_item(const Problem& problem, const Plan& plan, auto action) {
     for (ptrdiff_t item = 0; item < problem.batch.items; ++item)
         action(item_of(problem, plan, item));
 }
 
-}  // namespace
-
-ptrdiff_t workspace_bytes(const Plan& plan) {
-    return plan.slot_bytes * plan.threads + plan.shared_bytes;
-}
-
-void gemm(const Problem& problem, const Choice& choice, Workspace& workspace) {
-    if (problem.m == 0 || problem.n == 0 || problem.batch.items == 0) return;
-    if (problem.k == 0) return for_each_item(problem, Plan{}, fill_empty);
+void compute_all(const Problem& problem, const Choice& choice, Workspace& workspace) {
     const Plan plan = make_plan(problem, choice);
     const ptrdiff_t bytes = workspace_bytes(plan);
     Run run{problem, plan, bytes ? workspace.grow(bytes) : nullptr, plan.kernels, false};
@@ -187,6 +203,21 @@ void gemm(const Problem& problem, const Choice& choice, Workspace& workspace) {
             spread_nan(p, reinterpret_cast<ptrdiff_t*>(first));
         });
     }
+}
+
+}  // namespace
+
+ptrdiff_t workspace_bytes(const Plan& plan) {
+    return plan.slot_bytes * plan.threads + plan.shared_bytes;
+}
+
+void gemm(const Problem& problem, const Choice& choice, Workspace& workspace) {
+    if (problem.m == 0 || problem.n == 0 || problem.batch.items == 0) return;
+    if (problem.k == 0) return for_each_item(problem, Plan{}, fill_empty);
+    if (problem.batch.items > 1 && problem.batch.b_stride[problem.batch.dims - 1] == 0)
+        compute_all(with_batch_in_rows(problem), choice, workspace);
+    else
+        compute_all(problem, choice, workspace);
 }
 
 }  // namespace tropical

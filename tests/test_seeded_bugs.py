@@ -105,6 +105,27 @@ BUGS = [
         "exact",
     ),
     Bug(
+        "a group of bits dropped",
+        "bits.hpp",
+        "pg < g.k; pg += steps_per_group",
+        "pg + steps_per_group <= g.k; pg += steps_per_group",
+        "exact",
+    ),
+    Bug(
+        "a NaN lost between a matrix and a vector",
+        "rows.hpp",
+        "    noticed |= here;\n    return sum_of_lanes",
+        "    return sum_of_lanes",
+        "special_values",
+    ),
+    Bug(
+        "a batch in rows that walks over its neighbours",
+        "gemm.cpp",
+        "p.m == 1 || stride == p.m * row_stride",
+        "p.m == 1 || stride >= p.m * row_stride",
+        "shapes",
+    ),
+    Bug(
         "the caller's rounding mode not restored",
         "threads.cpp",
         "if (_mm_getcsr() != saved_)",
