@@ -11,8 +11,8 @@ namespace {
 template <class R>
 inline constexpr ptrdiff_t segment = R::lanes > 16 ? R::lanes : 16;
 
-// Bytes that macro_argmax needs for rows of A and B: m and NR rows of k elements.
-template <class R, int MR, int NV>
+// k in whole segments.
+template <class R>
 constexpr ptrdiff_t padded_depth(ptrdiff_t k) {
     return (k + segment<R> - 1) / segment<R> * segment<R>;
 }
@@ -125,7 +125,7 @@ void macro_argmax(const MacroArgs& g) {
     using T = typename R::T;
     using V = typename R::V;
     constexpr ptrdiff_t size = sizeof(T), NR = NV * R::lanes;
-    const ptrdiff_t depth = padded_depth<R, MR, NV>(g.k);
+    const ptrdiff_t depth = padded_depth<R>(g.k);
     char* const rows_of_a = g.scratch;
     char* const rows_of_b = g.scratch + (g.m + MR - 1) / MR * MR * depth * size;
     for (ptrdiff_t ir = 0; ir < g.m; ir += MR)

@@ -1,15 +1,15 @@
 // or-and on packed bits, by the method of the Four Russians (Arlazarov, Dinic, Kronrod and
-// Faradzhev 1970): the 16 sums of every four rows of B are made once, so that a row of A looks up
-// four steps at a time, and one register holds a column a bit.
+// Faradzhev 1970): the 16 sums of every four rows of B are tabulated for a block of A, each of whose
+// rows then looks up four steps at a time. A register holds a column a bit.
 #pragma once
 
-#include "direct.hpp"
+#include "pack.hpp"
 
 namespace tropical {
 namespace {
 
 // Rows of bits have whole 16 bytes; the hot loop takes 64 steps at a time, from 16 tables of 16
-// registers: 16 KiB in L1.
+// registers: at most 16 KiB, in L1.
 constexpr ptrdiff_t bits_per_unit = 128, steps_per_group = 64;
 constexpr int tables = 16, sums_per_table = 16;
 

@@ -181,7 +181,7 @@ SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdi
     if (kernels.bits) {
         constexpr ptrdiff_t unit = 128, table_rows = 256;
         layout.b = round_up(rows * round_up(kc, unit) / 8, line);
-        layout.scratch = layout.b + columns / 8 * kc;
+        layout.scratch = layout.b + round_up(columns / 8 * kc, line);
         layout.bytes = round_up(layout.scratch + (table_rows + rows) * kernels.nr / 8, 4096);
         return layout;
     }

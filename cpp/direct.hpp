@@ -44,7 +44,7 @@ template <class R, bool Argmax, int MR, int NV>
     for (; ir < g.m; ++ir) tile(Constant<1>{}, ir);
 }
 
-// The strip of B at (pc, jr), in place or through `copy`; false where R does not cover its values.
+// The strip of B at (pc, jr), in place or through `copy`; false where the results would be void.
 template <class R, bool Argmax, int MR, int NV>
 bool direct_columns(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr, bool& noticed) {
     constexpr ptrdiff_t size = sizeof(typename R::T), NR = NV * R::lanes;

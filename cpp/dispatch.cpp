@@ -29,7 +29,10 @@ std::vector<Isa> detect() {
     return sets;
 }
 
-const char* environment_isa() { return std::getenv("TROPICAL_ISA"); }
+std::string environment_isa() {
+    const char* const name = std::getenv("TROPICAL_ISA");
+    return name ? name : "";
+}
 
 std::string names() {
     std::string list;
@@ -50,13 +53,17 @@ const Isa& instruction_set(const std::string& name, const char* source) {
         throw std::runtime_error(std::string(source) + " '" + name +
                                  "' is not supported by this CPU; known: " + names());
     }
+    for (const char* other : {"avx2", "avx512", "neon"})
+        if (name == other)
+            throw std::runtime_error(std::string(source) + " '" + name +
+                                     "' was not built for this processor; known: " + names());
     throw std::invalid_argument("unknown " + std::string(source) + " '" + name +
                                 "'; known: " + names());
 }
 
 const Isa& default_instruction_set() {
-    const char* const forced = lazy<environment_isa>();
-    if (forced && *forced) return instruction_set(forced, "TROPICAL_ISA");
+    const std::string& forced = lazy<environment_isa>();
+    if (!forced.empty()) return instruction_set(forced, "TROPICAL_ISA");
     const Isa* best = nullptr;
     for (const Isa& isa : instruction_sets())
         if (isa.supported) best = &isa;

@@ -19,7 +19,8 @@ struct Isa {
 const std::vector<Isa>& instruction_sets();
 
 // By name, which came from `source` (for the message); throws std::invalid_argument for an unknown
-// name, std::runtime_error for one that this CPU lacks.
+// name, std::runtime_error for one that this CPU lacks
+// or that was not built for it.
 const Isa& instruction_set(const std::string& name, const char* source = "isa");
 
 // TROPICAL_ISA, or the best that is supported.

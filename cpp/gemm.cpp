@@ -195,7 +195,6 @@ void compute_all(const Problem& problem, const Choice& choice, Workspace& worksp
         Run again{problem, plan, run.workspace, plan.careful, true};
         run_tasks(again);
     }
-    const FloatEnvironment environment;
     if (plan.parts > 1) combine_parts(run);
     if (run.noticed && !plan.careful && plan.kernel >= KernelKind::direct) {
         char* const first = run.workspace + bytes - nan_bytes(problem);
@@ -213,6 +212,7 @@ ptrdiff_t workspace_bytes(const Plan& plan) {
 
 void gemm(const Problem& problem, const Choice& choice, Workspace& workspace) {
     if (problem.m == 0 || problem.n == 0 || problem.batch.items == 0) return;
+    const FloatEnvironment environment;
     if (problem.k == 0) return for_each_item(problem, Plan{}, fill_empty);
     if (problem.batch.items > 1 && problem.batch.b_stride[problem.batch.dims - 1] == 0)
         compute_all(with_batch_in_rows(problem), choice, workspace);

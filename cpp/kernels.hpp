@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bits.hpp"
+#include "direct.hpp"
 #include "rows.hpp"
 
 namespace tropical {
@@ -41,7 +42,8 @@ std::int64_t ceiling(std::int64_t repeats) {
     return 2 * repeats * MR * NV * R::lanes;
 }
 
-// Eight times that: or-and has a bit an element.
+// The same on bits, eight to a byte, with one operation a step. A kernel that looks up four steps at
+// a time may exceed it.
 template <class R, int MR, int NV>
 std::int64_t logic_ceiling(std::int64_t repeats) {
     return 8 * ceiling<R, MR, NV>(repeats);

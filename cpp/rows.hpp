@@ -1,5 +1,6 @@
-// Products of few rows, whose time is that of reading B: once, in the order of memory. Rows of B are
-// added to sums that wait in L1; where columns are contiguous, each is multiplied with a row of A.
+// Products of few rows, whose time is that of reading B: in the order of memory, rows of up to 32 KiB
+// at a time. They are added to sums that wait in L1; where columns are contiguous, each is multiplied
+// with a row of A.
 #pragma once
 
 #include "pack.hpp"
@@ -80,7 +81,7 @@ template <class R>
     }
 }
 
-// C[:, jr:jr+n] over all of k; C is not touched where R does not cover the values.
+// C[:, jr:jr+n] over all of k; C is not touched where the results would be void.
 template <class R>
 bool rows_by_rows(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n) {
     constexpr ptrdiff_t size = sizeof(typename R::T), many = 4;

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -71,7 +72,9 @@ class Pool {
         next_.store(0, std::memory_order_relaxed);
         const std::uint32_t epoch = wake_.load(std::memory_order_relaxed) + 1;
         gate_.store({epoch, static_cast<std::uint16_t>(threads - 1), 0}, std::memory_order_release);
-        wake_.store(epoch, std::memory_order_release);
+        // Sequentially consistent, as notify_all then looks for sleepers, in some libraries by a load
+        // that could pass a weaker store.
+        wake_.store(epoch, std::memory_order_seq_cst);
         wake_.notify_all();
         take_tasks(0);
         close(epoch);
@@ -94,15 +97,17 @@ class Pool {
     // Workers that come later find the gate closed and go back to sleep: nobody waits for a late
     // one.
     void close(std::uint32_t epoch) {
-        for (int spins = 0;; ++spins) {
+        for (int spins = 0;;) {
             Gate gate = gate_.load(std::memory_order_acquire);
             if (gate.inside == 0 && gate_.compare_exchange_strong(gate, {epoch, 0, Gate::closed},
                                                                   std::memory_order_acq_rel))
                 return;
-            if (spins < spins_before_sleep)
+            if (spins < spins_before_sleep) {
+                ++spins;
                 pause_cpu();
-            else
+            } else {
                 sched_yield();
+            }
         }
     }
 
@@ -184,24 +189,32 @@ Pool* pool() {
     return existing;
 }
 
+bool environment_pins() {
+    const char* const text = std::getenv("TROPICAL_PIN");
+    return text && text[0] == '1';
+}
+
 std::atomic<int>& chosen_threads() {
     static constinit std::atomic<int> threads = 0;
     return threads;
 }
 
-// What OpenMP said first; a different number later comes from threadpoolctl or omp_set_num_threads.
+// What OpenMP said when the extension was loaded; a different number later comes from threadpoolctl or omp_set_num_threads.
 int initial_openmp_threads() { return lazy<omp_get_max_threads>(); }
 
 }  // namespace
 
 int usable_cores() {
     cpu_set_t usable;
-    return sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : 1;
+    if (sched_getaffinity(0, sizeof usable, &usable) == 0) return CPU_COUNT(&usable);
+    return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));  // more than 1024 cores
 }
 
-bool workers_are_pinned() {
-    const char* const text = std::getenv("TROPICAL_PIN");
-    return text && text[0] == '1';
+bool workers_are_pinned() { return lazy<environment_pins>(); }
+
+void read_environment() {
+    initial_openmp_threads();
+    workers_are_pinned();
 }
 
 int get_num_threads() {

@@ -12,6 +12,9 @@ using std::ptrdiff_t;
 // At least 1. Set by set_num_threads, else TROPICAL_NUM_THREADS, unless OpenMP's number was lowered
 // or raised since.
 int get_num_threads();
+// Takes note of OpenMP's number and of TROPICAL_PIN, while no other thread changes them: for when the
+// library is loaded.
+void read_environment();
 void set_num_threads(int threads);
 int usable_cores();
 bool workers_are_pinned();

@@ -4,6 +4,7 @@ import csv
 import heapq
 import itertools
 import math
+import os
 import re
 import subprocess
 import sys
@@ -125,6 +126,29 @@ def test_errors(capsys, arguments, expected):
     captured = capsys.readouterr()
     assert error.value.code == 2 and not captured.out
     assert all(part in captured.err for part in expected), captured.err
+
+
+def test_a_wrong_environment():
+    run = [sys.executable, "-m", "tropical", "info"]
+    done = subprocess.run(
+        run, env={**os.environ, "TROPICAL_ISA": "AVX2"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2 and "unknown TROPICAL_ISA 'AVX2'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_output_that_cannot_be_written():
+    run = [sys.executable, "-m", "tropical", "info"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(run, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("python -m tropical: error:") and "Traceback" not in done.stderr
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(run, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert done.returncode == 1 and not done.stderr
 
 
 def test_info(capsys):

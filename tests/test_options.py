@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import re
 import threading
 
 import numpy as np
@@ -60,8 +61,51 @@ def test_an_instruction_set_that_this_cpu_lacks():
 def test_an_instruction_set_of_another_machine():
     """Known, but not in this build: an error too, never a silent fallback."""
     other = "avx2" if "neon" in CONFIG["isa_built"] else "neon"
-    with pytest.raises((RuntimeError, ValueError), match=other), tropical.options(isa=other):
+    with pytest.raises(RuntimeError, match=other), tropical.options(isa=other):
         pass
+
+
+@pytest.mark.parametrize("wrong", [{"kernel": 3}, {"isa": 3}, {"isa": b"avx2"}, {"threads": "2"}])
+def test_options_of_the_wrong_type(wrong):
+    outside = now()
+    ((name, value),) = wrong.items()
+    with pytest.raises(TypeError, match=f"{name} .*{value}"), tropical.options(**wrong):
+        pass
+    assert now() == outside
+
+
+def test_options_again_and_as_a_decorator():
+    chosen = tropical.options(isa="baseline")
+    outside = now()
+    for _ in range(2):
+        with chosen, chosen:
+            assert now()[1] == "baseline"
+        assert now() == outside
+    assert chosen(now)()[1] == "baseline"
+    assert now() == outside
+
+
+@pytest.mark.parametrize("wrong", [0, -1, None, "2", 1.5])
+def test_wrong_numbers_of_threads(wrong):
+    before = tropical.get_num_threads()
+    with pytest.raises((TypeError, ValueError), match="n must be .*" + re.escape(repr(wrong))):
+        tropical.set_num_threads(wrong)
+    assert tropical.get_num_threads() == before
+
+
+def test_more_threads_than_help():
+    plan = tropical.explain(9000, 9000, 9000, threads=10**9)
+    assert plan.threads <= max(64, 4 * CONFIG["cores"])
+
+
+@pytest.mark.parametrize("name", ["m", "n", "k", "batch"])
+def test_wrong_sizes(name):
+    sizes = {"m": 3, "n": 3, "k": 3, "batch": 1}
+    for wrong, error in ((-1, ValueError), (2**64, ValueError), (2.5, TypeError), ("3", TypeError)):
+        with pytest.raises(error, match=f"{name} .*{wrong}"):
+            tropical.explain(**{**sizes, name: wrong})
+    with pytest.raises(ValueError, match="too large"):
+        tropical.explain(2**40, 2**40, 2**40)
 
 
 def test_options_are_per_thread():
@@ -167,13 +211,11 @@ def test_threadpoolctl():
         for name in ("TROPICAL_NUM_THREADS", "OMP_NUM_THREADS"):
             os.environ.pop(name, None)
         import tropical, threadpoolctl
-        default = tropical.get_num_threads()
-        assert default == len(os.sched_getaffinity(0)), default
         for limit in (1, 2, 3):
             with threadpoolctl.threadpool_limits(limit):
                 assert tropical.get_num_threads() == limit, limit
                 assert tropical.explain(2000, 2000, 2000).threads <= limit
-        assert tropical.get_num_threads() == default
+        assert tropical.get_num_threads() == len(os.sched_getaffinity(0))
     """)
 
 

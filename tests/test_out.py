@@ -177,6 +177,36 @@ def test_errors_leave_everything_unchanged(wrong):
         assert_same_bits(got, copies[name], name)
 
 
+def test_errors_of_conversion_are_numpys():
+    class Stopped:
+        def __array__(self, dtype=None, copy=None):
+            raise KeyboardInterrupt
+
+    with pytest.raises(ValueError, match=r"a: .*inhomogeneous"):
+        tropical.gemm([[1, 2], [3]], B)
+    with pytest.raises(ValueError, match=r"b: .*inhomogeneous"):
+        tropical.gemm(A, [[1, 2], [3]])
+    with pytest.raises(KeyboardInterrupt):
+        tropical.gemm(Stopped(), B)
+
+
+def test_errors_of_dtypes_show_both():
+    for a, b in ((A.astype(complex), B), (A, B.astype("f4,f4"))):
+        with pytest.raises(TypeError) as error:
+            tropical.gemm(a, b)
+        assert str(a.dtype) in str(error.value) and str(b.dtype) in str(error.value)
+
+
+def test_masked_arrays_are_refused():
+    masked = np.ma.array(A, mask=A > 0)
+    for name, how in (("a", {"a": masked, "b": B}), ("b", {"a": A, "b": masked.T})):
+        with pytest.raises(TypeError, match=f"{name} is a masked array"):
+            tropical.gemm(**how)
+    out = np.ma.zeros((4, 6), np.float32)
+    with pytest.raises(TypeError, match="out is a masked array"):
+        tropical.gemm(A, B, out=out)
+
+
 def test_accumulate_needs_out():
     with pytest.raises(ValueError, match="out"):
         tropical.gemm(A, B, accumulate=True)

@@ -68,6 +68,20 @@ def test_a_nan_in_each_block_of_k(isa, semiring, dtype, kernel):
 
 
 @pytest.mark.parametrize("semiring,dtype", TROPICAL_FLOATS)
+@pytest.mark.parametrize("order", "CF")
+def test_one_nan_beside_few_rows(isa, semiring, dtype, order):
+    """Long rows and columns that are read in place, and their tails."""
+    k = 1030
+    for m, n in ((1, 1), (1, 5), (3, 70), (4, 33)):
+        a, b, c = example(m, n, k, semiring, dtype)
+        for p, j in itertools.product((0, 63, 64, 1023, k - 1), (0, n - 1)):
+            y, want = b.copy(order), c.copy()
+            y[p, j], want[:, j] = np.nan, np.nan
+            check(a, y, semiring, want)
+            check(y.T, a.T, semiring, want.T)
+
+
+@pytest.mark.parametrize("semiring,dtype", TROPICAL_FLOATS)
 def test_nans_of_any_payload_and_sign(isa, semiring, dtype):
     """Signalling, negative, with a payload: each propagates as the one canonical NaN."""
     word = np.dtype(dtype.replace("float", "uint")).type
@@ -164,12 +178,16 @@ def test_the_callers_environment(isa, semiring, dtype, mode, environment):
     ]
     want = [tropical.gemm(a, b, **how) for a, b, how in calls]
     assert np.any((want[0] != 0) & (abs(want[0]) < f.tiny)), "no subnormal results: a poor test"
+    nothing = {"semiring": semiring, "accumulate": True}  # k == 0
+    a, b, least = np.ones((1, 0), dtype), np.ones((0, 1), dtype), np.full((1, 1), unit)
+    calls.append((a, b, nothing))
+    want.append(tropical.gemm(a, b, out=least.copy(), **nothing))
     usual = environment.get()
     got, registers = [], []
     for a, b, how in calls:
         environment.set((usual & ~0x3F if X86 else usual) | MODES[mode])
         before = environment.get()
-        result = tropical.gemm(a, b, **how)
+        result = tropical.gemm(a, b, **how, **({"out": least} if how is nothing else {}))
         after = environment.get()
         environment.set(usual)
         got.append(result)

@@ -79,7 +79,11 @@ def test_wrong_arguments():
     for wrong in ({"dtype": "float16"}, {"dtype": "float32", "semiring": "orand"}, {"m": 2.5}):
         with pytest.raises(TypeError):
             workspace.reserve(**{"m": 3, "n": 3, "k": 3, **wrong})
+    with pytest.raises(ValueError, match="too large"):
+        workspace.reserve(2**40, 2**40, 2**40)
     assert workspace.nbytes == 0
+    workspace.reserve(300, 300, 300, dtype=">f4")
+    assert workspace.nbytes > 0
 
 
 def test_two_threads_at_once(isa):

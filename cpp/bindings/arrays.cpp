@@ -17,11 +17,52 @@ std::string shape_text(const Shapes& shapes) {
     return text + (shapes.ndim == 1 ? ",)" : ")");
 }
 
-py::array to_array(PyObject* object) {
-    if (py::isinstance<py::array>(object)) return py::reinterpret_borrow<py::array>(object);
-    auto array = py::array::ensure(py::handle(object));
-    if (!array) throw py::error_already_set();
-    return array;
+// What np.asarray makes of an operand; its errors, with the operand's name.
+py::array to_array(PyObject* object, const char* name) {
+    const auto given = py::reinterpret_borrow<py::object>(object);
+    if (!py::isinstance<py::array>(given)) {
+        try {
+            return py::array(given);
+        } catch (py::error_already_set& error) {
+            for (PyObject* type : {PyExc_ValueError, PyExc_TypeError})
+                if (error.matches(type)) {
+                    const std::string message = py::str(error.value());
+                    py::raise_from(error, type, (std::string(name) + ": " + message).c_str());
+                    throw py::error_already_set();
+                }
+            throw;
+        }
+    }
+    const bool plain = Py_IS_TYPE(object, py::detail::npy_api::get().PyArray_Type_);
+    if (!plain && py::hasattr(given, "mask"))
+        throw py::type_error(std::string(name) +
+                             " is a masked array, and gemm knows no masks; fill it, for example "
+                             "with the semiring's zero");
+    return py::reinterpret_borrow<py::array>(given);
+}
+
+std::string dtypes_text(const Operands& operands) {
+    return "a has dtype " + std::string(py::str(operands.a.dtype())) + ", b has dtype " +
+           std::string(py::str(operands.b.dtype()));
+}
+
+py::dtype common_dtype(const Operands& operands) {
+    try {
+        return py::module_::import("numpy")
+            .attr("result_type")(operands.a, operands.b)
+            .attr("newbyteorder")("=");
+    } catch (py::error_already_set& error) {
+        if (!error.matches(PyExc_TypeError)) throw;
+        throw py::type_error("gemm: no common dtype: " + dtypes_text(operands));
+    }
+}
+
+DType element_type(const py::dtype& dtype, const Operands& operands, int semiring) {
+    try {
+        return parse_dtype(dtype, semiring);
+    } catch (const py::type_error& error) {
+        throw py::type_error(error.what() + (": " + dtypes_text(operands)));
+    }
 }
 
 [[noreturn]] void refuse_shapes(const py::array& a, const py::array& b, const char* why) {
@@ -75,16 +116,14 @@ bool overlaps_itself(const py::array& array) {
 }  // namespace
 
 Operands take_operands(PyObject* a, PyObject* b, int semiring) {
-    Operands operands{to_array(a), to_array(b), DType::f32};
+    Operands operands{to_array(a, "a"), to_array(b, "b"), DType::f32};
     const py::dtype dtype_a = operands.a.dtype();
     if (dtype_a.is(operands.b.dtype()) && dtype_a.byteorder() != '>') {
-        operands.dtype = parse_dtype(dtype_a, semiring);
+        operands.dtype = element_type(dtype_a, operands, semiring);
         return operands;
     }
-    const auto numpy = py::module_::import("numpy");
-    const py::dtype common =
-        numpy.attr("result_type")(operands.a, operands.b).attr("newbyteorder")("=");
-    operands.dtype = parse_dtype(common, semiring);
+    const py::dtype common = common_dtype(operands);
+    operands.dtype = element_type(common, operands, semiring);
     for (py::array* array : {&operands.a, &operands.b})
         *array = array->attr("astype")(common, py::arg("copy") = false);
     return operands;
@@ -145,7 +184,7 @@ py::array new_result(const Shapes& shapes, const py::dtype& dtype) {
 py::array check_out(PyObject* out, const Shapes& shapes, const Operands& operands) {
     if (!py::isinstance<py::array>(out))
         throw py::type_error("out must be an array, got " + std::string(py::repr(py::handle(out))));
-    const auto array = py::reinterpret_borrow<py::array>(out);
+    const auto array = to_array(out, "out");
     const bool same_shape = array.ndim() == shapes.ndim &&
                             std::equal(shapes.shape, shapes.shape + shapes.ndim, array.shape());
     if (!same_shape)

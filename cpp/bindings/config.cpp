@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "../gemm.hpp"
 #include "../scalar.hpp"
@@ -14,6 +15,17 @@
 
 namespace tropical {
 namespace {
+
+// Matrices of more cannot exist.
+constexpr ptrdiff_t most_elements = ptrdiff_t{1} << 52;
+
+ptrdiff_t parse_size(const py::object& size, const char* name) {
+    const std::int64_t value = parse_integer(size.ptr(), name, 0, "an integer");
+    if (value > most_elements)
+        throw py::value_error(std::string(name) + " is too large for memory: got " +
+                              std::string(py::repr(size)));
+    return static_cast<ptrdiff_t>(value);
+}
 
 std::string cpu_brand() {
 #if defined(__x86_64__)
@@ -57,17 +69,15 @@ py::dict config() {
     return d;
 }
 
-py::dict explain(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype,
-                 const py::object& semiring, const py::object& threads, const py::object& kernel,
-                 bool return_argmax, ptrdiff_t batch) {
+py::dict explain(const py::object& m, const py::object& n, const py::object& k,
+                 const py::object& dtype, const py::object& semiring, const py::object& threads,
+                 const py::object& kernel, bool return_argmax, const py::object& batch) {
     const Choice choice = choose(parse_kernel(kernel.ptr()), parse_threads(threads.ptr()));
     Problem problem = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
-    if (batch < 0)
-        throw py::value_error("batch must not be negative, got " + std::to_string(batch));
+    problem.batch.items = parse_size(batch, "batch");
     if (return_argmax && !is_selective(problem.semiring))
         throw py::value_error(std::string("return_argmax: ") + semiring_name(problem.semiring) +
                               " has no argmax");
-    problem.batch.items = batch;
     problem.index.data = return_argmax ? problem.c.data : nullptr;
     const Plan plan = make_plan(problem, choice);
     py::dict d;
@@ -88,7 +98,9 @@ py::dict explain(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype,
 py::object set_options(const py::object& kernel, const py::object& isa, const py::object& threads) {
     Options next;
     next.kernel = parse_kernel(kernel.ptr());
-    next.isa = isa.is_none() ? nullptr : &instruction_set(py::cast<std::string>(isa));
+    if (!isa.is_none() && !PyUnicode_Check(isa.ptr()))
+        throw py::type_error("isa must be a name or None, got " + std::string(py::repr(isa)));
+    next.isa = isa.is_none() ? nullptr : &instruction_set(std::string(text_of(isa.ptr())));
     next.threads = parse_threads(threads.ptr());
     const Options before = thread_options();
     thread_options() = next;
@@ -121,7 +133,7 @@ py::list semirings() {
 }
 
 DType checked_dtype(const py::object& dtype, int semiring) {
-    return parse_dtype(py::dtype::from_args(dtype), semiring);
+    return parse_dtype(py::dtype::from_args(dtype).attr("newbyteorder")("="), semiring);
 }
 
 py::tuple constants_of(const py::object& semiring, const py::object& dtype) {
@@ -172,22 +184,24 @@ std::int64_t run_micro_kernel(const py::object& semiring, const py::object& dtyp
 
 }  // namespace
 
-Problem contiguous_problem(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype,
-                           int semiring) {
-    if (m < 0 || n < 0 || k < 0)
-        throw py::value_error("m, n and k must not be negative, got " + std::to_string(m) + ", " +
-                              std::to_string(n) + ", " + std::to_string(k));
+Problem contiguous_problem(const py::object& m, const py::object& n, const py::object& k,
+                           const py::object& dtype, int semiring) {
     Problem p{};
     p.semiring = semiring;
     p.dtype = checked_dtype(dtype, semiring);
-    p.m = m;
-    p.n = n;
-    p.k = k;
+    p.m = parse_size(m, "m");
+    p.n = parse_size(n, "n");
+    p.k = parse_size(k, "k");
+    for (const auto& [rows, columns] : {std::pair{p.m, p.n}, {p.m, p.k}, {p.k, p.n}})
+        if (columns > 0 && rows > most_elements / columns)
+            throw py::value_error("m, n and k are too large for memory: got " +
+                                  std::to_string(p.m) + ", " + std::to_string(p.n) + ", " +
+                                  std::to_string(p.k));
     static char nowhere[1];
     const ptrdiff_t item = item_size(p.dtype);
-    p.a = {nowhere, k * item, item};
-    p.b = {nowhere, n * item, item};
-    p.c = {nowhere, n * item, item};
+    p.a = {nowhere, p.k * item, item};
+    p.b = {nowhere, p.n * item, item};
+    p.c = {nowhere, p.n * item, item};
     return p;
 }
 
@@ -210,7 +224,7 @@ take precedence.)");
     module.def(
         "set_num_threads",
         [](const py::object& n) {
-            if (n.is_none()) throw py::type_error("n must be an integer, got None");
+            parse_integer(n.ptr(), "n", 1, "an integer");
             set_num_threads(parse_threads(n.ptr()));
         },
         arg("n"),

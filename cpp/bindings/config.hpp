@@ -8,8 +8,8 @@ namespace tropical {
 
 // An m x k by k x n product of C-ordered operands that do not exist, for planning. Throws
 // ValueError below 0.
-Problem contiguous_problem(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype,
-                           int semiring);
+Problem contiguous_problem(const py::object& m, const py::object& n, const py::object& k,
+                           const py::object& dtype, int semiring);
 
 void bind_config(py::module_& module);
 

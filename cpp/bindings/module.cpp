@@ -1,4 +1,5 @@
 // tropical._core: one file for each concept, put together here.
+#include "../threads.hpp"
 #include "config.hpp"
 #include "gemm.hpp"
 #include "workspace.hpp"
@@ -8,8 +9,5 @@ PYBIND11_MODULE(_core, module) {
     tropical::bind_gemm(module);
     tropical::bind_workspace(module);
     tropical::bind_config(module);
-    // Function statics are made now: a fork while another thread makes one would leave the child
-    // waiting for it.
-    tropical::instruction_sets();
-    tropical::caches();
+    tropical::read_environment();
 }

@@ -1,6 +1,8 @@
 #include "options.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <string>
 
 #include "../lazy.hpp"
@@ -91,18 +93,25 @@ std::optional<KernelKind> parse_kernel(PyObject* kernel) {
     return known;
 }
 
-int parse_threads(PyObject* threads) {
-    if (threads == Py_None) return 0;
-    if (PyBool_Check(threads) || !PyIndex_Check(threads))
-        throw py::type_error("threads must be an integer or None, got " + quoted(threads));
-    const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(threads));
+std::int64_t parse_integer(PyObject* object, const char* name, std::int64_t least,
+                           const char* kind) {
+    if (PyBool_Check(object) || !PyIndex_Check(object))
+        throw py::type_error(std::string(name) + " must be " + kind + ", got " + quoted(object));
+    const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(object));
     if (!number) throw py::error_already_set();
     int overflow = 0;
-    const long value = PyLong_AsLongAndOverflow(number.ptr(), &overflow);
-    if (overflow < 0 || (!overflow && value < 1))
-        throw py::value_error("threads must be at least 1, got " + quoted(threads));
-    constexpr long most = 1024;
-    return static_cast<int>(overflow || value > most ? most : value);
+    const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+    if (overflow < 0 || (!overflow && value < least))
+        throw py::value_error(std::string(name) + " must be at least " + std::to_string(least) +
+                              ", got " + quoted(object));
+    return overflow ? std::numeric_limits<std::int64_t>::max() : value;
+}
+
+int parse_threads(PyObject* threads) {
+    if (threads == Py_None) return 0;
+    constexpr std::int64_t most = 1024;
+    return static_cast<int>(
+        std::min(parse_integer(threads, "threads", 1, "an integer or None"), most));
 }
 
 DType parse_dtype(const py::dtype& dtype, int semiring) {
@@ -127,6 +136,10 @@ Choice choose(std::optional<KernelKind> kernel, int threads) {
     if (!kernel) kernel = options.kernel ? options.kernel : forced;
     const Isa* const isa = options.isa ? options.isa : &default_instruction_set();
     if (!threads) threads = options.threads ? options.threads : get_num_threads();
+    // More than a few for each core only cost memory.
+    constexpr int always_allowed = 64;
+    if (threads > always_allowed)
+        threads = std::min(threads, std::max(always_allowed, 4 * usable_cores()));
     return {kernel, isa, threads};
 }
 

@@ -30,6 +30,9 @@ int parse_semiring(PyObject* semiring);
 std::optional<KernelKind> parse_kernel(PyObject* kernel);
 // None gives 0. Throws ValueError below 1, TypeError for what is not an integer.
 int parse_threads(PyObject* threads);
+// An integer from `least` on, as large as fits; TypeError says that `name` must be `kind`.
+std::int64_t parse_integer(PyObject* object, const char* name, std::int64_t least,
+                           const char* kind);
 // Throws TypeError, naming the dtype, for one that the semiring is not defined on or that is not
 // native.
 DType parse_dtype(const py::dtype& dtype, int semiring);

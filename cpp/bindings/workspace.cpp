@@ -1,6 +1,7 @@
 #include "workspace.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "../gemm.hpp"
 #include "config.hpp"
@@ -14,8 +15,9 @@ PyWorkspace::Lease::Lease(PyWorkspace& owner) : owner_(owner) {
         if (holder == self) throw std::runtime_error("workspace is in use by another thread");
 }
 
-void PyWorkspace::reserve(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype,
-                          const py::object& semiring, const py::object& threads) {
+void PyWorkspace::reserve(const py::object& m, const py::object& n, const py::object& k,
+                          const py::object& dtype, const py::object& semiring,
+                          const py::object& threads) {
     const Choice choice = choose({}, parse_threads(threads.ptr()));
     Problem problem = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
     ptrdiff_t bytes = 0;
@@ -26,7 +28,13 @@ void PyWorkspace::reserve(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::objec
             bytes = std::max(bytes, workspace_bytes(make_plan(problem, choice)));
         }
     }
-    Lease(*this).memory().grow(bytes);
+    Lease lease(*this);
+    try {
+        lease.memory().grow(bytes);
+    } catch (const std::bad_alloc&) {
+        PyErr_Format(PyExc_MemoryError, "reserve: cannot have %zd bytes", bytes);
+        throw py::error_already_set();
+    }
 }
 
 void bind_workspace(py::module_& module) {

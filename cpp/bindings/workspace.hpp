@@ -26,8 +26,8 @@ class PyWorkspace {
         PyWorkspace& owner_;
     };
 
-    void reserve(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const py::object& dtype,
-                 const py::object& semiring, const py::object& threads);
+    void reserve(const py::object& m, const py::object& n, const py::object& k,
+                 const py::object& dtype, const py::object& semiring, const py::object& threads);
     ptrdiff_t bytes() const { return memory_.bytes(); }
     void clear() { Lease(*this).memory().clear(); }
 

@@ -1,8 +1,18 @@
 """Run the command line: ``python -m tropical``."""
 
+import os
 import sys
 
 from tropical.cli import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        status = main()
+        sys.stdout.flush()
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):  # whose reader has seen enough
+            print(f"python -m tropical: error: {error}", file=sys.stderr)
+        # What is still buffered cannot be written when Python exits either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    sys.exit(status)

@@ -39,6 +39,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands.add_parser("info", help="compiler, instruction sets, caches, threads")
     commands.add_parser("table", help="the benchmark table (table --help)", add_help=False)
     arguments, rest = parser.parse_known_args(argv)
+    try:
+        tropical.config.config()
+    except (ValueError, RuntimeError) as error:  # TROPICAL_ISA and the like
+        parser.error(str(error))
 
     if arguments.command == "table":
         from tropical.bench import table

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -183,10 +182,7 @@ def show_config(file: TextIO | None = None) -> None:
     print(text, file=sys.stdout if file is None else file)
 
 
-@contextmanager
-def options(
-    kernel: str | None = None, isa: str | None = None, threads: int | None = None
-) -> Iterator[None]:
+class options(ContextDecorator):  # noqa: N801 (a function to its users, as np.errstate is)
     """Choose kernel, instruction set and threads for the calls that this thread makes in a block.
 
     What is None stays as it is outside; blocks nest. Arguments of a call itself go first, then
@@ -208,6 +204,9 @@ def options(
         For an unknown kernel or instruction set, or ``threads < 1``.
     RuntimeError
         For an instruction set that this CPU lacks.
+    TypeError
+        For a name that is no string, or threads that are no integer. All are raised where the block
+        begins.
 
     Examples
     --------
@@ -217,16 +216,31 @@ def options(
     >>> plan.isa, plan.threads
     ('baseline', 1)
     """
-    outside = _core.set_options(None, None, None)
-    try:
-        _core.set_options(
-            outside[0] if kernel is None else kernel,
-            outside[1] if isa is None else isa,
-            outside[2] if threads is None else threads,
-        )
-        yield
-    finally:
-        _core.set_options(*outside)
+
+    def __init__(
+        self, kernel: str | None = None, isa: str | None = None, threads: int | None = None
+    ) -> None:
+        self._chosen = (kernel, isa, threads)
+        self._outside: list[tuple[str | None, str | None, int | None]] = []
+
+    def __enter__(self) -> None:
+        """Set what was chosen, for this thread."""
+        outside = _core.set_options(None, None, None)
+        try:
+            kernel, isa, threads = self._chosen
+            _core.set_options(
+                outside[0] if kernel is None else kernel,
+                outside[1] if isa is None else isa,
+                outside[2] if threads is None else threads,
+            )
+        except BaseException:
+            _core.set_options(*outside)
+            raise
+        self._outside.append(outside)
+
+    def __exit__(self, *_: object) -> None:
+        """Set what was chosen outside of the block."""
+        _core.set_options(*self._outside.pop())
 
 
 def _aligned(title: str, rows: dict[str, str]) -> str:
