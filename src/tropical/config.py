@@ -182,7 +182,7 @@ def show_config(file: TextIO | None = None) -> None:
     print(text, file=sys.stdout if file is None else file)
 
 
-class options(ContextDecorator):  # noqa: N801 (a function to its users, as np.errstate is)
+class options(ContextDecorator):
     """Choose kernel, instruction set and threads for the calls that this thread makes in a block.
 
     What is None stays as it is outside; blocks nest. Arguments of a call itself go first, then
