@@ -150,9 +150,10 @@ class Pool {
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         try {
+            const bool pinned = workers_are_pinned();
             for (; hired_ < wanted && hired_ < max_workers; ++hired_) {
                 std::thread worker([this] { work(); });
-                if (workers_are_pinned()) pin(worker.native_handle(), hired_ + 1);
+                if (pinned) pin(worker.native_handle(), hired_ + 1);
                 worker.detach();
             }
         } catch (const std::exception&) {  // no more threads or no memory: as many as there are
