@@ -71,7 +71,8 @@ ptrdiff_t balanced(ptrdiff_t size, ptrdiff_t block, ptrdiff_t unit) {
                     unit);
 }
 
-// KC: a micro-panel of B fills L1. MC: the block of A takes half of L2. NC: the panel of B takes a
+// KC: a micro-panel of B is half as large again as L1, from which it may well overflow: L2 feeds the
+// tile, and C is met less often. MC: the block of A takes half of L2. NC: the panel of B takes a
 // share of L3.
 void set_blocks(Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
     const Kernels& k = *plan.kernels;
@@ -95,7 +96,7 @@ void set_blocks(Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
     }
     // The argmax's search of a segment comes once for each block of k: long ones, from L2.
     const ptrdiff_t kc =
-        argmax ? 1024 : std::clamp<ptrdiff_t>(caches().l1d / (k.nr * item), 192, 512);
+        argmax ? 1024 : std::clamp<ptrdiff_t>(caches().l1d * 3 / 2 / (k.nr * item), 192, 512);
     plan.kc = ceil_div(p.k, ceil_div(p.k, kc));
     plan.mc =
         balanced(plan.block_m,
