@@ -64,18 +64,25 @@ template <class V>
     return V((V(eight) & bit_of_each_byte<V>()) != V{}) & broadcast<V>(std::uint8_t{1});
 }
 
+template <int Bytes>
+[[gnu::always_inline]] inline void store_bits_of(char* target, Bytewise<Bytes> v) {
+    const std::uint64_t bits = bits_of(v);
+    __builtin_memcpy(target, &bits, Bytes / 8);
+}
+
 // `width` bits, a multiple of Bytes: of `count` bytes at `source`, stride bytes apart, then zeros.
 template <int Bytes>
 [[gnu::always_inline]] inline void pack_row_of_bits(char* target, ptrdiff_t width,
                                                     const char* source, ptrdiff_t stride,
                                                     ptrdiff_t count) {
-    for (ptrdiff_t j = 0; j < width; j += Bytes) {
-        std::uint64_t some = 0;
-        if (j < count)
-            some = bits_of(
-                load_some<std::uint8_t, Bytewise<Bytes>>(source + j * stride, stride, count - j));
-        __builtin_memcpy(target + j / 8, &some, Bytes / 8);
-    }
+    using V = Bytewise<Bytes>;
+    ptrdiff_t j = 0;
+    for (; stride == 1 && j + Bytes <= width && j + Bytes <= count; j += Bytes)
+        store_bits_of<Bytes>(target + j / 8, load<V>(source + j));
+    for (; j < width; j += Bytes)
+        store_bits_of<Bytes>(
+            target + j / 8,
+            j < count ? load_some<std::uint8_t, V>(source + j * stride, stride, count - j) : V{});
 }
 
 // Rows whose elements are not contiguous: 16 rows x 128 columns at a time. Eight columns become one
@@ -173,11 +180,14 @@ template <int Bytes>
 
 // C[i, 0:n] from its bits.
 template <int Bytes>
-[[gnu::always_inline]] inline void store_bits(char* target, ptrdiff_t stride, const char* bits,
-                                              ptrdiff_t n) {
-    for (ptrdiff_t j = 0; j < n && j < 8 * Bytes; j += Bytes)
-        store_some<std::uint8_t>(target + j * stride, bytes_of<Bytewise<Bytes>>(bits + j / 8),
-                                 stride, n - j);
+[[gnu::always_inline]] inline void store_row_of_bits(char* target, ptrdiff_t stride,
+                                                     const char* bits, ptrdiff_t n) {
+    using V = Bytewise<Bytes>;
+    ptrdiff_t j = 0;
+    for (; stride == 1 && j + Bytes <= n && j < 8 * Bytes; j += Bytes)
+        store(target + j, bytes_of<V>(bits + j / 8));
+    for (; j < n && j < 8 * Bytes; j += Bytes)
+        store_some<std::uint8_t>(target + j * stride, bytes_of<V>(bits + j / 8), stride, n - j);
 }
 
 // The loops over strips of B and groups of 64 steps. scratch: the tables, then m rows of bits of C.
@@ -190,14 +200,18 @@ void macro_bits(const MacroArgs& g) {
     for (ptrdiff_t jr = 0; jr < g.n; jr += NR) {  // C[:, jr:jr+NR]
         char* const c = g.c.data + jr * g.c.col_stride;
         for (ptrdiff_t i = 0; i < g.m; ++i)
-            pack_row_of_bits<Bytes>(rows + i * Bytes, NR, c + i * g.c.row_stride, g.c.col_stride,
-                                    g.accumulate ? g.n - jr : 0);
+            if (g.accumulate)
+                pack_row_of_bits<Bytes>(rows + i * Bytes, NR, c + i * g.c.row_stride,
+                                        g.c.col_stride, g.n - jr);
+            else
+                store(rows + i * Bytes, Bytewise<Bytes>{});
         for (ptrdiff_t pg = 0; pg < g.k; pg += steps_per_group) {  // B[pg:pg+64, jr:jr+NR]
             make_tables<Bytes>(table, g.b + jr / 8 * g.k + pg * Bytes, g.k - pg);
             add_group<Bytes>(rows, table, g.a + pg / 8, pitch, g.m);
         }
         for (ptrdiff_t i = 0; i < g.m; ++i)
-            store_bits<Bytes>(c + i * g.c.row_stride, g.c.col_stride, rows + i * Bytes, g.n - jr);
+            store_row_of_bits<Bytes>(c + i * g.c.row_stride, g.c.col_stride, rows + i * Bytes,
+                                     g.n - jr);
     }
 }
 
