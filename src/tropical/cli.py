@@ -38,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     flights.add_argument("destination", help="IATA code, such as MIA")
     commands.add_parser("info", help="compiler, instruction sets, caches, threads")
     commands.add_parser("table", help="the benchmark table (table --help)", add_help=False)
+    commands.add_parser("bench", help="rivals side by side (bench --help)", add_help=False)
     arguments, rest = parser.parse_known_args(argv)
     try:
         tropical.config.config()
@@ -48,6 +49,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from tropical.bench import table
 
         return table.main(rest)
+    if arguments.command == "bench":
+        from tropical.bench import side_by_side
+
+        return side_by_side.main(rest)
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if arguments.command == "info":

@@ -26,6 +26,7 @@ from tropical.bench.timing import Contender
 __all__ = [
     "LAYOUTS",
     "AbsentError",
+    "NotInstalledError",
     "blas_libraries",
     "ceiling",
     "in_layout",
@@ -35,6 +36,7 @@ __all__ = [
     "operands",
     "operations",
     "ours",
+    "require",
     "torch_matmul",
     "tropical_gemm",
 ]
@@ -55,11 +57,16 @@ class AbsentError(RuntimeError):
     """A contender that cannot run here; the message says why."""
 
 
-def _rival(module: str, install: str = "'tropical-blas[bench]'") -> ModuleType:
+class NotInstalledError(AbsentError):
+    """A package that is no dependency of ours is missing; the message says how to get it."""
+
+
+def require(module: str, install: str = "'tropical-blas[bench]'") -> ModuleType:
+    """Import a module that is no dependency of ours, or raise NotInstalledError."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise AbsentError(f"{module} is not installed (pip install {install})") from error
+        raise NotInstalledError(f"{module} is not installed (pip install {install})") from error
 
 
 def operands(
@@ -189,14 +196,14 @@ def micro_kernel(semiring: str, dtype: str, k: int) -> Contender:
 def _limit_threads() -> Callable[..., AbstractContextManager[object]]:
     """Return threadpoolctl's limiter; finding the libraries once, as it takes milliseconds."""
     limit: Callable[..., AbstractContextManager[object]]
-    limit = _rival("threadpoolctl").ThreadpoolController().limit
+    limit = require("threadpoolctl").ThreadpoolController().limit
     return limit
 
 
 def blas_libraries() -> list[str]:
     """List NumPy's (and others') loaded BLAS: which kernels it chose matters; empty if unknown."""
     try:
-        pools = _rival("threadpoolctl").threadpool_info()
+        pools = require("threadpoolctl").threadpool_info()
     except AbsentError:
         return []
     fields = ("internal_api", "version", "architecture")
@@ -231,7 +238,7 @@ def tropical_gemm(a: NDArray[Any], b: NDArray[Any], *, return_argmax: bool = Fal
     the package before, it keeps the threads that it had.
     """
     os.environ["RAYON_NUM_THREADS"] = "1"
-    module = _rival("tropical_gemm")
+    module = require("tropical_gemm")
     if a.ndim == 3:
         function = "maxplus_matmul_batched_with_argmax"
     else:
@@ -246,7 +253,7 @@ def tropical_gemm(a: NDArray[Any], b: NDArray[Any], *, return_argmax: bool = Fal
 
 def torch_matmul(a: NDArray[Any], b: NDArray[Any], *, threads: int = 1) -> Contender:
     """Make a contender of PyTorch's matmul (MKL in its x86-64 wheels)."""
-    torch = _rival("torch", install="torch")
+    torch = require("torch", install="torch")
     left, right, out = map(torch.from_numpy, (a, b, _result(a, b)))
 
     @contextmanager

@@ -27,7 +27,7 @@ from tropical.bench.contenders import AbsentError, blas_libraries
 from tropical.bench.timing import QUICK, Budget, interleave
 from tropical.config import config
 
-__all__ = ["Row", "main", "measure"]
+__all__ = ["Row", "environment", "main", "measure"]
 
 # --quick leaves out larger products: the same code runs for the smaller ones.
 QUICK_WORK = 6e8
@@ -96,7 +96,8 @@ def _extension_size() -> Row:
     return Row(SIZE_GROUP, SIZE_CASE, SIZE_BAR, at_most=True, measured=size)
 
 
-def _environment() -> dict[str, Any]:
+def environment() -> dict[str, Any]:
+    """Return what the figures depend on: build, processor, versions, BLAS, load."""
     return {
         **config(),
         "python": platform.python_version(),
@@ -199,8 +200,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"no row matches {options.rows.pattern!r}", file=sys.stderr)
         return 2
     start = time.perf_counter()
-    environment = _environment()
-    _print_header(environment, options.quick)
+    here = environment()
+    _print_header(here, options.quick)
     rows: list[Row] = []
 
     def add(row: Row) -> None:
@@ -217,7 +218,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _print_summary(rows, len(matching) - len(chosen), seconds)
     if options.json:
         report = {
-            "environment": environment,
+            "environment": here,
             "quick": options.quick,
             "seconds": seconds,
             "rows": [{**dataclasses.asdict(row), "met": row.met} for row in rows],

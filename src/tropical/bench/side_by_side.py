@@ -1,0 +1,406 @@
+"""`python -m tropical bench`: rivals interleaved in one run, with intervals and significance.
+
+Times are kept in full in the JSON file, so that two runs can be compared later. Needs the extra
+``bench``; rivals that are not installed are left out, and an error if they were asked for by name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import itertools
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tropical
+from tropical.bench import contenders
+from tropical.bench.contenders import AbsentError, NotInstalledError, require
+from tropical.bench.rivals import RIVALS, Array
+from tropical.bench.statistics import Comparison, compare_paired, compare_unpaired
+from tropical.bench.table import environment
+from tropical.bench.timing import Budget, Contender, interleave
+
+__all__ = ["Case", "compare", "main", "measure"]
+
+FORMAT = 1  # of the JSON file
+SIGNIFICANT = 0.01
+LIBRARIES = ("numpy", "scipy", "torch", "numba", "tropical-gemm", "threadpoolctl")
+
+
+@dataclass(frozen=True)
+class Times:
+    """One contender's: `work` in scalar operations a call, seconds a call for each kept round."""
+
+    name: str
+    work: float
+    seconds: list[float]
+
+    @property
+    def rates(self) -> list[float]:
+        """Operations per second, by rounds."""
+        return [self.work / seconds for seconds in self.seconds]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One product, (n, n) by (n, n), and everyone who computed it.
+
+    `discarded` counts the rounds in which the ceiling moved; `absent` says who took no part, and
+    why.
+    """
+
+    semiring: str
+    dtype: str
+    n: int
+    threads: int
+    ceiling: Times | None = None
+    contenders: list[Times] = field(default_factory=list)
+    discarded: int = 0
+    absent: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        """What makes two cases of two runs comparable."""
+        return self.semiring, self.dtype, self.n, self.threads
+
+    def __str__(self) -> str:
+        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
+        return f"{self.semiring} {self.dtype}, n = {self.n}, {threads}"
+
+    def shares(self, times: Times) -> list[float]:
+        """Of the ceiling of all threads, by rounds; empty if there is no ceiling."""
+        if self.ceiling is None:
+            return []
+        pairs = zip(times.rates, self.ceiling.rates, strict=True)
+        return [rate / (ceiling * self.threads) for rate, ceiling in pairs]
+
+
+def _invite(name: str, case: Case, a: Array, b: Array) -> Contender | AbsentError:
+    """Make a contender and let it compute once; or say why it takes no part."""
+    try:
+        contender = RIVALS[name](a, b, case.semiring, case.threads)
+        with contender.context():
+            contender.call()
+    except AbsentError as reason:
+        return reason
+    return contender
+
+
+def measure(case: Case, names: Iterable[str], budget: Budget, *, named: bool = False) -> Case:
+    """Run a case.
+
+    Parameters
+    ----------
+    case : Case
+        Says what to compute; not changed.
+    names : iterable of str
+        Keys of `RIVALS`.
+    budget : Budget
+        How long.
+    named : bool
+        The user asked for these names: a missing package is an error.
+
+    Returns
+    -------
+    Case
+        With times.
+
+    Raises
+    ------
+    NotInstalledError
+        If `named` and a package is missing.
+    """
+    a, b = contenders.operands(case.n, case.n, case.n, case.dtype)
+    invited = {name: _invite(name, case, a, b) for name in names}
+    for refusal in invited.values():
+        if named and isinstance(refusal, NotInstalledError):
+            raise refusal
+    taking_part = [guest for guest in invited.values() if isinstance(guest, Contender)]
+    absent = {name: str(why) for name, why in invited.items() if isinstance(why, AbsentError)}
+    if not taking_part:
+        return Case(*case.key, absent=absent)
+    guard = contenders.ceiling(case.semiring, case.dtype)
+    timings = interleave(taking_part, guard=guard, budget=budget)
+    times = {
+        name: Times(name, contender.work, timings.seconds[name])
+        for name, contender in timings.contenders.items()
+    }
+    ceiling = times.pop(guard.name)
+    return Case(*case.key, ceiling, list(times.values()), timings.discarded, absent)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _environment() -> dict[str, Any]:
+    cpu = require("cpuinfo").get_cpu_info()
+    variables = ("OMP_", "OPENBLAS_", "MKL_", "NUMBA_", "RAYON_", "TROPICAL_")
+    return {
+        **environment(),
+        "cpu": cpu.get("brand_raw", "unknown"),
+        "cpu_flags": cpu.get("flags", []),
+        "libraries": {name: _version(name) for name in LIBRARIES},
+        "variables": {k: v for k, v in os.environ.items() if k.startswith(variables)},
+    }
+
+
+def _number(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.2f}"
+
+
+def _ratio(comparison: Comparison) -> str:
+    low, high = _number(comparison.low), _number(comparison.high)
+    return f"{comparison.ratio:.2f} [{low}, {high}]"
+
+
+def _p_value(comparison: Comparison) -> str:
+    if np.isnan(comparison.p_value):
+        return "-"
+    return "< 0.001" if comparison.p_value < 1e-3 else f"{comparison.p_value:.3f}"
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} us"
+
+
+def _console() -> Any:
+    """Make a console; where there is no terminal, lines are long enough for a table."""
+    console = require("rich.console").Console()
+    if not console.is_terminal:
+        console.width = 140
+    return console
+
+
+def _new_table(title: str) -> Any:
+    table = require("rich.table").Table(
+        title=title, title_justify="left", box=require("rich.box").SIMPLE
+    )
+    table.add_column("", no_wrap=True)
+    return table
+
+
+def _table(case: Case, baseline: str) -> Any:
+    table = _new_table(str(case))
+    for heading in ("median", "best", "spread", "Gop/s", "of ceiling"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    reference = next((times for times in case.contenders if times.name == baseline), None)
+    if reference:
+        table.add_column(f"over {baseline} [95%]", justify="right", no_wrap=True)
+        table.add_column("p", justify="right", no_wrap=True)
+    for times in sorted(case.contenders, key=lambda times: np.median(times.seconds)):
+        low, median, high = np.percentile(times.seconds, [25, 50, 75])
+        cells = [
+            times.name,
+            _time(float(median)),
+            _time(min(times.seconds)),
+            f"{(high - low) / median:.0%}",
+            f"{times.work / median / 1e9:.1f}",
+            f"{np.median(case.shares(times)):.2f}",
+        ]
+        if reference:
+            comparison = compare_paired(times.seconds, reference.seconds)
+            same = times is reference
+            cells += ["1" if same else _ratio(comparison), "" if same else _p_value(comparison)]
+        table.add_row(*cells)
+    return table
+
+
+def _print_case(console: Any, case: Case, baseline: str) -> None:
+    if not case.contenders:
+        console.print(f"{case}: nobody takes part")
+    elif not case.contenders[0].seconds:
+        console.print(f"{case}: nothing kept; the ceiling moved in {case.discarded} rounds")
+    else:
+        console.print(_table(case, baseline))
+        rounds = len(case.contenders[0].seconds)
+        console.print(f"{rounds} rounds, {case.discarded} more discarded", highlight=False)
+    for name, reason in case.absent.items():
+        console.print(f"without {name}: {reason}", style="dim", highlight=False)
+    console.print()
+
+
+def _case_of(fields: dict[str, Any]) -> Case:
+    fields = dict(fields)
+    ceiling = fields.pop("ceiling")
+    times = [Times(**entry) for entry in fields.pop("contenders")]
+    return Case(**fields, ceiling=Times(**ceiling) if ceiling else None, contenders=times)
+
+
+def _read(path: Path) -> dict[tuple[str, str, int, int], Case]:
+    try:
+        report = json.loads(path.read_text())
+        if report["format"] != FORMAT:
+            raise ValueError(f"format {report['format']!r}, this version reads {FORMAT}")
+        cases = map(_case_of, report["cases"])
+        return {case.key: case for case in cases}
+    except OSError as error:
+        raise SystemExit(f"bench: error: {error}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise SystemExit(f"bench: error: {path} is no report of bench: {error}") from error
+
+
+def compare(old: Path, new: Path) -> int:
+    """Print what changed between two reports: shares of the ceiling, which a busy machine moves
+    less than times.
+
+    Returns
+    -------
+    int
+        How many contenders became slower, significantly (p < 0.01) and by more than 2%.
+    """  # noqa: D205
+    before, after = _read(old), _read(new)
+    console = _console()
+    table = _new_table(f"{old} -> {new}")
+    for heading in ("contender", "share before", "after", "after over before [95%]", "p", ""):
+        table.add_column(heading, no_wrap=True)
+    slower = 0
+    for key in before.keys() & after.keys():
+        olds = {times.name: before[key].shares(times) for times in before[key].contenders}
+        for times in after[key].contenders:
+            shares = after[key].shares(times)
+            if not olds.get(times.name) or not shares:
+                continue
+            comparison = compare_unpaired(shares, olds[times.name])
+            certain = comparison.p_value < SIGNIFICANT
+            verdict = ""
+            if certain and comparison.high < 0.98:
+                verdict, slower = "slower", slower + 1
+            elif certain and comparison.low > 1.02:
+                verdict = "faster"
+            table.add_row(
+                str(after[key]),
+                times.name,
+                f"{np.median(olds[times.name]):.2f}",
+                f"{np.median(shares):.2f}",
+                _ratio(comparison),
+                _p_value(comparison),
+                verdict,
+            )
+    console.print(table if table.row_count else "The reports have nothing in common.")
+    return slower
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tropical bench", description=__doc__)
+    semirings = [semiring.name for semiring in tropical.semirings.ALL]
+    dtypes = ["float32", "float64", "int8", "int16", "int32", "int64", "bool"]
+
+    def positive(text: str) -> int:
+        value = int(text)
+        if value < 1:
+            raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
+        return value
+
+    parser.add_argument("--sizes", nargs="+", type=positive, default=[64, 256, 1024], metavar="N")
+    parser.add_argument("--semirings", nargs="+", choices=semirings, default=["maxplus"])
+    parser.add_argument("--dtypes", nargs="+", choices=dtypes, default=["float32"])
+    parser.add_argument("--threads", nargs="+", type=positive, default=[1], metavar="T")
+    parser.add_argument(
+        "--contenders",
+        nargs="+",
+        choices=list(RIVALS),
+        metavar="NAME",
+        help=f"of {', '.join(RIVALS)}; all that can take part unless given",
+    )
+    parser.add_argument("--baseline", choices=list(RIVALS), default="tropical", metavar="NAME")
+    parser.add_argument("--rounds", type=positive, default=25, help="kept at most, a case")
+    parser.add_argument("--seconds", type=float, default=4.0, help="time budget of a case")
+    parser.add_argument(
+        "--sample",
+        type=float,
+        default=4e-3,
+        metavar="SECONDS",
+        help="the least time for which a contender runs in a round",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every time to FILE")
+    parser.add_argument(
+        "--compare",
+        nargs=2,
+        type=Path,
+        metavar=("OLD", "NEW"),
+        help="measure nothing, compare two such files; exits with 1 if slower",
+    )
+    options = parser.parse_args(argv)
+    if options.sample <= 0 or options.seconds < 0:
+        parser.error(
+            f"--sample must be positive and --seconds not negative, "
+            f"got {options.sample} and {options.seconds}"
+        )
+    return options
+
+
+def _cases(options: argparse.Namespace) -> list[Case]:
+    every = itertools.product(options.semirings, options.dtypes, options.sizes, options.threads)
+    known = {semiring.name: semiring.dtypes for semiring in tropical.semirings.ALL}
+    return [Case(*case) for case in every if case[1] in known[case[0]]]
+
+
+def _run(options: argparse.Namespace) -> list[Case]:
+    console = _console()
+    progress = require("rich.progress")
+    budget = Budget(options.sample, options.seconds, options.rounds)
+    cases = _cases(options)
+    if not cases:
+        raise SystemExit(
+            f"bench: error: none of the semirings {options.semirings} is defined on "
+            f"the dtypes {options.dtypes}"
+        )
+    measured = []
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+    )
+    with progress.Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=len(cases))
+        for case in cases:
+            bar.update(task, description=str(case))
+            done = measure(
+                case, options.contenders or RIVALS, budget, named=options.contenders is not None
+            )
+            measured.append(done)
+            _print_case(bar.console, done, options.baseline)
+            bar.advance(task)
+    return measured
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, or compare two reports.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Options; the command line if not given.
+
+    Returns
+    -------
+    int
+        Exit status: 1 if a comparison found something slower, 2 if a package is missing, else 0.
+    """
+    options = _parse(argv)
+    try:
+        if options.compare:
+            return int(compare(*options.compare) > 0)
+        report = {"format": FORMAT, "environment": _environment()}
+        report["cases"] = [asdict(case) for case in _run(options)]
+    except NotInstalledError as error:
+        print(f"bench: error: {error}", file=sys.stderr)
+        return 2
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=1) + "\n")
+    return 0

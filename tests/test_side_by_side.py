@@ -1,0 +1,170 @@
+"""python -m tropical bench: who takes part, what is written, what a comparison finds."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import oracle
+import pytest
+
+import tropical
+from tropical.bench import contenders, side_by_side, timing
+from tropical.bench.contenders import AbsentError, NotInstalledError
+from tropical.bench.rivals import RIVALS
+from tropical.bench.side_by_side import Case, main, measure
+from tropical.bench.statistics import compare_paired, compare_unpaired
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+for module in ("rich", "cpuinfo", "scipy"):
+    pytest.importorskip(module)
+
+
+@pytest.fixture(autouse=True)
+def _never_discard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine would leave no round; timing itself is tested elsewhere."""
+
+    def interleave(*arguments: Any, **options: Any) -> timing.Timings:
+        return timing.interleave(*arguments, **options, drift=math.inf)
+
+    monkeypatch.setattr(side_by_side, "interleave", interleave)
+
+
+@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("semiring", sorted(oracle.SEMIRINGS))
+def test_everyone_computes_the_same(name: str, semiring: str) -> None:
+    dtype = "bool" if semiring == "orand" else "float32"
+    a, b = contenders.operands(7, 9, 5, dtype)
+    try:
+        contender = RIVALS[name](a, b, semiring, 1)
+    except AbsentError as absent:
+        pytest.skip(str(absent))
+    with contender.context():
+        result = np.asarray(contender.call())
+    assert contender.work == 2 * 7 * 9 * 5
+    want = a @ b if semiring == "plustimes" else oracle.gemm(a, b, semiring)
+    np.testing.assert_allclose(result, want, rtol=1e-5)
+
+
+def test_a_missing_package_is_an_error_only_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise NotInstalledError("torch is not installed (pip install torch)")
+
+    monkeypatch.setitem(RIVALS, "torch", missing)
+    case = measure(Case("maxplus", "float32", 8, 1), ["tropical", "torch"], timing.QUICK)
+    assert [times.name for times in case.contenders] == ["tropical"]
+    assert "not installed" in case.absent["torch"]
+    with pytest.raises(NotInstalledError, match="torch"):
+        measure(Case("maxplus", "float32", 8, 1), ["torch"], timing.QUICK, named=True)
+    assert measure(Case("maxplus", "float32", 8, 1), ["numpy"], timing.QUICK).contenders == []
+
+
+def run(path: Path, *arguments: str) -> dict[str, Any]:
+    options = ["--sizes", "16", "--seconds", "0", "--sample", "1e-4", "--rounds", "4"]
+    assert main([*options, *arguments, "--json", str(path)]) == 0
+    report: dict[str, Any] = json.loads(path.read_text())
+    return report
+
+
+def test_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = run(
+        tmp_path / "new.json", "--semirings", "maxplus", "orand", "--dtypes", "int8", "bool"
+    )
+    assert [(case["semiring"], case["dtype"]) for case in report["cases"]] == [
+        ("maxplus", "int8"),
+        ("orand", "bool"),
+    ]
+    environment = report["environment"]
+    assert environment["cpu"] and environment["compiler"] and environment["load"] is not None
+    assert environment["libraries"]["numpy"] == np.__version__
+    for case in report["cases"]:
+        names = {times["name"] for times in case["contenders"]}
+        assert {"tropical", "naive", "tiled", "direct", "packed"} <= names
+        assert names.isdisjoint(case["absent"])
+        lengths = {len(times["seconds"]) for times in [case["ceiling"], *case["contenders"]]}
+        assert lengths <= {3, 4}
+    printed = capsys.readouterr().out
+    assert "maxplus int8, n = 16, 1 thread" in printed and "without numpy:" in printed
+
+
+def slowed(report: dict[str, Any], factor: float, spread: float = 0.01) -> dict[str, Any]:
+    """The report as if "packed" took `factor` times the time, in 30 rounds around it."""
+    rng = np.random.default_rng(0)
+    copy: dict[str, Any] = json.loads(json.dumps(report))
+    for case in copy["cases"]:
+        case["ceiling"]["seconds"] = [1.0] * 30
+        for times in case["contenders"]:
+            base = 2 * factor if times["name"] == "packed" else 2
+            times["seconds"] = (base * (1 + spread * rng.random(30))).tolist()
+    return copy
+
+
+def test_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = run(tmp_path / "new.json", "--contenders", "tropical", "packed")
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    for factor, status, verdict in ((1.2, 1, "slower"), (0.8, 0, "faster"), (1.0, 0, "")):
+        old.write_text(json.dumps(slowed(report, 1)))
+        new.write_text(json.dumps(slowed(report, factor)))
+        capsys.readouterr()
+        assert main(["--compare", str(old), str(new)]) == status
+        printed = capsys.readouterr().out
+        lines = [line for line in printed.splitlines() if " packed " in line]
+        assert len(lines) == 1 and (verdict in lines[0] if verdict else "er " not in lines[0])
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"format": 99}', '{"format": 1, "cases": [3]}'])
+def test_compare_refuses_what_is_no_report(tmp_path: Path, content: str) -> None:
+    (tmp_path / "bad.json").write_text(content)
+    with pytest.raises(SystemExit, match=r"bad\.json"):
+        main(["--compare", str(tmp_path / "bad.json"), str(tmp_path / "bad.json")])
+    with pytest.raises(SystemExit, match="absent"):
+        main(["--compare", str(tmp_path / "absent"), str(tmp_path / "bad.json")])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--sizes", "0"],
+        ["--sizes", "x"],
+        ["--contenders", "nobody"],
+        ["--seconds", "-1"],
+        ["--sample", "0"],
+        ["--semirings", "maxmax"],
+        ["--threads", "0"],
+    ],
+)
+def test_wrong_options(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as error:
+        main(wrong)
+    assert error.value.code == 2 and wrong[0] in capsys.readouterr().err
+
+
+def test_nothing_in_common() -> None:
+    with pytest.raises(SystemExit, match="orand"):
+        main(["--semirings", "orand", "--dtypes", "float32"])
+
+
+def test_too_many_threads_take_no_part() -> None:
+    threads = tropical.config.config()["cores"] + 1
+    case = measure(Case("maxplus", "float32", 8, threads), RIVALS, timing.QUICK)
+    assert case.contenders == [] or {t.name for t in case.contenders} <= {"torch-broadcast"}
+    assert "cores" in case.absent["tropical"]
+
+
+def test_intervals_hold_what_they_should() -> None:
+    """Of samples with a known ratio: about 95 in 100 do; and equals are found equal."""
+    rng = np.random.default_rng(1)
+    inside = significant = 0
+    for _ in range(100):
+        reference = rng.lognormal(0, 0.1, 25)
+        comparison = compare_paired(reference / 1.5 * rng.lognormal(0, 0.02, 25), reference)
+        inside += comparison.low <= 1.5 <= comparison.high
+        significant += compare_unpaired(rng.lognormal(0, 0.1, 25), reference).p_value < 0.05
+    assert 85 <= inside <= 100 and significant <= 15
+    once = compare_paired([1.0], [2.0])
+    assert once.ratio == 2 and math.isnan(once.p_value) and math.isnan(once.low)
+    assert compare_paired([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]).p_value == 1
