@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from typing import TYPE_CHECKING, Any
@@ -11,10 +12,11 @@ import oracle
 import pytest
 
 import tropical
-from tropical.bench import contenders, side_by_side, timing
+from tropical.bench import contenders, plots, side_by_side, staircase, timing
 from tropical.bench.contenders import AbsentError, NotInstalledError
+from tropical.bench.report import Case, Times
 from tropical.bench.rivals import RIVALS
-from tropical.bench.side_by_side import Case, main, measure
+from tropical.bench.side_by_side import main, measure
 from tropical.bench.statistics import compare_paired, compare_unpaired
 
 if TYPE_CHECKING:
@@ -117,12 +119,14 @@ def test_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"format": 99}', '{"format": 1, "cases": [3]}'])
-def test_compare_refuses_what_is_no_report(tmp_path: Path, content: str) -> None:
-    (tmp_path / "bad.json").write_text(content)
-    with pytest.raises(SystemExit, match=r"bad\.json"):
-        main(["--compare", str(tmp_path / "bad.json"), str(tmp_path / "bad.json")])
-    with pytest.raises(SystemExit, match="absent"):
-        main(["--compare", str(tmp_path / "absent"), str(tmp_path / "bad.json")])
+def test_compare_refuses_what_is_no_report(
+    tmp_path: Path, content: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text(content)
+    for old in (bad, tmp_path / "absent.json"):
+        assert main(["--compare", str(old), str(bad)]) == 2
+        assert old.name in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -143,9 +147,9 @@ def test_wrong_options(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> 
     assert error.value.code == 2 and wrong[0] in capsys.readouterr().err
 
 
-def test_nothing_in_common() -> None:
-    with pytest.raises(SystemExit, match="orand"):
-        main(["--semirings", "orand", "--dtypes", "float32"])
+def test_nothing_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--semirings", "orand", "--dtypes", "float32"]) == 2
+    assert "orand" in capsys.readouterr().err
 
 
 def test_too_many_threads_take_no_part() -> None:
@@ -168,3 +172,63 @@ def test_intervals_hold_what_they_should() -> None:
     once = compare_paired([1.0], [2.0])
     assert once.ratio == 2 and math.isnan(once.p_value) and math.isnan(once.low)
     assert compare_paired([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]).p_value == 1
+
+
+def test_plots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each picture is drawn where its cases were measured, shows their numbers, and else is not."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(plots, "_memory_rate", lambda: 30.0)
+    cases = [
+        Case(
+            "maxplus",
+            "float32",
+            n,
+            threads,
+            Times("ceiling", 1e11, [1.0, 1.0]),
+            [
+                Times(name, 2 * n**3, [2 * n**3 / (rate * threads) for rate in (9e10, 9e10)])
+                for name in ("tropical", "direct", "packed")
+            ],
+        )
+        for n in (16, 32, 512, 1024)
+        for threads in (1, 2)
+    ]
+    names = {path.name for path in plots.draw(cases, tmp_path / "new")}
+    assert names == {
+        "maxplus-float32-threads.png",
+        "maxplus-float32-roofline.png",
+        *(
+            f"maxplus-float32-{threads}-{picture}.png"
+            for threads in ("1-thread", "2-threads")
+            for picture in ("rate", "kernels", "call")
+        ),
+    }
+    assert all((tmp_path / "new" / name).read_bytes().startswith(b"\x89PNG") for name in names)
+    one = [case for case in cases if case.threads == 1]
+    (axes,) = plots.rate_by_size(one).axes
+    lines = {line.get_label(): line.get_ydata() for line in axes.lines}
+    np.testing.assert_allclose(lines["tropical"], 90)
+    np.testing.assert_allclose(lines["ceiling (registers only)"], 100)
+    (axes,) = plots.thread_scaling(cases).axes
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), [1, 2])
+    (axes,) = plots.kernels(one).axes
+    np.testing.assert_allclose([bar.get_height() for bar in axes.patches], 90)
+    assert [plots.rate_by_size(one[:1]), plots.thread_scaling(one), plots.call_times(one[2:])] == [
+        None,
+        None,
+        None,
+    ]
+    assert plots.draw([], tmp_path) == []
+
+
+@pytest.mark.parametrize("semiring", ["maxplus", "plustimes"])
+def test_staircase(semiring: str, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = staircase.climb(semiring, "float32", [16, 32], timing.QUICK)
+    labels = [step.label.split(":")[0] for step in steps if step.n == 16]
+    assert labels[:4] == ["naive", "tiled", "direct", "packed"]
+    for before, step in itertools.pairwise(steps[:4]):
+        assert step.factor == pytest.approx(step.rate / before.rate)
+    assert math.isnan(steps[0].factor) and all(step.share > 0 for step in steps)
+    assert main(["--staircase", "--sizes", "8", "--semirings", semiring]) == 0
+    printed = capsys.readouterr().out
+    assert "naive: three loops" in printed and ("BLAS" in printed) == (semiring == "plustimes")

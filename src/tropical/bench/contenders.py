@@ -41,8 +41,8 @@ __all__ = [
     "tropical_gemm",
 ]
 
-# OpenBLAS's and MKL's workers spin for some 2^26 cycles after a call before they sleep.
-SPIN = 0.03
+# OpenBLAS's workers spin for some 2^28 cycles after a call before they sleep: 0.1 s.
+SPIN = 0.15
 
 # Which of a and b lies in memory column by column: so does the transpose of a C-contiguous array.
 LAYOUTS = {

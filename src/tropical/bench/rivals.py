@@ -24,7 +24,7 @@ Array = NDArray[Any]
 Maker = Callable[[Array, Array, str, int], Contender]
 
 # Scalar kernels take minutes beyond this many products, broadcasting gigabytes.
-MOST_SCALAR, MOST_BROADCAST = 512**3, 256**3
+MOST_SCALAR, MOST_BROADCAST = 1024**3, 256**3
 
 # (x), (+) and its reduction, and the zero, as NumPy spells them.
 UFUNCS = {

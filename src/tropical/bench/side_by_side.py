@@ -9,77 +9,28 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import itertools
-import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import tropical
-from tropical.bench import contenders
+from tropical.bench import contenders, plots, report, staircase
 from tropical.bench.contenders import AbsentError, NotInstalledError, require
+from tropical.bench.report import Case, Times
 from tropical.bench.rivals import RIVALS, Array
 from tropical.bench.statistics import Comparison, compare_paired, compare_unpaired
 from tropical.bench.table import environment
 from tropical.bench.timing import Budget, Contender, interleave
 
-__all__ = ["Case", "compare", "main", "measure"]
+__all__ = ["compare", "main", "measure"]
 
-FORMAT = 1  # of the JSON file
+SIZES = (64, 256, 1024)
 SIGNIFICANT = 0.01
 LIBRARIES = ("numpy", "scipy", "torch", "numba", "tropical-gemm", "threadpoolctl")
-
-
-@dataclass(frozen=True)
-class Times:
-    """One contender's: `work` in scalar operations a call, seconds a call for each kept round."""
-
-    name: str
-    work: float
-    seconds: list[float]
-
-    @property
-    def rates(self) -> list[float]:
-        """Operations per second, by rounds."""
-        return [self.work / seconds for seconds in self.seconds]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One product, (n, n) by (n, n), and everyone who computed it.
-
-    `discarded` counts the rounds in which the ceiling moved; `absent` says who took no part, and
-    why.
-    """
-
-    semiring: str
-    dtype: str
-    n: int
-    threads: int
-    ceiling: Times | None = None
-    contenders: list[Times] = field(default_factory=list)
-    discarded: int = 0
-    absent: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def key(self) -> tuple[str, str, int, int]:
-        """What makes two cases of two runs comparable."""
-        return self.semiring, self.dtype, self.n, self.threads
-
-    def __str__(self) -> str:
-        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
-        return f"{self.semiring} {self.dtype}, n = {self.n}, {threads}"
-
-    def shares(self, times: Times) -> list[float]:
-        """Of the ceiling of all threads, by rounds; empty if there is no ceiling."""
-        if self.ceiling is None:
-            return []
-        pairs = zip(times.rates, self.ceiling.rates, strict=True)
-        return [rate / (ceiling * self.threads) for rate, ceiling in pairs]
 
 
 def _invite(name: str, case: Case, a: Array, b: Array) -> Contender | AbsentError:
@@ -233,26 +184,6 @@ def _print_case(console: Any, case: Case, baseline: str) -> None:
     console.print()
 
 
-def _case_of(fields: dict[str, Any]) -> Case:
-    fields = dict(fields)
-    ceiling = fields.pop("ceiling")
-    times = [Times(**entry) for entry in fields.pop("contenders")]
-    return Case(**fields, ceiling=Times(**ceiling) if ceiling else None, contenders=times)
-
-
-def _read(path: Path) -> dict[tuple[str, str, int, int], Case]:
-    try:
-        report = json.loads(path.read_text())
-        if report["format"] != FORMAT:
-            raise ValueError(f"format {report['format']!r}, this version reads {FORMAT}")
-        cases = map(_case_of, report["cases"])
-        return {case.key: case for case in cases}
-    except OSError as error:
-        raise SystemExit(f"bench: error: {error}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise SystemExit(f"bench: error: {path} is no report of bench: {error}") from error
-
-
 def compare(old: Path, new: Path) -> int:
     """Print what changed between two reports: shares of the ceiling, which a busy machine moves
     less than times.
@@ -262,7 +193,7 @@ def compare(old: Path, new: Path) -> int:
     int
         How many contenders became slower, significantly (p < 0.01) and by more than 2%.
     """  # noqa: D205
-    before, after = _read(old), _read(new)
+    before, after = report.read(old), report.read(new)
     console = _console()
     table = _new_table(f"{old} -> {new}")
     for heading in ("contender", "share before", "after", "after over before [95%]", "p", ""):
@@ -305,7 +236,13 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
             raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
         return value
 
-    parser.add_argument("--sizes", nargs="+", type=positive, default=[64, 256, 1024], metavar="N")
+    parser.add_argument(
+        "--sizes",
+        nargs="+",
+        type=positive,
+        metavar="N",
+        help="64 256 1024 unless given; 512 1024 2048 for --staircase",
+    )
     parser.add_argument("--semirings", nargs="+", choices=semirings, default=["maxplus"])
     parser.add_argument("--dtypes", nargs="+", choices=dtypes, default=["float32"])
     parser.add_argument("--threads", nargs="+", type=positive, default=[1], metavar="T")
@@ -328,6 +265,14 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every time to FILE")
     parser.add_argument(
+        "--plots", type=Path, metavar="DIR", help="draw what was measured, as PNG files in DIR"
+    )
+    parser.add_argument(
+        "--staircase",
+        action="store_true",
+        help="from three loops to five and to all cores, at 512, 1024 and 2048: takes minutes",
+    )
+    parser.add_argument(
         "--compare",
         nargs=2,
         type=Path,
@@ -343,22 +288,22 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def _cases(options: argparse.Namespace) -> list[Case]:
-    every = itertools.product(options.semirings, options.dtypes, options.sizes, options.threads)
+def _cases(options: argparse.Namespace, sizes: Sequence[int]) -> list[Case]:
+    every = itertools.product(options.semirings, options.dtypes, sizes, options.threads)
     known = {semiring.name: semiring.dtypes for semiring in tropical.semirings.ALL}
-    return [Case(*case) for case in every if case[1] in known[case[0]]]
+    cases = [Case(*case) for case in every if case[1] in known[case[0]]]
+    if not cases:
+        raise ValueError(
+            f"none of the semirings {options.semirings} is defined on the dtypes {options.dtypes}"
+        )
+    return cases
 
 
 def _run(options: argparse.Namespace) -> list[Case]:
     console = _console()
     progress = require("rich.progress")
     budget = Budget(options.sample, options.seconds, options.rounds)
-    cases = _cases(options)
-    if not cases:
-        raise SystemExit(
-            f"bench: error: none of the semirings {options.semirings} is defined on "
-            f"the dtypes {options.dtypes}"
-        )
+    cases = _cases(options, options.sizes or SIZES)
     measured = []
     columns = (
         progress.TextColumn("{task.description}"),
@@ -379,6 +324,33 @@ def _run(options: argparse.Namespace) -> list[Case]:
     return measured
 
 
+def _print_staircase(options: argparse.Namespace) -> None:
+    console = _console()
+    sizes = options.sizes or staircase.SIZES
+    for case in _cases(options, sizes[:1]):
+        with console.status("") as status:
+
+            def show(n: int, case: Case = case, status: Any = status) -> None:
+                status.update(f"{case.semiring} {case.dtype}, n = {n}")
+
+            steps = staircase.climb(case.semiring, case.dtype, sizes, on_size=show)
+        table = _new_table(
+            f"{case.semiring} {case.dtype}: Gop/s, times the step before, of ceiling"
+        )
+        for n in sizes:
+            table.add_column(f"n = {n}", justify="right", no_wrap=True)
+        for label in dict.fromkeys(step.label for step in steps):
+            cells = [
+                f"{step.rate / 1e9:8.1f}"
+                + ("        " if np.isnan(step.factor) else f" {step.factor:6.1f}x")
+                + f"  {step.share:5.1%}"
+                for step in steps
+                if step.label == label
+            ]
+            table.add_row(label, *cells)
+        console.print(table)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, or compare two reports.
 
@@ -390,17 +362,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 1 if a comparison found something slower, 2 if a package is missing, else 0.
+        Exit status: 1 if a comparison found something slower, 2 if a package is missing or a file
+        cannot be used, else 0.
     """
     options = _parse(argv)
     try:
         if options.compare:
             return int(compare(*options.compare) > 0)
-        report = {"format": FORMAT, "environment": _environment()}
-        report["cases"] = [asdict(case) for case in _run(options)]
-    except NotInstalledError as error:
+        if options.staircase:
+            _print_staircase(options)
+            return 0
+        if options.plots:
+            require("matplotlib")
+        cases, environment = _run(options), _environment()
+        if options.json:
+            report.write(options.json, environment, cases)
+        if options.plots:
+            for path in plots.draw(cases, options.plots):
+                print(path)
+    except (NotInstalledError, OSError, ValueError) as error:
         print(f"bench: error: {error}", file=sys.stderr)
         return 2
-    if options.json:
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
     return 0
