@@ -66,6 +66,7 @@ class Pool {
 
     void run(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int), void* context) {
         hire(threads - 1);
+        keep_off_this_core();
         body_ = body;
         context_ = context;
         tasks_ = tasks;
@@ -88,6 +89,9 @@ class Pool {
     void* context_ = nullptr;
     ptrdiff_t tasks_ = 0;
     int hired_ = 0;
+    pthread_t workers_[max_workers];
+    int kept_off_ = -1, kept_ = 0;  // the core, and how many workers
+    bool pinned_ = false;
 
     void take_tasks(int slot) {
         for (ptrdiff_t task; (task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;)
@@ -150,15 +154,31 @@ class Pool {
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         try {
-            const bool pinned = workers_are_pinned();
+            pinned_ = workers_are_pinned();
             for (; hired_ < wanted && hired_ < max_workers; ++hired_) {
                 std::thread worker([this] { work(); });
-                if (pinned) pin(worker.native_handle(), hired_ + 1);
+                workers_[hired_] = worker.native_handle();
+                if (pinned_) pin(workers_[hired_], hired_ + 1);
                 worker.detach();
             }
         } catch (const std::exception&) {  // no more threads or no memory: as many as there are
         }
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+
+    // A worker that wakes is put on its caller's core as often as not, and the two then take turns for
+    // milliseconds until the system notices. So workers may run on any core that the caller may use
+    // but the one where it is.
+    void keep_off_this_core() {
+        const int core = sched_getcpu();
+        if ((core == kept_off_ && hired_ == kept_) || pinned_) return;
+        cpu_set_t others;
+        if (sched_getaffinity(0, sizeof others, &others) != 0 || CPU_COUNT(&others) < 2) return;
+        CPU_CLR(core, &others);
+        for (int i = 0; i < hired_; ++i)
+            pthread_setaffinity_np(workers_[i], sizeof others, &others);
+        kept_off_ = core;
+        kept_ = hired_;
     }
 
     // Worker number `rank` to the rank-th of the cores that this process may use.

@@ -1,5 +1,6 @@
 """Many Python threads, the GIL, and what a call leaves behind in the process."""
 
+import os
 import sys
 import threading
 import time
@@ -195,3 +196,27 @@ def test_the_process_stays_as_it_was(pin):
         """,
         TROPICAL_PIN=pin,
     )
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="needs Linux's affinities")
+def test_workers_keep_off_the_callers_core():
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two cores")
+    run_python("""
+        import os, numpy as np, tropical
+        before = os.sched_getaffinity(0)
+        x = np.ones((600, 600), np.float32)
+        known = set(os.listdir("/proc/self/task"))
+        tropical.gemm(x, x, threads=2)
+        workers = set(os.listdir("/proc/self/task")) - known
+        assert len(workers) == 1, workers
+        allowed = os.sched_getaffinity(int(*workers))
+        assert allowed < before and len(allowed) == len(before) - 1, (allowed, before)
+        assert os.sched_getaffinity(0) == before
+        core = min(before)
+        os.sched_setaffinity(0, {core})  # the caller's alone: its workers stay where they were
+        assert tropical.gemm(x, x, threads=2)[0, 0] == 2
+        os.sched_setaffinity(0, before)
+        assert tropical.gemm(x, x, threads=2)[0, 0] == 2
+        assert os.sched_getaffinity(0) == before
+    """)
