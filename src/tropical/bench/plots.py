@@ -27,15 +27,11 @@ STREAM = 4096  # side of the float32 matrix whose reading gives the memory's rat
 
 
 def _rate(times: Times) -> float:
-    return float(np.median(times.rates)) / 1e9
+    return times.rate / 1e9
 
 
 def _ceiling(case: Case) -> float:
     return _rate(case.ceiling) * case.threads if case.ceiling else float("nan")
-
-
-def _find(case: Case, name: str) -> Times | None:
-    return next((times for times in case.contenders if times.name == name), None)
 
 
 def _lines(cases: Sequence[Case], value: Callable[[Times], float]) -> dict[str, Any]:
@@ -86,16 +82,12 @@ def rate_by_size(cases: Sequence[Case]) -> Any:
 
 
 def kernels(cases: Sequence[Case]) -> Any:
-    """Bars of the kernels at 1024, or at the largest size below that all of them computed."""
-    complete = [
-        case
-        for case in cases
-        if case.n <= KERNEL_SIZE and all(_find(case, name) for name in ("direct", "packed"))
-    ]
+    """Bars of the kernels at 1024, or at the largest size below that `packed` computed."""
+    complete = [case for case in cases if case.n <= KERNEL_SIZE and case.find("packed")]
     if not complete:
         return None
     case = complete[-1]
-    bars = {name: _rate(times) for name in KERNELS if (times := _find(case, name))}
+    bars = {name: _rate(times) for name in KERNELS if (times := case.find(name))}
     figure, axes = _figure(str(case), "", "10⁹ operations / s")
     drawn = axes.bar(list(bars), list(bars.values()), color="tab:blue")
     axes.bar_label(drawn, fmt="%.1f")
@@ -122,12 +114,12 @@ def call_times(cases: Sequence[Case]) -> Any:
 
 
 def thread_scaling(cases: Sequence[Case]) -> Any:
-    """Rates of tropical by threads, over that of one; and the efficiency beside each point."""
+    """Rates of tropical by threads, over that of one; the efficiency beside the last point."""
     figure, axes = _figure("tropical: threads over one thread", "threads", "times the rate of one")
     drawn, most = 0, 1
     large = sorted((c for c in cases if c.n >= SCALING_SIZE), key=lambda c: (c.n, c.threads))
     for n, group in groupby(large, key=lambda case: case.n):
-        rates = {c.threads: _rate(times) for c in group if (times := _find(c, "tropical"))}
+        rates = {c.threads: _rate(times) for c in group if (times := c.find("tropical"))}
         if 1 not in rates or len(rates) < 2:
             continue
         threads = sorted(rates)
@@ -151,7 +143,7 @@ def thread_scaling(cases: Sequence[Case]) -> Any:
 
 
 def _memory_rate() -> float:
-    """Bytes per second that one core reads, in 10⁹."""
+    """Bytes per second that one core reads, in 10⁹; measured when the picture is drawn."""
     matrix = np.ones((STREAM, STREAM), np.float32)
     reading = contenders.numpy_max(matrix)
     return interleave([reading], budget=Budget(seconds=0.2)).rate(reading.name) / 1e9
@@ -159,7 +151,7 @@ def _memory_rate() -> float:
 
 def roofline(cases: Sequence[Case]) -> Any:
     """Rates against arithmetic intensity: operations per byte that must be moved at least."""
-    single = [case for case in cases if case.threads == 1 and _find(case, "tropical")]
+    single = [case for case in cases if case.threads == 1 and case.find("tropical")]
     if not single:
         return None
     first, peak, memory = single[0], max(map(_ceiling, single)), _memory_rate()
@@ -174,7 +166,7 @@ def roofline(cases: Sequence[Case]) -> Any:
         min(*intensity, 0.5 * peak / memory), max(*intensity, 2 * peak / memory), 50
     )
     axes.plot(span, np.minimum(peak, memory * span), "k--", label="roof: memory, then the ceiling")
-    rates = [_rate(times) for case in single if (times := _find(case, "tropical"))]
+    rates = [_rate(times) for case in single if (times := case.find("tropical"))]
     axes.plot(intensity, rates, marker="o", label="tropical, n from small to large")
     axes.set_xscale("log")
     axes.set_yscale("log")

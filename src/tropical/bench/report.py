@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -25,6 +26,11 @@ class Times:
     def rates(self) -> list[float]:
         """Operations per second, by rounds."""
         return [self.work / seconds for seconds in self.seconds]
+
+    @property
+    def rate(self) -> float:
+        """Operations per second, from the median time."""
+        return self.work / statistics.median(self.seconds)
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,10 @@ class Case:
     def __str__(self) -> str:
         threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
         return f"{self.semiring} {self.dtype}, n = {self.n}, {threads}"
+
+    def find(self, name: str) -> Times | None:
+        """Return the times of the contender `name`; None if it took no part."""
+        return next((times for times in self.contenders if times.name == name), None)
 
     def shares(self, times: Times) -> list[float]:
         """Of the ceiling of all threads, by rounds; empty if there is no ceiling."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import tropical
 from tropical.bench import contenders
 from tropical.bench.contenders import AbsentError, operations, require
 from tropical.bench.timing import Contender
@@ -26,14 +27,8 @@ Maker = Callable[[Array, Array, str, int], Contender]
 # Scalar kernels take minutes beyond this many products, broadcasting gigabytes.
 MOST_SCALAR, MOST_BROADCAST = 1024**3, 256**3
 
-# (x), (+) and its reduction, and the zero, as NumPy spells them.
-UFUNCS = {
-    "maxplus": (np.add, np.maximum, -np.inf),
-    "minplus": (np.add, np.minimum, np.inf),
-    "maxtimes": (np.multiply, np.maximum, 0.0),
-    "maxmin": (np.minimum, np.maximum, -np.inf),
-    "minmax": (np.maximum, np.minimum, np.inf),
-}
+# What a semiring's symbols are in NumPy; PyTorch has the same names.
+UFUNCS = {"+": np.add, "x": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
 def _refuse_large(what: str, a: Array, b: Array, most: int) -> None:
@@ -93,14 +88,16 @@ def _scipy(a: Array, b: Array, semiring: str, threads: int) -> Contender:
     return Contender("scipy", call, operations(a, b), limit)
 
 
-def _ufuncs(semiring: str) -> tuple[np.ufunc, np.ufunc, float]:
-    if semiring not in UFUNCS:
-        raise AbsentError(f"is there for {', '.join(UFUNCS)}")
-    return UFUNCS[semiring]
+def _selective(semiring: str) -> tuple[np.ufunc, np.ufunc]:
+    """(x) and (+) of a semiring over which broadcasting makes sense: matmul does plustimes."""
+    known = tropical.semirings.get(semiring)
+    if not known.selective:
+        raise AbsentError(f"is there for semirings that select, not for {semiring}")
+    return UFUNCS[known.multiply], UFUNCS[known.add]
 
 
 def _numpy_broadcast(a: Array, b: Array, semiring: str, threads: int) -> Contender:
-    multiply, add, _ = _ufuncs(semiring)
+    multiply, add = _selective(semiring)
     _one_thread("broadcasting", threads)
     _refuse_large("broadcasting", a, b, MOST_BROADCAST)
 
@@ -112,21 +109,16 @@ def _numpy_broadcast(a: Array, b: Array, semiring: str, threads: int) -> Contend
 
 
 def _torch_broadcast(a: Array, b: Array, semiring: str, threads: int) -> Contender:
-    _ufuncs(semiring)
+    multiply, add = _selective(semiring)
     _refuse_large("broadcasting", a, b, MOST_BROADCAST)
     torch = require("torch", install="torch")
-    multiply, add = {
-        "maxplus": (torch.add, torch.amax),
-        "minplus": (torch.add, torch.amin),
-        "maxtimes": (torch.mul, torch.amax),
-        "maxmin": (torch.minimum, torch.amax),
-        "minmax": (torch.maximum, torch.amin),
-    }[semiring]
+    combine = getattr(torch, multiply.__name__)
+    reduce = torch.amax if add is np.maximum else torch.amin
     left, right = torch.from_numpy(a)[:, :, None], torch.from_numpy(b)[None]
     limited = contenders.torch_matmul(a, b, threads=threads)
 
     def call() -> object:
-        return add(multiply(left, right), dim=1)
+        return reduce(combine(left, right), dim=1)
 
     return Contender(
         "torch-broadcast", call, operations(a, b), limited.context, settle=limited.settle
@@ -145,17 +137,14 @@ def _numba_loop(semiring: str) -> Callable[[Array, Array, Array], None]:
     def smaller(x: Any, y: Any) -> Any:
         return x if x < y else y  # noqa: FURB136
 
-    arithmetic: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
-        "plustimes": (lambda x, y: x * y, lambda x, y: x + y),
-        "maxplus": (lambda x, y: x + y, larger),
-        "minplus": (lambda x, y: x + y, smaller),
-        "maxtimes": (lambda x, y: x * y, larger),
-        "maxmin": (smaller, larger),
-        "minmax": (larger, smaller),
+    functions: dict[str, Callable[[Any, Any], Any]] = {
+        "+": lambda x, y: x + y,
+        "x": lambda x, y: x * y,
+        "max": larger,
+        "min": smaller,
     }
-    if semiring not in arithmetic:
-        raise AbsentError(f"is there for {', '.join(arithmetic)}")
-    multiply, add = map(numba.njit, arithmetic[semiring])
+    known = tropical.semirings.get(semiring)
+    multiply, add = numba.njit(functions[known.multiply]), numba.njit(functions[known.add])
 
     def loop(a: Array, b: Array, c: Array) -> None:
         for i in range(a.shape[0]):
@@ -173,7 +162,7 @@ def _numba(a: Array, b: Array, semiring: str, threads: int) -> Contender:
     if a.dtype.kind != "f":
         raise AbsentError("the numba loop is there for floats")
     loop = _numba_loop(semiring)
-    zero = UFUNCS[semiring][2] if semiring in UFUNCS else 0.0
+    zero = tropical.semirings.get(semiring).zero(a.dtype)
     c = np.empty((a.shape[0], b.shape[1]), a.dtype)
 
     def call() -> Array:

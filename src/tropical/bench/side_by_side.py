@@ -148,7 +148,7 @@ def _table(case: Case, baseline: str) -> Any:
     table = _new_table(str(case))
     for heading in ("median", "best", "spread", "Gop/s", "of ceiling"):
         table.add_column(heading, justify="right", no_wrap=True)
-    reference = next((times for times in case.contenders if times.name == baseline), None)
+    reference = case.find(baseline)
     if reference:
         table.add_column(f"over {baseline} [95%]", justify="right", no_wrap=True)
         table.add_column("p", justify="right", no_wrap=True)
@@ -159,7 +159,7 @@ def _table(case: Case, baseline: str) -> Any:
             _time(float(median)),
             _time(min(times.seconds)),
             f"{(high - low) / median:.0%}",
-            f"{times.work / median / 1e9:.1f}",
+            f"{times.rate / 1e9:.1f}",
             f"{np.median(case.shares(times)):.2f}",
         ]
         if reference:
@@ -199,13 +199,14 @@ def compare(old: Path, new: Path) -> int:
     for heading in ("contender", "share before", "after", "after over before [95%]", "p", ""):
         table.add_column(heading, no_wrap=True)
     slower = 0
-    for key in before.keys() & after.keys():
-        olds = {times.name: before[key].shares(times) for times in before[key].contenders}
-        for times in after[key].contenders:
-            shares = after[key].shares(times)
-            if not olds.get(times.name) or not shares:
+    for key, case in after.items():
+        for times in case.contenders:
+            old_times = before[key].find(times.name) if key in before else None
+            olds = before[key].shares(old_times) if old_times else []
+            shares = case.shares(times)
+            if not olds or not shares:
                 continue
-            comparison = compare_unpaired(shares, olds[times.name])
+            comparison = compare_unpaired(shares, olds)
             certain = comparison.p_value < SIGNIFICANT
             verdict = ""
             if certain and comparison.high < 0.98:
@@ -213,9 +214,9 @@ def compare(old: Path, new: Path) -> int:
             elif certain and comparison.low > 1.02:
                 verdict = "faster"
             table.add_row(
-                str(after[key]),
+                str(case),
                 times.name,
-                f"{np.median(olds[times.name]):.2f}",
+                f"{np.median(olds):.2f}",
                 f"{np.median(shares):.2f}",
                 _ratio(comparison),
                 _p_value(comparison),
@@ -227,8 +228,8 @@ def compare(old: Path, new: Path) -> int:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tropical bench", description=__doc__)
-    semirings = [semiring.name for semiring in tropical.semirings.ALL]
-    dtypes = ["float32", "float64", "int8", "int16", "int32", "int64", "bool"]
+    semirings = tropical.semirings.names()
+    dtypes = dict.fromkeys(dtype for known in tropical.semirings.ALL for dtype in known.dtypes)
 
     def positive(text: str) -> int:
         value = int(text)
@@ -244,8 +245,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="64 256 1024 unless given; 512 1024 2048 for --staircase",
     )
     parser.add_argument("--semirings", nargs="+", choices=semirings, default=["maxplus"])
-    parser.add_argument("--dtypes", nargs="+", choices=dtypes, default=["float32"])
-    parser.add_argument("--threads", nargs="+", type=positive, default=[1], metavar="T")
+    parser.add_argument("--dtypes", nargs="+", choices=list(dtypes), default=["float32"])
+    parser.add_argument("--threads", nargs="+", type=positive, metavar="T", help="1 unless given")
     parser.add_argument(
         "--contenders",
         nargs="+",
@@ -285,13 +286,19 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
             f"--sample must be positive and --seconds not negative, "
             f"got {options.sample} and {options.seconds}"
         )
+    if options.staircase:
+        for name in ("threads", "contenders", "json", "plots"):
+            if getattr(options, name) is not None:
+                parser.error(f"--staircase takes no --{name}: its steps are fixed, and printed")
+    if options.json and not options.json.parent.is_dir():
+        parser.error(f"--json: there is no folder {options.json.parent}")
     return options
 
 
 def _cases(options: argparse.Namespace, sizes: Sequence[int]) -> list[Case]:
-    every = itertools.product(options.semirings, options.dtypes, sizes, options.threads)
-    known = {semiring.name: semiring.dtypes for semiring in tropical.semirings.ALL}
-    cases = [Case(*case) for case in every if case[1] in known[case[0]]]
+    threads = options.threads or [1]
+    every = itertools.product(options.semirings, options.dtypes, sizes, threads)
+    cases = [Case(*case) for case in every if case[1] in tropical.semirings.get(case[0]).dtypes]
     if not cases:
         raise ValueError(
             f"none of the semirings {options.semirings} is defined on the dtypes {options.dtypes}"
@@ -372,9 +379,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.staircase:
             _print_staircase(options)
             return 0
-        if options.plots:
-            require("matplotlib")
-        cases, environment = _run(options), _environment()
+        # What is missing, and the load of the machine, are known before minutes of measuring.
+        for module in ("scipy.stats", *(["matplotlib"] if options.plots else [])):
+            require(module)
+        environment = _environment()
+        cases = _run(options)
         if options.json:
             report.write(options.json, environment, cases)
         if options.plots:

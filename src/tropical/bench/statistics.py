@@ -1,9 +1,13 @@
-"""How sure a ratio is: bootstrap intervals and significance tests, from SciPy (extra ``bench``)."""
+"""How sure a ratio is: bootstrap intervals and significance tests, from SciPy (extra ``bench``).
+
+Without SciPy, `AbsentError` says how to get it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,17 +41,27 @@ class Comparison:
     p_value: float
 
 
-def _interval(samples: Sequence[NDArray[np.float64]], statistic: object) -> tuple[float, float]:
-    bootstrap = require("scipy.stats").bootstrap
-    interval = bootstrap(
-        samples,
-        statistic,
-        n_resamples=RESAMPLES,
-        method="percentile",
-        vectorized=True,
-        random_state=np.random.default_rng(0),
-    ).confidence_interval
-    return float(interval.low), float(interval.high)
+def _compare(
+    samples: Sequence[NDArray[np.float64]],
+    statistic: Callable[..., Any],
+    p_value: Callable[[], float],
+) -> Comparison:
+    ratio = float(statistic(*samples))
+    if min(map(len, samples)) < FEWEST:
+        return Comparison(ratio, float("nan"), float("nan"), float("nan"))
+    interval = (
+        require("scipy.stats")
+        .bootstrap(
+            samples,
+            statistic,
+            n_resamples=RESAMPLES,
+            method="percentile",
+            vectorized=True,
+            random_state=np.random.default_rng(0),
+        )
+        .confidence_interval
+    )
+    return Comparison(ratio, float(interval.low), float(interval.high), p_value())
 
 
 def compare_paired(seconds: Sequence[float], reference: Sequence[float]) -> Comparison:
@@ -55,26 +69,20 @@ def compare_paired(seconds: Sequence[float], reference: Sequence[float]) -> Comp
 
     The significance is that of Wilcoxon's signed-rank test on the logarithms of the ratios.
 
-    Raises
-    ------
-    AbsentError
-        Without SciPy.
-
     Examples
     --------
     >>> compare_paired([1.0, 1.1, 0.9], [2.0, 2.2, 1.8]).ratio
     2.0
     """
     ratios = np.asarray(reference, float) / np.asarray(seconds, float)
-    median = float(np.median(ratios))
-    if len(ratios) < FEWEST:
-        return Comparison(median, float("nan"), float("nan"), float("nan"))
-    low, high = _interval((ratios,), np.median)
-    logarithms = np.log(ratios)
-    p_value = 1.0
-    if np.any(logarithms):
-        p_value = float(require("scipy.stats").wilcoxon(logarithms).pvalue)
-    return Comparison(median, low, high, p_value)
+
+    def p_value() -> float:
+        logarithms = np.log(ratios)
+        if not np.any(logarithms):  # which the test does not take
+            return 1.0
+        return float(require("scipy.stats").wilcoxon(logarithms).pvalue)
+
+    return _compare((ratios,), np.median, p_value)
 
 
 def compare_unpaired(new: Sequence[float], old: Sequence[float]) -> Comparison:
@@ -82,20 +90,12 @@ def compare_unpaired(new: Sequence[float], old: Sequence[float]) -> Comparison:
 
     The significance is that of the test of Mann and Whitney (1947).
 
-    Raises
-    ------
-    AbsentError
-        Without SciPy.
-
     Examples
     --------
     >>> compare_unpaired([4.0, 4.0, 4.0], [2.0, 2.0, 2.0]).ratio
     2.0
     """
     first, second = np.asarray(new, float), np.asarray(old, float)
-    ratio = float(np.median(first) / np.median(second))
-    if min(len(first), len(second)) < FEWEST:
-        return Comparison(ratio, float("nan"), float("nan"), float("nan"))
 
     def ratio_of_medians(
         x: NDArray[np.float64], y: NDArray[np.float64], axis: int = -1
@@ -103,7 +103,7 @@ def compare_unpaired(new: Sequence[float], old: Sequence[float]) -> Comparison:
         result: NDArray[np.float64] = np.median(x, axis=axis) / np.median(y, axis=axis)
         return result
 
-    low, high = _interval((first, second), ratio_of_medians)
-    return Comparison(
-        ratio, low, high, float(require("scipy.stats").mannwhitneyu(first, second).pvalue)
-    )
+    def p_value() -> float:
+        return float(require("scipy.stats").mannwhitneyu(first, second).pvalue)
+
+    return _compare((first, second), ratio_of_medians, p_value)
