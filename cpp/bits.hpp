@@ -10,8 +10,9 @@ namespace {
 
 // Rows of bits have whole 16 bytes; the hot loop takes 64 steps at a time, from 16 tables of 16
 // registers: at most 16 KiB, in L1.
-constexpr ptrdiff_t bits_per_unit = 128, steps_per_group = 64;
+constexpr ptrdiff_t steps_per_group = 64;
 constexpr int tables = 16, sums_per_table = 16;
+static_assert(tables * sums_per_table == table_registers);
 
 constexpr ptrdiff_t bytes_of_bits(ptrdiff_t count) {
     return (count + bits_per_unit - 1) / bits_per_unit * (bits_per_unit / 8);
@@ -196,7 +197,7 @@ void macro_bits(const MacroArgs& g) {
     constexpr ptrdiff_t NR = 8 * Bytes;
     const ptrdiff_t pitch = bytes_of_bits(g.k);
     char* const table = g.scratch;
-    char* const rows = g.scratch + tables * sums_per_table * Bytes;
+    char* const rows = g.scratch + table_registers * Bytes;
     for (ptrdiff_t jr = 0; jr < g.n; jr += NR) {  // C[:, jr:jr+NR]
         char* const c = g.c.data + jr * g.c.col_stride;
         for (ptrdiff_t i = 0; i < g.m; ++i)

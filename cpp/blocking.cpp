@@ -25,7 +25,8 @@ ptrdiff_t cache_size(int index, ptrdiff_t fallback) {
 }
 
 // Products that are worth waking a thread for: about 10 microseconds of float32 on AVX-512.
-constexpr double products_per_thread = 1 << 19;
+// Packed bits take less than a microsecond for as many.
+constexpr double products_per_thread = 1 << 19, bit_products_per_thread = 1 << 23;
 // Products after which a task is long enough to be split once more, so that a slow core delays the
 // others less.
 constexpr double products_per_task = 1 << 25;
@@ -135,8 +136,10 @@ void set_tasks(Plan& plan, const Problem& problem, const Product& p, int threads
     const ptrdiff_t items = std::max<ptrdiff_t>(problem.batch.items, 1);
     const double products = static_cast<double>(p.m) * static_cast<double>(p.n) *
                             static_cast<double>(p.k) * static_cast<double>(items);
+    const bool bits = plan.kernel == KernelKind::packed && plan.kernels->bits;
     plan.threads = static_cast<int>(
-        std::clamp(products / products_per_thread, 1.0, static_cast<double>(threads)));
+        std::clamp(products / (bits ? bit_products_per_thread : products_per_thread), 1.0,
+                   static_cast<double>(threads)));
     plan.parts = 1;
     plan.items_per_task = 1;
     if (plan.threads == 1 || items >= plan.threads) {
@@ -180,10 +183,9 @@ SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdi
     const ptrdiff_t rows = round_up(mc, kernels.mr), columns = round_up(nc, kernels.nr);
     SlotLayout layout{};
     if (kernels.bits) {
-        constexpr ptrdiff_t unit = 128, table_rows = 256;
-        layout.b = round_up(rows * round_up(kc, unit) / 8, line);
+        layout.b = round_up(rows * round_up(kc, bits_per_unit) / 8, line);
         layout.scratch = layout.b + round_up(columns / 8 * kc, line);
-        layout.bytes = round_up(layout.scratch + (table_rows + rows) * kernels.nr / 8, 4096);
+        layout.bytes = round_up(layout.scratch + (table_registers + rows) * kernels.nr / 8, 4096);
         return layout;
     }
     layout.b = round_up(rows * kc * item, line);

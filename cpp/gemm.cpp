@@ -55,9 +55,9 @@ void redirect_to_part(Product& p, const Run& run, ptrdiff_t part) {
     p.accumulate = false;
 }
 
-// The five loops: NC columns, KC steps, MC rows, then jr and ir in the macro-kernel. False: the
-// results are void.
-bool packed_kernel(const Product& p, Run& run, char* memory) {
+// The five loops: NC columns, KC steps, MC rows, then jr and ir in the macro-kernel. Ends early where
+// the results are void.
+void packed_kernel(const Product& p, Run& run, char* memory) {
     const Plan& plan = run.plan;
     const Kernels& kernels = *run.kernels;
     const bool argmax = p.index.data != nullptr;
@@ -77,7 +77,7 @@ bool packed_kernel(const Product& p, Run& run, char* memory) {
                 if (kernels.pack_a(
                         {packed_a, from(p.a, ic, pc).data, m, k, p.a.row_stride, p.a.col_stride}))
                     run.noticed = true;
-                if (run.void_results()) return false;
+                if (run.void_results()) return;
                 const MacroArgs block{m,
                                       n,
                                       k,
@@ -92,7 +92,6 @@ bool packed_kernel(const Product& p, Run& run, char* memory) {
             }
         }
     }
-    return true;
 }
 
 void direct_kernel(const Product& p, Run& run) {
@@ -113,8 +112,7 @@ void compute(const Product& p, Run& run, int slot) {
         case KernelKind::direct:
             return direct_kernel(p, run);
         case KernelKind::packed:
-            packed_kernel(p, run, run.workspace + slot * run.plan.slot_bytes);
-            return;
+            return packed_kernel(p, run, run.workspace + slot * run.plan.slot_bytes);
     }
 }
 

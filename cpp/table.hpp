@@ -57,6 +57,9 @@ struct DirectArgs {
     View index;  // argmax only: intp
 };
 
+// Packed bits: rows of A are padded to whole units, and 256 registers of tables are scratch.
+inline constexpr ptrdiff_t bits_per_unit = 128, table_registers = 256;
+
 // One way to compute a semiring over a dtype: a micro-tile of mr x nr and the functions built on
 // it. Those that read operands return true when they met a value that their arithmetic does not
 // cover: a NaN (results are then right but for the rows and columns it must spread to), or an
