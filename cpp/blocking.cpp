@@ -25,7 +25,7 @@ ptrdiff_t cache_size(int index, ptrdiff_t fallback) {
 }
 
 // Products that are worth waking a thread for: about 10 microseconds of float32 on AVX-512.
-// Packed bits take less than a microsecond for as many.
+// Packed bits: as long for so many, counting the columns of a register and the rows of a table whole.
 constexpr double products_per_thread = 1 << 19, bit_products_per_thread = 1 << 23;
 // Products after which a task is long enough to be split once more, so that a slow core delays the
 // others less.
@@ -136,10 +136,12 @@ void set_tasks(Plan& plan, const Problem& problem, const Product& p, int threads
     const ptrdiff_t items = std::max<ptrdiff_t>(problem.batch.items, 1);
     const double products = static_cast<double>(p.m) * static_cast<double>(p.n) *
                             static_cast<double>(p.k) * static_cast<double>(items);
-    const bool bits = plan.kernel == KernelKind::packed && plan.kernels->bits;
-    plan.threads = static_cast<int>(
-        std::clamp(products / (bits ? bit_products_per_thread : products_per_thread), 1.0,
-                   static_cast<double>(threads)));
+    double worth = products / products_per_thread;
+    if (plan.kernel == KernelKind::packed && plan.kernels->bits)
+        worth = static_cast<double>(round_up(p.m, plan.kernels->mr)) *
+                static_cast<double>(round_up(p.n, plan.kernels->nr)) * static_cast<double>(p.k) *
+                static_cast<double>(items) / bit_products_per_thread;
+    plan.threads = static_cast<int>(std::clamp(worth, 1.0, static_cast<double>(threads)));
     plan.parts = 1;
     plan.items_per_task = 1;
     if (plan.threads == 1 || items >= plan.threads) {
