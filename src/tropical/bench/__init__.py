@@ -1,6 +1,8 @@
 """Contenders side by side: interleaved timing, ceilings, rivals, and the table of bars.
 
 `timing` knows nothing of `tropical`; `contenders` makes things to time; `bars` says what is
-promised; `table` measures the promises. The benchmarks in `asv_benches/` share the first two.
-They need NumPy alone; rivals are the extra ``bench`` and are imported when they are first used.
+promised; `table` measures the promises. `side_by_side` lets `rivals` compete, keeps their times in
+a `report`, judges them by `statistics` and draws `plots`; `staircase` climbs from kernel to kernel.
+The benchmarks in `asv_benches/` share the first two. `side_by_side` needs the extra ``bench``, the
+others NumPy alone; rivals are imported when they are first used.
 """
