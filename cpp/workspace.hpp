@@ -19,10 +19,11 @@ class Workspace {
     char* grow(ptrdiff_t bytes);
     void clear();
     ptrdiff_t bytes() const { return bytes_; }
+    ptrdiff_t allocations() const { return allocations_; }  // since it was made
 
   private:
     char* data_ = nullptr;
-    ptrdiff_t bytes_ = 0;
+    ptrdiff_t bytes_ = 0, allocations_ = 0;
 };
 
 // The calling thread's own, for calls without a workspace; kept between calls up to `kept_bytes`.

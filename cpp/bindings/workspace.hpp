@@ -29,6 +29,7 @@ class PyWorkspace {
     void reserve(const py::object& m, const py::object& n, const py::object& k,
                  const py::object& dtype, const py::object& semiring, const py::object& threads);
     ptrdiff_t bytes() const { return memory_.bytes(); }
+    ptrdiff_t allocations() const { return memory_.allocations(); }
     void clear() { Lease(*this).memory().clear(); }
 
   private:
