@@ -1,32 +1,18 @@
 #include "blocking.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <string>
 
-#include "lazy.hpp"
 #include "scalar.hpp"
+#include "tuning.hpp"
 
 namespace tropical {
 namespace {
 
 constexpr ptrdiff_t index_size = sizeof(ptrdiff_t);
-constexpr ptrdiff_t KiB = 1024, MiB = 1024 * KiB;
 
-// As Linux lists it for the first core; sysconf names the caches of the whole socket on some
-// processors.
-ptrdiff_t cache_size(int index, ptrdiff_t fallback) {
-    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
-                       "/size");
-    ptrdiff_t size = 0;
-    char unit = 'B';
-    if (!(file >> size >> unit) || size <= 0) return fallback;
-    return size * (unit == 'K' ? KiB : unit == 'M' ? MiB : 1);
-}
-
-// Products that are worth waking a thread for: about 10 microseconds of float32 on AVX-512.
-// Packed bits: as long for so many, counting the columns of a register and the rows of a table whole.
-constexpr double products_per_thread = 1 << 19, bit_products_per_thread = 1 << 23;
+// Products of packed bits that take as long as one of 4 bytes, counting the columns of a register and
+// the rows of a table whole.
+constexpr double bits_a_product = 64;
 // Products after which a task is long enough to be split once more, so that a slow core delays the
 // others less.
 constexpr double products_per_task = 1 << 25;
@@ -49,7 +35,7 @@ constexpr ptrdiff_t few_rows = 4;
 // or-and, which packed has a bit an element.
 const char* reason_for_direct(const Product& p, ptrdiff_t item, bool argmax, bool bits) {
     const bool integers = p.dtype != DType::f32 && p.dtype != DType::f64;
-    const ptrdiff_t side = integers || argmax ? 64 : 256;
+    const ptrdiff_t side = setting(integers || argmax ? Setting::heavy_side : Setting::direct_side);
     if (p.m <= (bits ? 1 : few_rows))
         return "few rows: packing would read more than the product does";
     if (p.k <= 16 && !bits) return "few steps: packing would take longer than the product";
@@ -72,9 +58,7 @@ ptrdiff_t balanced(ptrdiff_t size, ptrdiff_t block, ptrdiff_t unit) {
                     unit);
 }
 
-// KC: a micro-panel of B is half as large again as L1, from which it may well overflow: L2 feeds the
-// tile, and C is met less often. MC: the block of A takes half of L2. NC: the panel of B takes a
-// share of L3.
+// KC, MC and NC as large as the settings let the packed pieces be.
 void set_blocks(Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
     const Kernels& k = *plan.kernels;
     if (plan.kernel == KernelKind::direct) {
@@ -95,16 +79,14 @@ void set_blocks(Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
         plan.nc = balanced(plan.block_n, 4096, k.nr);
         return;
     }
-    // The argmax's search of a segment comes once for each block of k: long ones, from L2.
+    // The argmax searches a segment, and unpacks B, once for each block: larger ones.
     const ptrdiff_t kc =
-        argmax ? 1024 : std::clamp<ptrdiff_t>(caches().l1d * 3 / 2 / (k.nr * item), 192, 512);
+        argmax ? 1536
+               : std::clamp<ptrdiff_t>(setting(Setting::micro_panel) / (k.nr * item), 128, 1024);
+    const ptrdiff_t block_of_a = setting(Setting::block) * (argmax ? 3 : 2) / 2;
     plan.kc = ceil_div(p.k, ceil_div(p.k, kc));
-    plan.mc =
-        balanced(plan.block_m,
-                 std::min<ptrdiff_t>(caches().l2 / (argmax ? 4 : 2) / (plan.kc * item), 512), k.mr);
-    plan.nc =
-        balanced(plan.block_n,
-                 std::clamp<ptrdiff_t>(caches().l3 / 8, MiB, 4 * MiB) / (plan.kc * item), k.nr);
+    plan.mc = balanced(plan.block_m, std::min<ptrdiff_t>(block_of_a / (plan.kc * item), 512), k.mr);
+    plan.nc = balanced(plan.block_n, setting(Setting::panel) / (plan.kc * item), k.nr);
 }
 
 // Blocks of C for `wanted` tasks: the grid whose slowest thread multiplies and packs least.
@@ -136,12 +118,16 @@ void set_tasks(Plan& plan, const Problem& problem, const Product& p, int threads
     const ptrdiff_t items = std::max<ptrdiff_t>(problem.batch.items, 1);
     const double products = static_cast<double>(p.m) * static_cast<double>(p.n) *
                             static_cast<double>(p.k) * static_cast<double>(items);
-    double worth = products / products_per_thread;
+    const bool floats = p.dtype == DType::f32 || p.dtype == DType::f64;
+    double work = products * static_cast<double>(item_size(p.dtype)) / (floats ? 4 : 8);
     if (plan.kernel == KernelKind::packed && plan.kernels->bits)
-        worth = static_cast<double>(round_up(p.m, plan.kernels->mr)) *
-                static_cast<double>(round_up(p.n, plan.kernels->nr)) * static_cast<double>(p.k) *
-                static_cast<double>(items) / bit_products_per_thread;
-    plan.threads = static_cast<int>(std::clamp(worth, 1.0, static_cast<double>(threads)));
+        work = static_cast<double>(round_up(p.m, plan.kernels->mr)) *
+               static_cast<double>(round_up(p.n, plan.kernels->nr)) * static_cast<double>(p.k) *
+               static_cast<double>(items) / bits_a_product;
+    plan.threads =
+        static_cast<int>(std::clamp(work / static_cast<double>(setting(Setting::thread_share)), 1.0,
+                                    static_cast<double>(threads)));
+    plan.wakes = work >= plan.threads * static_cast<double>(setting(Setting::wake_share));
     plan.parts = 1;
     plan.items_per_task = 1;
     if (plan.threads == 1 || items >= plan.threads) {
@@ -162,10 +148,6 @@ void set_tasks(Plan& plan, const Problem& problem, const Product& p, int threads
     plan.threads = static_cast<int>(std::min<ptrdiff_t>(plan.threads, plan.tasks));
 }
 
-Caches find_caches() {
-    return {cache_size(0, 32 * KiB), cache_size(2, 512 * KiB), cache_size(3, 8 * MiB)};
-}
-
 // The narrow tile, which has no argmax, where it computes fewer elements that do not exist.
 const Kernels& pick_tile(const KernelSet& set, const Product& p, bool argmax) {
     if (argmax) return set.wide;
@@ -176,8 +158,6 @@ const Kernels& pick_tile(const KernelSet& set, const Product& p, bool argmax) {
 }
 
 }  // namespace
-
-const Caches& caches() { return lazy<find_caches>(); }
 
 SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdiff_t nc,
                        ptrdiff_t item, bool argmax) {

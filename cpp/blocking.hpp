@@ -1,4 +1,4 @@
-// The scheduler: from shape, dtype, semiring, caches and threads to a kernel, its block sizes and
+// The scheduler: from shape, dtype, semiring, settings and threads to a kernel, its block sizes and
 // the split of C.
 #pragma once
 
@@ -11,11 +11,6 @@ namespace tropical {
 
 enum class KernelKind { naive, tiled, direct, packed };
 inline constexpr const char* kernel_names[] = {"naive", "tiled", "direct", "packed"};
-
-struct Caches {
-    ptrdiff_t l1d, l2, l3;  // bytes, of one core (L3: of all that share it)
-};
-const Caches& caches();
 
 // What the user chose; empty fields are the scheduler's.
 struct Choice {
@@ -34,6 +29,7 @@ struct Plan {
     bool transposed;         // computes C^T = B^T (x) A^T
     ptrdiff_t mc, kc, nc;
     int threads;
+    bool wakes;                       // worth waking threads that sleep
     ptrdiff_t grid_m, grid_n, parts;  // blocks of C, parts of k
     ptrdiff_t block_m, block_n, part_k;
     ptrdiff_t items_per_task;  // of the batch

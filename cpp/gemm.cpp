@@ -184,7 +184,9 @@ void for_each_item(const Problem& problem, const Plan& plan, auto action) {
 }
 
 void compute_all(const Problem& problem, const Choice& choice, Workspace& workspace) {
-    const Plan plan = make_plan(problem, choice);
+    Plan plan = make_plan(problem, choice);
+    const bool alone = plan.threads > 1 && !plan.wakes && !workers_at_hand(plan.threads);
+    if (alone) plan = make_plan(problem, {choice.kernel, choice.isa, 1});
     const ptrdiff_t bytes = workspace_bytes(plan);
     Run run{problem, plan, bytes ? workspace.grow(bytes) : nullptr, plan.kernels, false};
     run_tasks(run);
@@ -200,6 +202,7 @@ void compute_all(const Problem& problem, const Choice& choice, Workspace& worksp
             spread_nan(p, reinterpret_cast<ptrdiff_t*>(first));
         });
     }
+    if (alone) note_loop_alone();
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
@@ -55,14 +56,22 @@ struct Gate {
 static_assert(std::atomic<Gate>::is_always_lock_free);
 
 // Long enough to bridge the gap between two calls in a row (about 50 microseconds), short enough to
-// go unnoticed.
+// go unnoticed; `soon` is safely shorter.
 constexpr int spins_before_sleep = 2000;
+constexpr std::chrono::microseconds soon{20};
 constexpr int max_workers = 1024;
 
 class Pool {
   public:
     const pid_t owner = getpid();
     std::atomic<bool> busy = false;
+
+    std::atomic<std::chrono::steady_clock::duration> last_alone = {};
+
+    bool awake(int threads) const {
+        return hired_.load(std::memory_order_relaxed) - asleep_.load(std::memory_order_relaxed) >=
+               threads - 1;
+    }
 
     void run(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int), void* context) {
         hire(threads - 1);
@@ -85,10 +94,11 @@ class Pool {
     std::atomic<std::uint32_t> wake_ = 0;
     std::atomic<Gate> gate_ = Gate{0, 0, Gate::closed};
     std::atomic<ptrdiff_t> next_ = 0;
+    std::atomic<int> asleep_ = 0;
     void (*body_)(void*, ptrdiff_t, int) = nullptr;
     void* context_ = nullptr;
     ptrdiff_t tasks_ = 0;
-    int hired_ = 0;
+    std::atomic<int> hired_ = 0;
     pthread_t workers_[max_workers];
     int kept_off_ = -1, kept_ = 0;  // the core, and how many workers
     bool pinned_ = false;
@@ -140,7 +150,9 @@ class Pool {
                  wake_.load(std::memory_order_acquire) == seen && spins < spins_before_sleep;
                  ++spins)
                 pause_cpu();
+            asleep_.fetch_add(1, std::memory_order_relaxed);
             wake_.wait(seen, std::memory_order_acquire);
+            asleep_.fetch_sub(1, std::memory_order_relaxed);
             seen = wake_.load(std::memory_order_acquire);
             join();
         }
@@ -258,6 +270,19 @@ void parallel_for(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, i
         return;
     }
     for (ptrdiff_t task = 0; task < tasks; ++task) body(context, task, 0);
+}
+
+bool workers_at_hand(int threads) {
+    const Pool* const shared = pool();
+    if (!shared || shared->awake(threads)) return shared;
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return now - shared->last_alone.load(std::memory_order_relaxed) < soon;
+}
+
+void note_loop_alone() {
+    if (Pool* const shared = pool())
+        shared->last_alone.store(std::chrono::steady_clock::now().time_since_epoch(),
+                                 std::memory_order_relaxed);
 }
 
 #if defined(__x86_64__)

@@ -25,6 +25,12 @@ bool workers_are_pinned();
 // not throw.
 void parallel_for(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int), void* context);
 
+// Whether a loop too short to wake workers for should run on them: so many threads are awake, or the
+// last loop that did without (see note_loop_alone) ended so recently that, once woken, they will find
+// the next loops before they fall asleep again.
+bool workers_at_hand(int threads);
+void note_loop_alone();
+
 // Sets the default floating-point environment while it lives: nearest, subnormals kept, nothing
 // trapped.
 class FloatEnvironment {

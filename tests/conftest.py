@@ -10,6 +10,12 @@ import pytest
 import support
 
 import tropical
+from tropical import _core
+
+# Threads for small products too, as if workers never slept. No tuning file of this machine is read,
+# here or in a child.
+_core.set_settings({"thread_share": 1 << 14, "wake_share": 1024})
+os.environ["TROPICAL_TUNING"] = "off"
 
 OPT_IN = {
     "big": "needs tens of gigabytes of address space, and seconds",

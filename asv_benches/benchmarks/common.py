@@ -1,10 +1,11 @@
-"""What the suites share: one call in its context, and its time over the ceiling's."""
+"""What the suites share: one call in its context, and its time over a reference's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
 
+from tropical.bench import contenders
 from tropical.bench.contenders import AbsentError
 from tropical.bench.timing import Budget, Contender, interleave
 
@@ -37,3 +38,10 @@ def times_ceiling(contender: Contender, ceiling: Contender) -> float:
     if timings.rounds == 0:
         return float("nan")
     return 1 / timings.ratio(contender.name, ceiling.name).median
+
+
+def times_copying(contender: Contender, nbytes: int) -> float:
+    """Return the time of `contender`, whose work is in bytes, over that of copying `nbytes`."""
+    copying = contenders.copying(nbytes)
+    timings = interleave([contender, copying], budget=BUDGET)
+    return 1 / timings.ratio(contender.name, copying.name).median

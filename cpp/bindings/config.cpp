@@ -7,7 +7,9 @@
 #include "../gemm.hpp"
 #include "../scalar.hpp"
 #include "../threads.hpp"
+#include "../tuning.hpp"
 #include "gil.hpp"
+#include "tuning.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -79,6 +81,7 @@ py::dict explain(const py::object& m, const py::object& n, const py::object& k,
         throw py::value_error(std::string("return_argmax: ") + semiring_name(problem.semiring) +
                               " has no argmax");
     problem.index.data = return_argmax ? problem.c.data : nullptr;
+    use_tuning();
     const Plan plan = make_plan(problem, choice);
     py::dict d;
     d["kernel"] = kernel_names[static_cast<int>(plan.kernel)];
@@ -182,6 +185,41 @@ std::int64_t run_micro_kernel(const py::object& semiring, const py::object& dtyp
     return 2 * repeats * kernels.mr * kernels.nr * k;
 }
 
+// All of a C-ordered operand, of zeros, to micro-panels again and again: a (length x depth) or b
+// (depth x length).
+std::int64_t run_packing(const py::object& semiring, const py::object& dtype,
+                         const std::string& operand, const py::object& length,
+                         const py::object& depth, std::int64_t repeats) {
+    const int s = parse_semiring(semiring.ptr());
+    const DType d = checked_dtype(dtype, s);
+    const Kernels& kernels = kernels_in_use(s, d).wide;
+    const ptrdiff_t item = item_size(d), rows = parse_size(length, "length"),
+                    steps = parse_size(depth, "depth");
+    if ((operand != "a" && operand != "b") || rows < 1 || steps < 1 || repeats < 0 ||
+        rows > most_elements / steps)
+        throw py::value_error(
+            "packing: operand must be 'a' or 'b', length and depth positive and of a size for "
+            "memory, repeats not negative, got '" +
+            operand + "', " + std::to_string(rows) + ", " + std::to_string(steps) + ", " +
+            std::to_string(repeats));
+    const bool is_a = operand == "a";
+    const SlotLayout layout =
+        slot_layout(kernels, is_a ? rows : 1, steps, is_a ? 1 : rows, item, false);
+    Workspace source, target;
+    std::memset(source.grow(rows * steps * item), 0, static_cast<std::size_t>(source.bytes()));
+    std::memset(target.grow(layout.bytes), 0, static_cast<std::size_t>(target.bytes()));
+    const PackArgs args{target.grow(layout.bytes) + (is_a ? layout.a : layout.b),
+                        source.grow(0),
+                        rows,
+                        steps,
+                        is_a ? steps * item : item,
+                        is_a ? item : rows * item};
+    without_gil([&] {
+        for (std::int64_t r = 0; r < repeats; ++r) (is_a ? kernels.pack_a : kernels.pack_b)(args);
+    });
+    return repeats * rows * steps * item;
+}
+
 }  // namespace
 
 Problem contiguous_problem(const py::object& m, const py::object& n, const py::object& k,
@@ -241,6 +279,9 @@ take precedence.)");
                arg("repeats"),
                "Run one packed micro-tile of depth k, repeatedly; return how many scalar "
                "operations it did.");
+    module.def("packing", run_packing, arg("semiring"), arg("dtype"), arg("operand"), arg("length"),
+               arg("depth"), arg("repeats"),
+               "Pack an operand of zeros, repeatedly; return how many bytes it read.");
 }
 
 }  // namespace tropical

@@ -9,6 +9,7 @@
 #include "../scalar.hpp"
 #include "arrays.hpp"
 #include "gil.hpp"
+#include "tuning.hpp"
 #include "workspace.hpp"
 
 namespace tropical {
@@ -143,6 +144,7 @@ py::object gemm_of(const Arguments& given) {
         index = new_result(shapes, py::dtype::of<py::ssize_t>());
         attach_index(shapes, index);
     }
+    use_tuning();
     run_in(workspace, problem, choice);
     if (overlaps) py::module_::import("numpy").attr("copyto")(target, result);
     const py::object c = given_out ? py::object(target) : as_result(target);

@@ -2,6 +2,7 @@
 #include "../threads.hpp"
 #include "config.hpp"
 #include "gemm.hpp"
+#include "tuning.hpp"
 #include "workspace.hpp"
 
 PYBIND11_MODULE(_core, module) {
@@ -9,5 +10,6 @@ PYBIND11_MODULE(_core, module) {
     tropical::bind_gemm(module);
     tropical::bind_workspace(module);
     tropical::bind_config(module);
+    tropical::bind_tuning(module);
     tropical::read_environment();
 }

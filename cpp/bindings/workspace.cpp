@@ -5,6 +5,7 @@
 
 #include "../gemm.hpp"
 #include "config.hpp"
+#include "tuning.hpp"
 
 namespace tropical {
 
@@ -21,6 +22,7 @@ void PyWorkspace::reserve(const py::object& m, const py::object& n, const py::ob
     const Choice choice = choose({}, parse_threads(threads.ptr()));
     Problem problem = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
     ptrdiff_t bytes = 0;
+    use_tuning();
     for (const bool argmax : {false, true}) {
         for (int turned = 0; turned < 2; ++turned) {  // out in C and in Fortran order
             std::swap(problem.c.row_stride, problem.c.col_stride);
@@ -93,6 +95,9 @@ RuntimeError
 MemoryError
     If the memory cannot be had; the buffers are then as they were.)")
         .def_property_readonly("nbytes", &PyWorkspace::bytes, "Bytes that the buffers hold.")
+        .def_property_readonly("allocations", &PyWorkspace::allocations,
+                               "How often the buffers were allocated: in a steady state this stays "
+                               "as it is.")
         .def("clear", &PyWorkspace::clear, R"(Give the buffers back to the system.
 
 Raises

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "support.hpp"
+#include "tuning.hpp"
 
 // Failing allocations are to throw, and forked children to start threads, under sanitizers as well.
 extern "C" const char* __asan_default_options();
@@ -14,6 +15,9 @@ extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
 int main(int argc, char** argv) {
     using namespace tropical;
     caches();  // read before any test forks, as the module does when it is imported
+    // Threads for small products too, as if workers never slept.
+    choose_setting(Setting::thread_share, 1 << 14);
+    choose_setting(Setting::wake_share, 1 << 10);
     std::printf("instruction sets:");
     for (const Isa& isa : instruction_sets())
         std::printf(" %s%s", isa.name, isa.supported ? "" : " (not on this CPU)");

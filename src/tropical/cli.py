@@ -39,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands.add_parser("info", help="compiler, instruction sets, caches, threads")
     commands.add_parser("table", help="the benchmark table (table --help)", add_help=False)
     commands.add_parser("bench", help="rivals side by side (bench --help)", add_help=False)
+    commands.add_parser("tune", help="measure the best block sizes (tune --help)", add_help=False)
     arguments, rest = parser.parse_known_args(argv)
     try:
         tropical.config.config()
@@ -53,6 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from tropical.bench import side_by_side
 
         return side_by_side.main(rest)
+    if arguments.command == "tune":
+        from tropical.bench import tune
+
+        return tune.main(rest)
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if arguments.command == "info":

@@ -142,8 +142,10 @@ def config() -> dict[str, Any]:
     -------
     dict
         ``version``, ``compiler``, ``isa_built``, ``isa_supported``, ``isa`` (the one in use),
-        ``vector_bytes``, ``cpu``, ``cores`` (usable by this process), ``threads``, ``pinned``, and
-        the sizes ``l1d``, ``l2``, ``l3`` of the caches in bytes.
+        ``vector_bytes``, ``cpu``, ``cores`` (usable by this process), ``threads``, ``pinned``,
+        the sizes ``l1d``, ``l2``, ``l3`` of the caches in bytes, ``settings`` (the scheduler's, by
+        name) and ``tuned`` (the names of those that were measured, see `tropical.tuning`; the
+        others are derived from the caches).
 
     Examples
     --------
@@ -152,11 +154,17 @@ def config() -> dict[str, Any]:
     >>> here["isa"] in here["isa_supported"]
     True
     """
-    return {**_core.config(), "version": __version__}
+    settings, suggested = _core.settings(), _core.suggested_settings()
+    return {
+        **_core.config(),
+        "version": __version__,
+        "settings": settings,
+        "tuned": [name for name in settings if settings[name] != suggested[name]],
+    }
 
 
 def show_config(file: TextIO | None = None) -> None:
-    """Print compiler, instruction sets, caches, threads and processor.
+    """Print compiler, instruction sets, caches, threads, processor and the scheduler's settings.
 
     Parameters
     ----------
@@ -177,6 +185,8 @@ def show_config(file: TextIO | None = None) -> None:
             ),
             "cores": f"{here['cores']} usable by this process",
             "threads": f"{here['threads']}{', pinned' if here['pinned'] else ''}",
+            "settings": ", ".join(f"{name} {value}" for name, value in here["settings"].items()),
+            "tuned": ", ".join(here["tuned"]) or "nothing: settings are derived from the caches",
         },
     )
     print(text, file=sys.stdout if file is None else file)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ __all__ = [
     "NotInstalledError",
     "blas_libraries",
     "ceiling",
+    "copying",
     "in_layout",
     "micro_kernel",
     "numpy_matmul",
@@ -36,6 +37,7 @@ __all__ = [
     "operands",
     "operations",
     "ours",
+    "packing",
     "require",
     "torch_matmul",
     "tropical_gemm",
@@ -185,6 +187,23 @@ def _counted(name: str, run: Callable[[int], int], isa: str | None = None) -> Co
 def ceiling(semiring: str, dtype: str = "float32", *, isa: str | None = None) -> Contender:
     """Make a contender of the register-only loop: one core's rate if nothing had to be loaded."""
     return _counted("ceiling", functools.partial(_core.ceiling, semiring, dtype), isa)
+
+
+def packing(
+    semiring: str, dtype: str, operand: Literal["a", "b"], length: int, depth: int
+) -> Contender:
+    """Make a contender of packing alone: of `a` (length, depth) or of `b` (depth, length).
+
+    Its work is in bytes read.
+    """
+    run = functools.partial(_core.packing, semiring, dtype, operand, length, depth)
+    return _counted("packing", run)
+
+
+def copying(nbytes: int) -> Contender:
+    """Make a contender of copying so many bytes, the least that packing has to do."""
+    source, target = np.ones((2, nbytes), np.uint8)
+    return Contender("copying", functools.partial(np.copyto, target, source), nbytes)
 
 
 def micro_kernel(semiring: str, dtype: str, k: int) -> Contender:

@@ -1,0 +1,260 @@
+"""Settings measured by `tune`: kept, read lazily, never trusted blindly, never seen in results."""
+
+import json
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from support import INSTANCES, run_python, values
+
+import tropical
+from tropical import _core, tuning
+from tropical.bench import tune
+from tropical.bench.timing import Contender, Summary
+
+EXTREMES = [
+    {"micro_panel": 8 << 10, "block": 16 << 10, "panel": 64 << 10, "direct_side": 1},
+    {"micro_panel": 4 << 20, "block": 64 << 20, "panel": 256 << 20, "direct_side": 2048},
+    {"heavy_side": 1, "thread_share": 1 << 10, "wake_share": 1 << 10},
+    {"heavy_side": 2048, "thread_share": 1 << 30, "wake_share": 1 << 30},
+]
+
+
+@pytest.fixture(autouse=True)
+def restore():
+    before = _core.settings()
+    yield
+    _core.set_settings(before)
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    path = tmp_path / "folder" / "tuning.json"
+    monkeypatch.setenv("TROPICAL_TUNING", str(path))
+    return path
+
+
+@pytest.mark.parametrize("settings", EXTREMES)
+@pytest.mark.parametrize("semiring, dtype", INSTANCES)
+def test_settings_do_not_change_results(isa, semiring, dtype, settings):
+    a, b = values((70, 300), dtype, 1), values((300, 90), dtype, 2)
+    if semiring == "plustimes":
+        a, b = np.rint(a % 16).astype(dtype), np.rint(b % 16).astype(dtype)  # exact sums
+    expected = tropical.gemm(a, b, semiring=semiring, kernel="naive")
+    _core.set_settings(settings)
+    for kernel in (None, "packed"):
+        result = tropical.gemm(a, b, semiring=semiring, kernel=kernel)
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_settings_reach_the_plan():
+    _core.set_settings({"micro_panel": 16 << 10, "direct_side": 32})
+    plan = tropical.explain(200, 200, 2000)
+    assert plan.kernel == "packed" and plan.kc * plan.nr * 4 <= 16 << 10
+    _core.set_settings({"direct_side": 300})
+    assert tropical.explain(200, 200, 200).kernel == "direct"
+    assert _core.settings()["micro_panel"] == _core.suggested_settings()["micro_panel"]
+
+
+@pytest.mark.parametrize(
+    "settings, error, message",
+    [
+        ({"no_such": 1}, ValueError, "no_such"),
+        ({"block": 1}, ValueError, "block must be at least 16384, got 1"),
+        ({"block": 1 << 62}, ValueError, "block must be at most"),
+        ({"block": 1.5}, TypeError, "block must be an integer, got 1.5"),
+        ({"panel": 1 << 20, "block": None}, TypeError, "block"),
+        ({3: 4}, TypeError, "str"),
+    ],
+)
+def test_bad_settings_change_nothing(settings, error, message):
+    before = _core.settings()
+    with pytest.raises(error, match=message):
+        _core.set_settings(settings)
+    assert _core.settings() == before
+
+
+def test_write_and_use(path):
+    tuning.write(path, {"block": 123456})
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    tuning.use()
+    assert _core.settings() == {**_core.suggested_settings(), "block": 123456}
+
+
+def test_a_file_is_used_before_the_first_product_and_not_by_import(path):
+    tuning.write(path, {"direct_side": 7})
+    script = """
+        import sys
+        import numpy as np
+        import tropical
+        assert "tropical.tuning" not in sys.modules and "platformdirs" not in sys.modules
+        {first}
+        assert "tropical.tuning" in sys.modules
+        assert tropical._core.settings()["direct_side"] == 7
+        assert tropical.config.config()["tuned"] == ["direct_side"]
+        assert tropical.explain(64, 64, 64).kernel == "packed"
+    """
+    for first in (
+        "tropical.gemm(np.ones((2, 2)), np.ones((2, 2)))",
+        "tropical.explain(64, 64, 64)",
+        "tropical.GemmWorkspace().reserve(64, 64, 64)",
+        "tropical.show_config(open('/dev/null', 'w'))",
+    ):
+        run_python(script.replace("{first}", first), TROPICAL_TUNING=str(path))
+
+
+def damage(text):
+    """Ways in which a file can be wrong, by what the warning says of it."""
+    good = json.loads(text)
+    return {
+        "Expecting value": "",
+        "Unterminated|Expecting|delimiter": text[: len(text) // 2],
+        "holds no settings": "[]",
+        "its cpu is 'abacus'": json.dumps({**good, "cpu": "abacus"}),
+        "its version is None": json.dumps({k: v for k, v in good.items() if k != "version"}),
+        "its isa is 'mmx'": json.dumps({**good, "isa": "mmx"}),
+        "block must be at least": json.dumps({**good, "settings": {"block": -1}}),
+        "block must be an integer": json.dumps({**good, "settings": {"block": "large"}}),
+        "unknown setting 'colour'": json.dumps({**good, "settings": {"colour": 3}}),
+        "codec can't decode": b"\xff\xfe\xfd",
+    }
+
+
+def test_damaged_files_are_ignored_with_a_warning(path):
+    _core.set_settings({})
+    tuning.write(path, {"block": 123456})
+    for message, content in damage(path.read_text()).items():
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        with pytest.warns(RuntimeWarning, match=message) as caught:
+            tuning.use()
+        assert str(path) in str(caught[0].message)
+        assert _core.settings() == _core.suggested_settings()
+    path.unlink()
+    with pytest.warns(RuntimeWarning, match="No such file"):  # it was named, so it should be there
+        tuning.use()
+
+
+def test_a_warning_names_the_caller_and_the_product_is_right(path):
+    path.parent.mkdir()
+    path.write_text("nonsense")
+    run_python(
+        """
+        import warnings
+        import numpy as np
+        import tropical
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                assert tropical.gemm(np.eye(2), np.eye(2))[0, 0] == 2
+        assert len(caught) == 1 and caught[0].category is RuntimeWarning
+        assert caught[0].filename == "<string>", caught[0].filename
+        """,
+        TROPICAL_TUNING=str(path),
+    )
+
+
+def test_where_the_file_is(monkeypatch, tmp_path):
+    pytest.importorskip("platformdirs")
+    monkeypatch.delenv("TROPICAL_TUNING")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    path = tuning.file()
+    assert path.parent == tmp_path / "tropical"
+    assert tropical.__version__ in path.name and _core.config()["isa"] in path.name
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tuning.use()  # there is none, which is nothing to warn of
+        monkeypatch.setitem(sys.modules, "platformdirs", None)  # makes its import fail
+        assert tuning.file() is None
+        tuning.use()
+    monkeypatch.setenv("TROPICAL_TUNING", "off")
+    assert tuning.file() is None
+
+
+def test_tune_keeps_what_it_finds(path, capsys):
+    pytest.importorskip("rich")
+    before = _core.settings()
+    assert tune.main(["--seconds", "0"]) == 0
+    assert "kept in" in capsys.readouterr().out
+    assert _core.settings() == before
+    found = tuning.read(path)
+    assert set(found) <= set(before)
+    tuning.use()
+    assert _core.settings() == {**_core.suggested_settings(), **found}
+    assert tune.main(["--reset"]) == 0
+    assert not path.exists()
+
+
+def test_tune_that_keeps_nothing(path, capsys, monkeypatch):
+    pytest.importorskip("rich")
+    assert tune.main(["--seconds", "0", "--dry-run"]) == 0
+    assert not path.exists()
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    before = _core.settings()
+    monkeypatch.setattr(tune, "interleave", interrupt)
+    assert tune.main(["--seconds", "0"]) == 130
+    assert "nothing was kept" in capsys.readouterr().err
+    assert _core.settings() == before and not path.exists()
+    monkeypatch.setenv("TROPICAL_TUNING", "off")
+    assert tune.main(["--seconds", "0"]) == 2
+    assert "TROPICAL_TUNING is off" in capsys.readouterr().err
+    for bad in ("-1", "nan", "inf"):
+        with pytest.raises(SystemExit, match="2"):
+            tune.main(["--seconds", bad])
+        assert "--seconds must be" in capsys.readouterr().err
+
+
+def test_tune_without_its_packages(path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich.progress", None)
+    assert tune.main(["--seconds", "0"]) == 2
+    assert "tropical-blas[tune]" in capsys.readouterr().err
+
+
+class Timings:
+    """Of contenders with given rates."""
+
+    def __init__(self, rates):
+        self.rates = rates
+
+    def ratio(self, name, reference):
+        ratio = self.rates[name] / self.rates[reference]
+        return Summary(ratio, ratio * 0.999, ratio * 1.001)
+
+
+def test_a_setting_is_changed_only_if_that_pays(monkeypatch):
+    def rate(gain):
+        def interleave(contenders, *, budget):
+            rates = {c.name: 1.0 for c in contenders}
+            return Timings({**rates, str(2 * suggested): gain})
+
+        return interleave
+
+    suggested = _core.suggested_settings()["panel"]
+    product = tune._product(4, "float32", "maxplus")
+    for gain, best in ((1.01, suggested), (1.10, 2 * suggested), (0.5, suggested)):
+        monkeypatch.setattr(tune, "interleave", rate(gain))
+        finding = tune._tune_blocks("panel", (1, 2), [product, product], 0.0)
+        assert (finding.before, finding.after) == (suggested, best)
+
+
+@pytest.mark.parametrize("crossing", [0, 64, 128, 512])
+def test_switch_points_are_found(crossing, monkeypatch):
+    """`first` is twice as fast up to the crossing, `second` from there on."""
+
+    def interleave(contenders, *, budget):
+        n = contenders[0].work
+        return Timings({"first": 2.0 if n <= crossing else 0.5, "second": 1.0})
+
+    monkeypatch.setattr(tune, "interleave", interleave)
+    sides = (32, 64, 128, 256, 512)
+    cases = (
+        (n, *(Contender(name, lambda: None, n) for name in ("first", "second"))) for n in sides
+    )
+    _core.set_settings({})
+    finding = tune._tune_switch("direct_side", cases, 0.0)
+    assert finding.before == _core.suggested_settings()["direct_side"] == 256
+    assert finding.after == (crossing or 16)
+    assert finding.gain > 1.02
