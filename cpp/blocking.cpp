@@ -15,7 +15,7 @@ constexpr ptrdiff_t index_size = sizeof(ptrdiff_t);
 constexpr double bits_a_product = 64;
 // Products after which a task is long enough to be split once more, so that a slow core delays the
 // others less.
-constexpr double products_per_task = 1 << 25;
+constexpr double products_per_task = 1 << 29;
 // Steps of p below which a part of k is not worth its partial result.
 constexpr ptrdiff_t steps_per_part = 256;
 
@@ -91,6 +91,10 @@ void set_blocks(Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
 
 // Blocks of C for `wanted` tasks: the grid whose slowest thread multiplies and packs least.
 void set_grid(Plan& plan, const Product& p, ptrdiff_t wanted) {
+    plan.block_m = p.m;
+    plan.block_n = p.n;
+    plan.grid_m = plan.grid_n = 1;
+    if (wanted == 1) return;  // divisions take longer than the smallest products
     const ptrdiff_t mr = plan.kernels->mr, nr = plan.kernels->nr;
     double least = 0;
     for (ptrdiff_t rows = 1; rows <= wanted; ++rows) {
@@ -142,8 +146,11 @@ void set_tasks(Plan& plan, const Problem& problem, const Product& p, int threads
             plan.kernel != KernelKind::naive && plan.kernel != KernelKind::tiled)
             plan.parts = std::clamp<ptrdiff_t>(p.k / steps_per_part, 1, plan.threads / blocks);
     }
-    plan.part_k = ceil_div(p.k, plan.parts);
-    plan.parts = ceil_div(p.k, plan.part_k);
+    plan.part_k = p.k;
+    if (plan.parts > 1) {
+        plan.part_k = ceil_div(p.k, plan.parts);
+        plan.parts = ceil_div(p.k, plan.part_k);
+    }
     plan.tasks = ceil_div(items, plan.items_per_task) * plan.grid_m * plan.grid_n * plan.parts;
     plan.threads = static_cast<int>(std::min<ptrdiff_t>(plan.threads, plan.tasks));
 }
@@ -183,6 +190,10 @@ ptrdiff_t nan_bytes(const Product& p) {
     const bool spreads =
         (p.dtype == DType::f32 || p.dtype == DType::f64) && is_selective(p.semiring);
     return spreads ? round_up((p.m + p.n) * index_size, 64) : 0;
+}
+
+bool packed_may_cover(const Plan& plan, const Choice& choice) {
+    return plan.careful && plan.kernel == KernelKind::direct && !plan.few_rows && !choice.kernel;
 }
 
 Plan make_plan(const Problem& problem, const Choice& choice) {

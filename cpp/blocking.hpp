@@ -41,6 +41,10 @@ struct Plan {
 
 Plan make_plan(const Problem& problem, const Choice& choice);
 
+// Whether the packed kernel, which maps integers that direct notices, may stand in for it: where
+// nobody chose direct, and packing does not cost more than careful arithmetic.
+bool packed_may_cover(const Plan& plan, const Choice& choice);
+
 // Scratch for spread_nan, at the end of the shared bytes.
 ptrdiff_t nan_bytes(const Product& p);
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
+#include <utility>
 
 #include "scalar.hpp"
 #include "threads.hpp"
@@ -121,10 +123,13 @@ void run_task(void* context, ptrdiff_t task, int slot) {
     Run& run = *static_cast<Run*>(context);
     const Plan& plan = run.plan;
     const FloatEnvironment environment;
-    const ptrdiff_t part = task % plan.parts;
-    const ptrdiff_t column = task / plan.parts % plan.grid_n;
-    const ptrdiff_t row = task / plan.parts / plan.grid_n % plan.grid_m;
-    const ptrdiff_t first = task / plan.parts / plan.grid_n / plan.grid_m * plan.items_per_task;
+    const auto next_digit = [&task](ptrdiff_t base) {
+        return base == 1 ? 0 : std::exchange(task, task / base) % base;
+    };
+    const ptrdiff_t part = next_digit(plan.parts);
+    const ptrdiff_t column = next_digit(plan.grid_n);
+    const ptrdiff_t row = next_digit(plan.grid_m);
+    const ptrdiff_t first = task * plan.items_per_task;
     const ptrdiff_t last = std::min(first + plan.items_per_task, run.problem.batch.items);
     for (ptrdiff_t item = first; item < last; ++item) {
         if (run.void_results()) return;
@@ -183,23 +188,42 @@ void for_each_item(const Problem& problem, const Plan& plan, auto action) {
         action(item_of(problem, plan, item));
 }
 
+// Runs a plan; true if values were noticed that its kernels do not cover.
+bool execute(const Problem& problem, const Plan& plan, bool careful, Workspace& workspace) {
+    const ptrdiff_t bytes = workspace_bytes(plan);
+    Run run{problem, plan, bytes ? workspace.grow(bytes) : nullptr,
+            careful ? plan.careful : plan.kernels, careful};
+    run_tasks(run);
+    if (plan.parts > 1 && !run.void_results()) combine_parts(run);
+    return run.noticed;
+}
+
+// Integers beyond the plain arithmetic. Where direct met them, packing may map them, unless there is no
+// memory for it; the careful kernels compute with any. The (+) is max or min, so C may be met once more.
+void compute_again(const Problem& problem, const Plan& plan, const Choice& choice,
+                   Workspace& workspace) {
+    if (packed_may_cover(plan, choice)) {
+        const Plan packed = make_plan(problem, {KernelKind::packed, choice.isa, plan.threads});
+        try {
+            if (!execute(problem, packed, false, workspace)) return;
+        } catch (const std::bad_alloc&) {
+        }
+    }
+    execute(problem, plan, true, workspace);
+}
+
 void compute_all(const Problem& problem, const Choice& choice, Workspace& workspace) {
     Plan plan = make_plan(problem, choice);
     const bool alone = plan.threads > 1 && !plan.wakes && !workers_at_hand(plan.threads);
     if (alone) plan = make_plan(problem, {choice.kernel, choice.isa, 1});
-    const ptrdiff_t bytes = workspace_bytes(plan);
-    Run run{problem, plan, bytes ? workspace.grow(bytes) : nullptr, plan.kernels, false};
-    run_tasks(run);
-    // Integers beyond the plain arithmetic. The (+) is max or min, so C may be met once more.
-    if (run.void_results()) {
-        Run again{problem, plan, run.workspace, plan.careful, true};
-        run_tasks(again);
-    }
-    if (plan.parts > 1) combine_parts(run);
-    if (run.noticed && !plan.careful && plan.kernel >= KernelKind::direct) {
-        char* const first = run.workspace + bytes - nan_bytes(problem);
+    const bool noticed = execute(problem, plan, false, workspace);
+    if (noticed && plan.careful) {
+        compute_again(problem, plan, choice, workspace);
+    } else if (noticed && plan.kernel >= KernelKind::direct) {
+        const ptrdiff_t bytes = workspace_bytes(plan);
+        char* const scratch = workspace.grow(bytes) + bytes - nan_bytes(problem);
         for_each_item(problem, plan, [&](const Product& p) {
-            spread_nan(p, reinterpret_cast<ptrdiff_t*>(first));
+            spread_nan(p, reinterpret_cast<ptrdiff_t*>(scratch));
         });
     }
     if (alone) note_loop_alone();

@@ -34,7 +34,7 @@ struct Settings {
 // L3. On AVX-512 thread_share takes about 2 microseconds, wake_share 30: waking costs the caller 8.
 Settings suggest_settings() {
     const Caches& c = caches();
-    return {{c.l1d * 3, c.l2 / 2, std::clamp<ptrdiff_t>(c.l3 / 8, MiB, 4 * MiB), 256, 64, 1 << 17,
+    return {{c.l1d * 3, c.l2 / 2, std::clamp<ptrdiff_t>(c.l3 / 8, MiB, 4 * MiB), 256, 128, 1 << 17,
              1 << 21}};
 }
 

@@ -18,7 +18,7 @@ enum class Setting {
     block,         // bytes of a packed block of A, MC x KC
     panel,         // bytes of a packed panel of B, KC x NC
     direct_side,   // the largest m, and square root of k * n, of a direct product of floats
-    heavy_side,    // the same of integers and with argmax, which gain more by packing
+    heavy_side,    // the same of integers and with argmax, which pack better
     thread_share,  // products of float32 that are worth a thread which is awake
     wake_share,    // and those that are worth waking one
 };

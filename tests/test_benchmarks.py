@@ -138,7 +138,7 @@ def test_absent_instruction_set_and_cores() -> None:
 def scripted(monkeypatch: pytest.MonkeyPatch, script: dict[str, list[float]]) -> None:
     """Let each sample of a contender take the next time of its script, the last one for ever."""
 
-    def sample(contender: Contender, calls: int) -> float:
+    def sample(contender: Contender, calls: int, warm_up: float) -> float:
         times = script[contender.name]
         return times.pop(0) if len(times) > 1 else times[0]
 
@@ -162,7 +162,7 @@ def test_rounds_in_which_the_guard_moved_are_discarded(monkeypatch: pytest.Monke
 
 def test_a_guard_that_always_moves_leaves_no_round(monkeypatch: pytest.MonkeyPatch) -> None:
     ends = itertools.cycle([1.0, 2.0])
-    monkeypatch.setattr(timing, "_sample", lambda c, _: next(ends) if c.name == "guard" else 1.0)
+    monkeypatch.setattr(timing, "_sample", lambda c, *_: next(ends) if c.name == "guard" else 1.0)
     budget = Budget(sample=1e-3, seconds=0.0, rounds=3, least_rounds=2)
     timings = interleave([named("ours")], guard=named("guard"), budget=budget)
     assert (timings.rounds, timings.discarded) == (0, 6)
@@ -183,6 +183,14 @@ def test_work_enters_the_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
     budget = Budget(sample=1e-3, seconds=math.inf, rounds=1)
     timings = interleave([named("fast", work=6.0), named("slow", work=2.0)], budget=budget)
     assert timings.ratio("fast", "slow").median == 3.0
+
+
+@pytest.mark.parametrize("warm_up, untimed", [(0.0, 0), (0.125, 2), (1.0, 9), (2.0, 17)])
+def test_warm_up_is_so_many_untimed_calls(warm_up: float, untimed: int) -> None:
+    calls = []
+    contender = Contender("counted", lambda: calls.append(0), 1.0)
+    timing._sample(contender, 8, warm_up)
+    assert len(calls) == 8 + untimed
 
 
 def test_equal_names_are_refused() -> None:

@@ -79,9 +79,23 @@ BUGS = [
     Bug(
         "integers beyond the bound never met again",
         "gemm.cpp",
-        "if (run.void_results()) {",
-        "if (false) {",
+        "if (noticed && plan.careful) {",
+        "if (noticed && plan.careful && plan.nc < 0) {",
         "saturation",
+    ),
+    Bug(
+        "integers that packing does not cover either",
+        "gemm.cpp",
+        "if (!execute(problem, packed, false, workspace)) return;",
+        "return static_cast<void>(execute(problem, packed, false, workspace));",
+        "saturation",
+    ),
+    Bug(
+        "an argmax in the first segment of a later block",
+        "argmax.hpp",
+        "for_each_set<typename R::T>(found >= 0,",
+        "for_each_set<typename R::T>(found > 0,",
+        "argmax",
     ),
     Bug(
         "a sentinel that is not turned back",

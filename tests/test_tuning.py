@@ -18,6 +18,7 @@ EXTREMES = [
     {"micro_panel": 4 << 20, "block": 64 << 20, "panel": 256 << 20, "direct_side": 2048},
     {"heavy_side": 1, "thread_share": 1 << 10, "wake_share": 1 << 10},
     {"heavy_side": 2048, "thread_share": 1 << 30, "wake_share": 1 << 30},
+    {"thread_share": 1 << 10, "wake_share": 1 << 30},  # on workers only if they are awake
 ]
 
 

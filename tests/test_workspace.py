@@ -10,6 +10,7 @@ import pytest
 from support import EXACT, KERNELS, assert_same_bits, check, example, run_python, values
 
 import tropical
+from tropical import _core
 
 SHAPES = [(3, 4, 5), (90, 130, 70), (1, 500, 40), (17, 66, 600), (90, 130, 70)]
 
@@ -69,6 +70,31 @@ def test_sizes(isa):
     a, b, c = example(90, 130, 70, "maxplus", "float32")
     check(a, b, "maxplus", c, workspace=workspace, kernel="packed")
     assert 0 < workspace.nbytes < large
+
+
+@pytest.mark.parametrize("wake_share", [1 << 10, 1 << 30])
+def test_a_steady_state_allocates_nothing(wake_share):
+    """Neither where sleeping workers are woken nor where the caller then works alone."""
+    before = _core.settings()
+    workspace = tropical.GemmWorkspace()
+    assert workspace.allocations == 0
+    try:
+        _core.set_settings({"thread_share": 1 << 10, "wake_share": wake_share})
+        for m, n, k in SHAPES:
+            workspace.reserve(m, n, k, "float32", "minplus", 3)
+        allocations = workspace.allocations
+        assert 0 < allocations <= len(SHAPES)
+        for pause in (0, 1e-3):
+            for m, n, k in SHAPES:
+                a, b, c = example(m, n, k, "minplus", "float32")
+                time.sleep(pause)
+                check(a, b, "minplus", c, workspace=workspace, threads=3)
+        assert workspace.allocations == allocations
+    finally:
+        _core.set_settings(before)
+    workspace.clear()
+    workspace.reserve(500, 500, 500)
+    assert workspace.allocations == allocations + 1
 
 
 def test_wrong_arguments():

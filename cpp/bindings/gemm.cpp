@@ -27,7 +27,7 @@ enum Argument {
     arg_return_argmax,
     argument_count
 };
-constexpr const char* argument_names[argument_count] = {
+constexpr std::string_view argument_names[argument_count] = {
     "a", "b", "semiring", "out", "accumulate", "workspace", "threads", "kernel", "return_argmax"};
 
 // Borrowed references; null where an argument was not given.
@@ -58,13 +58,13 @@ Arguments parse_arguments(PyObject* const* args, Py_ssize_t positional, PyObject
     for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); ++i) {
         const Argument which = argument_named(PyTuple_GET_ITEM(keywords, i));
         if (arguments.values[which])
-            refuse_argument(std::string("got multiple values for argument '") +
-                            argument_names[which] + "'");
+            refuse_argument("got multiple values for argument '" +
+                            std::string(argument_names[which]) + "'");
         arguments.values[which] = args[positional + i];
     }
     for (const Argument required : {arg_a, arg_b})
         if (!arguments.values[required])
-            refuse_argument(std::string("missing required argument '") + argument_names[required] +
+            refuse_argument("missing required argument '" + std::string(argument_names[required]) +
                             "'");
     return arguments;
 }

@@ -1,5 +1,6 @@
 // The pool: every task exactly once, on slots that nobody shares, however many callers there are.
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "support.hpp"
@@ -54,6 +55,28 @@ TEST_CASE("every task runs once") {
 TEST_CASE("many tiny loops: workers come late, and to the wrong loop") {
     for (int round = 0; round < 20000; ++round)
         if (chosen()) REQUIRE(Loop(2 + round % 6, 2 + round % 5).run());
+}
+
+TEST_CASE("workers are at hand while they are awake, and for loops that follow each other") {
+    CHECK(workers_at_hand(1));
+    CHECK(Loop(2, 8).run());
+    const auto eventually = [](auto condition) {
+        for (int tries = 0; tries < 1000; ++tries) {
+            if (condition()) return true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        return false;
+    };
+    CHECK(eventually([] { return !workers_at_hand(2); }));  // asleep
+    CHECK(eventually([] {
+        note_loop_alone();
+        return workers_at_hand(2);
+    }));
+    CHECK(eventually([] { return !workers_at_hand(2); }));  // that was long ago
+    CHECK(eventually([] {
+        Loop(2, 8).run();
+        return workers_at_hand(2);
+    }));
 }
 
 TEST_CASE("loops with pauses between them, so that workers have gone to sleep") {

@@ -6,7 +6,8 @@ times) where the promise reads "at most". Add a promise here; `table` needs no c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,7 +15,9 @@ import numpy as np
 
 import tropical
 from tropical.bench import contenders
-from tropical.bench.timing import Contender
+from tropical.bench.contenders import AbsentError
+from tropical.bench.rivals import RIVALS
+from tropical.bench.timing import Budget, Contender, interleave
 
 __all__ = ["Bar", "bars"]
 
@@ -39,6 +42,8 @@ class Bar:
         The bar is on ours' time over the reference's, which must not exceed it.
     guarded : bool
         The reference is a ceiling, and also the guard of each round.
+    mean : float or None
+        A bar on the geometric mean of the whole group.
     """
 
     group: str
@@ -48,6 +53,7 @@ class Bar:
     make: Callable[[], Pair]
     at_most: bool = False
     guarded: bool = False
+    mean: float | None = None
 
     @property
     def name(self) -> str:
@@ -60,9 +66,12 @@ def bars() -> Iterator[Bar]:
     yield from _ceilings()
     yield from _layouts()
     yield from _numpy()
+    yield from _blas()
     yield from _two_threads()
     yield from _argmax()
     yield from _small()
+    yield from _rivals_at_small_sizes()
+    yield from _switch_points()
     yield from _skinny()
     yield from _tropical_gemm()
 
@@ -80,18 +89,18 @@ def _ceilings() -> Iterator[Bar]:
         make = partial(pair, semiring, dtype, n, isa)
         return Bar("share of the ceiling", case, value, 2 * n**3, make, guarded=True)
 
-    by_size = {64: 0.75, 128: 0.85, 256: 0.90, 512: 0.90, 1024: 0.88, 2048: 0.88}
+    by_size = {64: 0.80, 128: 0.90, 256: 0.94, 512: 0.94, 1024: 0.94, 2048: 0.94, 4096: 0.94}
     for semiring in ("maxplus", "minplus"):
         for n, value in by_size.items():
             yield bar(value, semiring, "float32", n)
     for dtype in ("float64", "int32", "int64", "int16", "int8"):
         for semiring in ("maxplus", "minplus"):
-            yield bar(0.80, semiring, dtype, 512)
+            yield bar(0.90, semiring, dtype, 1024)
     yield bar(0.80, "orand", "bool", 512)
     for semiring in ("plustimes", "maxtimes", "maxmin", "minmax"):
         yield bar(None, semiring, "float32", 512)
     for semiring in ("maxplus", "minplus"):
-        yield bar(0.85, semiring, "float32", 512, "avx2")
+        yield bar(0.92, semiring, "float32", 512, "avx2")
 
 
 def _layouts() -> Iterator[Bar]:
@@ -123,7 +132,49 @@ def _numpy() -> Iterator[Bar]:
                 yield Bar("over NumPy", case, 0.90, 2 * n**3, partial(pair, dtype, n, threads))
 
 
+def _fastest(candidates: Iterable[Callable[[], Contender]]) -> Contender:
+    """Return the fastest of those who can take part, by a short run."""
+
+    def invite(make: Callable[[], Contender]) -> Contender | AbsentError:
+        try:
+            return make()
+        except AbsentError as reason:
+            return reason
+
+    invited = [invite(make) for make in candidates]
+    taking_part = [guest for guest in invited if isinstance(guest, Contender)]
+    if not taking_part:
+        raise AbsentError("; ".join(map(str, invited)))
+    timings = interleave(taking_part, budget=Budget(sample=1e-3, seconds=0.1, rounds=5))
+    return max(taking_part, key=lambda contender: timings.rate(contender.name))
+
+
+def _blas() -> Iterator[Bar]:
+    def pair(dtype: str, n: int, threads: int) -> Pair:
+        a, b = contenders.operands(n, n, n, dtype)
+        rivals = (contenders.numpy_matmul, contenders.torch_matmul)
+        return (
+            contenders.ours(a, b, "plustimes", threads=threads),
+            _fastest(partial(rival, a, b, threads=threads) for rival in rivals),
+        )
+
+    for dtype, threads in itertools.product(("float32", "float64"), (1, 2)):
+        group = f"plustimes {dtype} over the better of NumPy and PyTorch, threads={threads}"
+        for n in (64, 128, 256, 512, 1024, 2048, 4096):
+            yield Bar(group, f"{n}", 0.90, 2 * n**3, partial(pair, dtype, n, threads), mean=1.0)
+
+
 def _two_threads() -> Iterator[Bar]:
+    def over_ceiling(n: int) -> Pair:
+        a, b = contenders.operands(n, n, n)
+        ceiling = contenders.ceiling("maxplus")
+        return contenders.ours(a, b, threads=2), replace(ceiling, work=2 * ceiling.work)
+
+    for n in (512, 1024, 2048, 4096):
+        make = partial(over_ceiling, n)
+        case = f"maxplus float32 {n}"
+        yield Bar("share of twice the ceiling", case, 0.90, 2 * n**3, make, guarded=True)
+
     def pair(n: int) -> Pair:
         a, b = contenders.operands(n, n, n)
         return (
@@ -151,8 +202,9 @@ def _argmax() -> Iterator[Bar]:
             contenders.tropical_gemm(a, b, return_argmax=True),
         )
 
-    case = "maxplus float32 1024"
-    yield Bar("argmax over plain", case, 0.60, 2 * 1024**3, partial(over_plain, 1024))
+    for n, value in {256: None, 1024: 0.75, 4096: 0.80}.items():
+        case, make = f"maxplus float32 {n}", partial(over_plain, n)
+        yield Bar("argmax over plain", case, value, 2 * n**3, make)
     for n in (64, 128, 256, 512, 1024):
         case, make = f"maxplus float32 {n}", partial(over_tropical_gemm, n)
         yield Bar("argmax over tropical-gemm's", case, 4.0, 2 * n**3, make)
@@ -185,6 +237,42 @@ def _small() -> Iterator[Bar]:
     case, work = "1024 of 16x16 over tropical-gemm", 1024 * 2.0 * 16**3
     yield Bar(group, case, 4.0, work, partial(batch_tropical_gemm, False))
     yield Bar(group, case + ", argmax both", None, work, partial(batch_tropical_gemm, True))
+
+
+def _rivals_at_small_sizes() -> Iterator[Bar]:
+    def pair(n: int) -> Pair:
+        a, b = contenders.operands(n, n, n)
+        rivals = ("numba", "tropical-gemm", "numpy-broadcast", "torch-broadcast")
+        makers = (partial(RIVALS[name], a, b, "maxplus", 1) for name in rivals)
+        return contenders.ours(a, b), _fastest(makers)
+
+    for n in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40, 48):
+        make = partial(pair, n)
+        yield Bar("over the fastest rival", f"maxplus float32 {n}", 1.0, 2 * n**3, make)
+
+
+def _switch_points() -> Iterator[Bar]:
+    def pair(dtype: str, n: int) -> Pair:
+        a, b = contenders.operands(n, n, n, dtype)
+        cores = min(2, tropical.config.config()["cores"])
+
+        def make(kernel: str, threads: int) -> Contender:
+            name = f"{kernel} {threads}"
+            forced = contenders.ours(a, b, name=name, kernel=kernel, threads=threads)
+            return contenders.with_settings(forced, name, {"thread_share": 1024})
+
+        every = itertools.product(("direct", "packed"), range(1, cores + 1))
+        best = _fastest(partial(make, *choice) for choice in every)
+        return contenders.ours(a, b, threads=cores), best
+
+    for dtype, sizes in {
+        "float32": (16, 32, 48, 64, 96, 128, 192, 256, 384, 512),
+        "float64": (32, 64, 128, 256),
+        "int32": (16, 32, 64, 128, 256),
+    }.items():
+        for n in sizes:
+            case, make = f"maxplus {dtype} {n}", partial(pair, dtype, n)
+            yield Bar("scheduler over the best choice", case, 0.95, 2 * n**3, make)
 
 
 def _skinny() -> Iterator[Bar]:

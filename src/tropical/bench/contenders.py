@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from types import ModuleType
 from typing import Any, Literal
 
@@ -41,6 +42,7 @@ __all__ = [
     "require",
     "torch_matmul",
     "tropical_gemm",
+    "with_settings",
 ]
 
 # OpenBLAS's workers spin for some 2^28 cycles after a call before they sleep: 0.1 s.
@@ -151,13 +153,37 @@ def ours(
     cores = _core.config()["cores"]
     if threads > cores:
         raise AbsentError(f"{threads} threads need as many cores, this process may use {cores}")
-    options: dict[str, Any] = {"return_argmax": True} if return_argmax else {}
+    out = _result(a, b)
+
+    # As one types it: functools.partial would build the keywords anew for each call.
+    def plain() -> object:
+        return tropical.gemm(a, b, semiring=semiring, out=out)
+
+    def argmax() -> object:
+        return tropical.gemm(a, b, semiring=semiring, out=out, return_argmax=True)
+
     return Contender(
         name,
-        functools.partial(tropical.gemm, a, b, semiring=semiring, out=_result(a, b), **options),
+        argmax if return_argmax else plain,
         operations(a, b),
         functools.partial(tropical.options, kernel=kernel, isa=isa, threads=threads),
     )
+
+
+def with_settings(contender: Contender, name: str, settings: dict[str, int]) -> Contender:
+    """Return the same call, run with some of the scheduler's settings changed."""
+
+    @contextmanager
+    def context() -> Iterator[None]:
+        before = _core.settings()
+        with contender.context():
+            _core.set_settings({**before, **settings})
+            try:
+                yield
+            finally:
+                _core.set_settings(before)
+
+    return replace(contender, name=name, context=context)
 
 
 def _require_isa(isa: str | None) -> None:

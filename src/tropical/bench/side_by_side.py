@@ -264,6 +264,13 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="SECONDS",
         help="the least time for which a contender runs in a round",
     )
+    parser.add_argument(
+        "--warm-up",
+        type=float,
+        default=0.125,
+        metavar="SHARE",
+        help="untimed calls before each sample, as a share of the timed ones; 1/8 unless given",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every time to FILE")
     parser.add_argument(
         "--plots", type=Path, metavar="DIR", help="draw what was measured, as PNG files in DIR"
@@ -281,10 +288,10 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="measure nothing, compare two such files; exits with 1 if slower",
     )
     options = parser.parse_args(argv)
-    if options.sample <= 0 or options.seconds < 0:
+    if not (options.sample > 0 and options.seconds >= 0 and 0 <= options.warm_up <= 100):
         parser.error(
-            f"--sample must be positive and --seconds not negative, "
-            f"got {options.sample} and {options.seconds}"
+            "--sample must be positive, --seconds not negative and --warm-up from 0 to 100, "
+            f"got {options.sample}, {options.seconds} and {options.warm_up}"
         )
     if options.staircase:
         for name in ("threads", "contenders", "json", "plots"):
@@ -309,7 +316,7 @@ def _cases(options: argparse.Namespace, sizes: Sequence[int]) -> list[Case]:
 def _run(options: argparse.Namespace) -> list[Case]:
     console = _console()
     progress = require("rich.progress")
-    budget = Budget(options.sample, options.seconds, options.rounds)
+    budget = Budget(options.sample, options.seconds, options.rounds, warm_up=options.warm_up)
     cases = _cases(options, options.sizes or SIZES)
     measured = []
     columns = (

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import json
 import os
 import platform
 import re
+import statistics
 import sys
 import time
 from collections.abc import Sequence
@@ -89,6 +91,15 @@ def measure(bar: Bar, budget: Budget) -> Row:
         discarded=timings.discarded,
         rates={name: timings.rate(name) for name in (ours.name, reference.name)},
     )
+
+
+def _mean(group: str, bar: float, rows: Sequence[Row]) -> Row:
+    """Return the geometric mean of what was measured in a group."""
+    row = Row(group, "geometric mean", bar, at_most=False)
+    measured = [r.measured for r in rows if r.group == group and r.measured is not None]
+    if not measured:
+        return dataclasses.replace(row, skipped="nothing was measured")
+    return dataclasses.replace(row, measured=statistics.geometric_mean(measured))
 
 
 def _extension_size() -> Row:
@@ -210,8 +221,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         rows.append(row)
         _print_row(row)
 
-    for bar in chosen:
-        add(measure(bar, QUICK if options.quick else Budget()))
+    for group, in_group in itertools.groupby(chosen, lambda bar: bar.group):
+        bar = None
+        for bar in in_group:
+            add(measure(bar, QUICK if options.quick else Budget()))
+        if bar and bar.mean is not None:
+            add(_mean(group, bar.mean, rows))
     if with_size:
         add(_extension_size())
     seconds = time.perf_counter() - start

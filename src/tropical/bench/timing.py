@@ -51,13 +51,15 @@ class Budget:
     """How long to measure: until `rounds` are kept, or `seconds` are over and `least_rounds` kept.
 
     `sample` is the least time in seconds that one contender runs in one round: about a time slice,
-    so that many samples see no other process at all.
+    so that many samples see no other process at all. `warm_up` is the share of a sample's calls
+    that are made once more, untimed, before it, at least one; none before a single call.
     """
 
     sample: float = 4e-3
     seconds: float = 2.5
     rounds: int = 25
     least_rounds: int = 3
+    warm_up: float = 0.125
 
 
 QUICK = Budget(sample=5e-4, seconds=0.0, rounds=1, least_rounds=1)
@@ -108,11 +110,11 @@ class Timings:
         return Summary(float(median), float(low), float(high))
 
 
-def _sample(contender: Contender, calls: int) -> float:
-    """Seconds per call of `calls` calls, after an eighth as many untimed (none before one)."""
+def _sample(contender: Contender, calls: int, warm_up: float) -> float:
+    """Seconds per call of `calls` calls, after some untimed ones: see `Budget`."""
     call = contender.call
     with contender.context():
-        for _ in repeat(None, calls // 8 + (calls > 1)):
+        for _ in repeat(None, int(calls * warm_up) + (calls > 1 and warm_up > 0)):
             call()
         start = time.perf_counter_ns()
         for _ in repeat(None, calls):
@@ -123,15 +125,15 @@ def _sample(contender: Contender, calls: int) -> float:
     return elapsed * 1e-9 / calls
 
 
-def _calibrate(contender: Contender, sample: float) -> tuple[int, float]:
+def _calibrate(contender: Contender, sample: float, warm_up: float) -> tuple[int, float]:
     """Warm up and return how many calls take at least `sample` seconds, and how long they take.
 
     A first call of more than ten times `sample` is warm-up enough.
     """
-    if (first := _sample(contender, 1)) > 10 * sample:
+    if (first := _sample(contender, 1, warm_up)) > 10 * sample:
         return 1, first
     calls = 1
-    while (per_call := _sample(contender, calls)) * calls < sample / 2:
+    while (per_call := _sample(contender, calls, warm_up)) * calls < sample / 2:
         calls *= 2
     calls = max(1, math.ceil(sample / per_call))
     return calls, calls * per_call
@@ -179,11 +181,12 @@ def interleave(
     everyone = {c.name: c for c in ([*contenders, guard] if guard else contenders)}
     if len(everyone) < len(contenders) + (guard is not None):
         raise ValueError(f"names of contenders must differ, got {[c.name for c in contenders]}")
-    pace = {c.name: _calibrate(c, budget.sample) for c in contenders}
+    warm_up = budget.warm_up
+    pace = {c.name: _calibrate(c, budget.sample, warm_up) for c in contenders}
     if guard:
         # As long as the slowest, so that other processes take the same share of both.
         slowest = max(sample for _, sample in pace.values())
-        pace[guard.name] = _calibrate(guard, max(budget.sample, slowest))
+        pace[guard.name] = _calibrate(guard, max(budget.sample, slowest), warm_up)
     calls = {name: calls for name, (calls, _) in pace.items()}
     seconds: dict[str, list[float]] = {name: [] for name in everyone}
     kept = discarded = 0
@@ -193,11 +196,11 @@ def interleave(
         enough = kept >= budget.least_rounds or tried >= 3 * budget.least_rounds
         if enough and time.perf_counter() > deadline:
             break
-        start = _sample(guard, calls[guard.name]) if guard else 0.0
+        start = _sample(guard, calls[guard.name], warm_up) if guard else 0.0
         order = contenders if tried % 2 == 0 else contenders[::-1]
-        times = {c.name: _sample(c, calls[c.name]) for c in order}
+        times = {c.name: _sample(c, calls[c.name], warm_up) for c in order}
         if guard:
-            end = _sample(guard, calls[guard.name])
+            end = _sample(guard, calls[guard.name], warm_up)
             if abs(end - start) > drift * start:
                 discarded += 1
                 continue

@@ -10,8 +10,7 @@ import argparse
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tropical import _core, tuning
 from tropical.bench import contenders
@@ -44,22 +43,6 @@ class Finding:
     gain: float
 
 
-def _with_settings(contender: Contender, name: str, settings: dict[str, int]) -> Contender:
-    """Return the same call, run with some settings changed."""
-
-    @contextmanager
-    def context() -> Iterator[None]:
-        before = _core.settings()
-        with contender.context():
-            _core.set_settings({**before, **settings})
-            try:
-                yield
-            finally:
-                _core.set_settings(before)
-
-    return replace(contender, name=name, context=context)
-
-
 def _product(n: int, dtype: str, semiring: str) -> Contender:
     return contenders.ours(*contenders.operands(n, n, n, dtype), semiring)
 
@@ -74,7 +57,7 @@ def _tune_blocks(
     harmless = set(values)
     for product in products:
         timings = interleave(
-            [_with_settings(product, str(value), {setting: value}) for value in values],
+            [contenders.with_settings(product, str(value), {setting: value}) for value in values],
             budget=Budget(seconds=seconds / len(products), rounds=1000),
         )
         for value in values:
@@ -130,7 +113,7 @@ def _one_or_two_threads(sides: Sequence[int]) -> Iterator[tuple[int, Contender, 
     for n in sides:
         a, b = contenders.operands(n, n, n)
         one, two = (contenders.ours(a, b, name=str(t), threads=t) for t in (1, 2))
-        yield n**3 // 2 + 1, one, _with_settings(two, "2", {"thread_share": 1024})
+        yield n**3 // 2 + 1, one, contenders.with_settings(two, "2", {"thread_share": 1024})
 
 
 def _steps() -> dict[str, Callable[[str, float], Finding]]:
@@ -152,7 +135,7 @@ def _steps() -> dict[str, Callable[[str, float], Finding]]:
         "block": blocks(1024, 0.5, 0.75, 1, 1.5),
         "panel": blocks(1536, 0.5, 1, 2),
         "direct_side": switch(_direct_or_packed((64, 96, 128, 192, 256, 320), "float32")),
-        "heavy_side": switch(_direct_or_packed((16, 32, 48, 64, 96, 128), "int32")),
+        "heavy_side": switch(_direct_or_packed((32, 64, 96, 128, 192, 256), "int32")),
     }
     if _core.config()["cores"] > 1:
         steps["thread_share"] = switch(_one_or_two_threads((48, 64, 80, 96, 128, 160)))
