@@ -83,7 +83,7 @@ void set_blocks(Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
     const ptrdiff_t kc =
         argmax ? 1536
                : std::clamp<ptrdiff_t>(setting(Setting::micro_panel) / (k.nr * item), 128, 1024);
-    const ptrdiff_t block_of_a = setting(Setting::block) * (argmax ? 3 : 2) / 2;
+    const ptrdiff_t block_of_a = setting(Setting::block) * (argmax ? 2 : 1);
     plan.kc = ceil_div(p.k, ceil_div(p.k, kc));
     plan.mc = balanced(plan.block_m, std::min<ptrdiff_t>(block_of_a / (plan.kc * item), 512), k.mr);
     plan.nc = balanced(plan.block_n, setting(Setting::panel) / (plan.kc * item), k.nr);

@@ -27,15 +27,29 @@ struct StridedA {
     }
 };
 
+// What a tile asks L2 to fetch while it is computed: `stride` bytes a step, from `data` on.
+struct Ahead {
+    const char* data;
+    ptrdiff_t stride;
+    [[gnu::always_inline]] void operator()(ptrdiff_t p) const {
+        __builtin_prefetch(data + p * stride, 0, 2);
+    }
+};
+struct Nothing {
+    [[gnu::always_inline]] void operator()(ptrdiff_t) const {}
+};
+
 // acc[i][:] = acc[i][:] (+) A[i, p] (x) B[p, 0:NR] for p = 0 .. k-1; rows of B lie b_stride bytes
 // apart.
-template <class R, int MR, int NV, class A>
+template <class R, int MR, int NV, class A, class Fetch = Nothing>
 [[gnu::always_inline]] inline void rank_k_update(ptrdiff_t k, A a, const char* b,
-                                                 ptrdiff_t b_stride, typename R::V (&acc)[MR][NV]) {
+                                                 ptrdiff_t b_stride, typename R::V (&acc)[MR][NV],
+                                                 Fetch fetch = {}) {
     using V = typename R::V;
 #pragma GCC unroll 1
     for (ptrdiff_t p = 0; p < k; ++p) {
         V row[NV];
+        fetch(p);
         TROPICAL_UNROLL for (int v = 0; v < NV; ++v)
             row[v] = load<V>(b + p * b_stride + v * static_cast<ptrdiff_t>(sizeof(V)));
         TROPICAL_UNROLL for (int i = 0; i < MR; ++i) {
@@ -163,13 +177,14 @@ template <int MR>
 }
 
 // One whole tile of C from its slices of A and B.
-template <class R, int MR, int NV, class A>
+template <class R, int MR, int NV, class A, class Fetch = Nothing>
 [[gnu::always_inline]] inline void micro_kernel(ptrdiff_t k, A a, const char* b, ptrdiff_t b_stride,
-                                                const TileOfC& c, bool accumulate) {
+                                                const TileOfC& c, bool accumulate,
+                                                Fetch fetch = {}) {
     typename R::V acc[MR][NV];
     start_tile<R>(acc, c, R::chained && accumulate);
     prefetch_tile<MR>(c);
-    rank_k_update<R>(k, a, b, b_stride, acc);
+    rank_k_update<R>(k, a, b, b_stride, acc, fetch);
     store_tile<R>(acc, c, accumulate);
 }
 
@@ -178,12 +193,19 @@ template <class R, int MR, int NV>
 void macro_kernel(const MacroArgs& g) {
     using T = typename R::T;
     constexpr ptrdiff_t size = sizeof(T), NR = NV * R::lanes;
-    for (ptrdiff_t jr = 0; jr < g.n; jr += NR) {      // B[:, jr:jr+NR], a micro-panel in L1
+    // The next micro-panel comes from L3, one part of it with each tile: else the first tile of each
+    // would wait for all of it.
+    const ptrdiff_t tiles = (g.m + MR - 1) / MR;
+    const ptrdiff_t part = (NR * size + tiles - 1) / tiles;
+    for (ptrdiff_t jr = 0; jr < g.n; jr += NR) {  // B[:, jr:jr+NR], a micro-panel in L2
+        const char* const b = g.b + jr * g.k * size;
+        const char* next = b + NR * g.k * size;
         for (ptrdiff_t ir = 0; ir < g.m; ir += MR) {  // A[ir:ir+MR, :]
             const TileOfC c{g.c.data + ir * g.c.row_stride + jr * g.c.col_stride, g.c.row_stride,
                             g.c.col_stride, g.m - ir, g.n - jr};
-            micro_kernel<R, MR, NV>(g.k, PackedA<T, MR>{g.a + ir * g.k * size},
-                                    g.b + jr * g.k * size, NR * size, c, g.accumulate);
+            micro_kernel<R, MR, NV>(g.k, PackedA<T, MR>{g.a + ir * g.k * size}, b, NR * size, c,
+                                    g.accumulate, Ahead{next, part});
+            next += g.k * part;
         }
     }
 }

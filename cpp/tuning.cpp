@@ -30,12 +30,12 @@ struct Settings {
 };
 
 // micro_panel is three times L1: L2 feeds a tile as fast, and C is met half as often (plustimes at
-// 2048: 0.91 of the ceiling, 0.83 where it is half of that). block takes half of L2, panel a share of
-// L3. On AVX-512 thread_share takes about 2 microseconds, wake_share 30: waking costs the caller 8.
+// 2048: 0.91 of the ceiling, 0.83 where it is half of that). block takes three eighths of L2, which it
+// shares with two micro-panels of B, panel a share of L3. On AVX-512 thread_share takes about 2 microseconds, wake_share 30: waking costs the caller 8.
 Settings suggest_settings() {
     const Caches& c = caches();
-    return {{c.l1d * 3, c.l2 / 2, std::clamp<ptrdiff_t>(c.l3 / 8, MiB, 4 * MiB), 256, 128, 1 << 17,
-             1 << 21}};
+    return {{c.l1d * 3, c.l2 * 3 / 8, std::clamp<ptrdiff_t>(c.l3 / 8, MiB, 4 * MiB), 256, 128,
+             1 << 17, 1 << 21}};
 }
 
 std::atomic<ptrdiff_t>& chosen(Setting which) {
