@@ -1,6 +1,6 @@
 // AVX-512 (F, BW, DQ, VL): 32 registers of 64 bytes. 8 x 2 accumulators divide the usual sizes and
-// leave the loads (10 for 16 products) unnoticed; FMA, at one instruction a product, wants 12 x 2, and
-// so do integers, of which some processors execute four instructions a cycle.
+// leave the loads (11 for 16 products) unnoticed. 12 x 2 where a product takes half as long: FMA,
+// multiplications, which leave the ports of max alone, and integers, at four instructions a cycle.
 #include "kernels.hpp"
 
 namespace tropical {

@@ -88,7 +88,7 @@ constexpr TileShape wide_tile() {
     if (emulates_products<Isa, R>) return {Isa::heavy_mr, Isa::bytes < 64 ? 1 : Isa::heavy_nv};
     // So do the maxima of some integers, but fewer.
     if (!is_float<typename R::T> && Isa::bytes < 64) return {Isa::heavy_mr, Isa::heavy_nv};
-    if (S::sum == Add::plus || !is_float<typename R::T>) return {Isa::fma_mr, Isa::nv};
+    if (S::product == Multiply::times || !is_float<typename R::T>) return {Isa::fma_mr, Isa::nv};
     return {Isa::mr, Isa::nv};
 }
 
