@@ -7,6 +7,7 @@ import inspect
 import itertools
 import json
 import math
+import os
 import subprocess
 import sys
 from functools import partial
@@ -191,6 +192,14 @@ def test_warm_up_is_so_many_untimed_calls(warm_up: float, untimed: int) -> None:
     contender = Contender("counted", lambda: calls.append(0), 1.0)
     timing._sample(contender, 8, warm_up)
     assert len(calls) == 8 + untimed
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system pins no threads")
+def test_pinning_is_undone() -> None:
+    before = os.sched_getaffinity(0)
+    with timing.pinned():
+        assert len(os.sched_getaffinity(0)) == 1
+    assert os.sched_getaffinity(0) == before
 
 
 def test_equal_names_are_refused() -> None:

@@ -12,6 +12,7 @@ import itertools
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from tropical.bench.report import Case, Times
 from tropical.bench.rivals import RIVALS, Array
 from tropical.bench.statistics import Comparison, compare_paired, compare_unpaired
 from tropical.bench.table import environment
-from tropical.bench.timing import Budget, Contender, interleave
+from tropical.bench.timing import Budget, Contender, interleave, pinned
 
 __all__ = ["compare", "main", "measure"]
 
@@ -78,7 +79,8 @@ def measure(case: Case, names: Iterable[str], budget: Budget, *, named: bool = F
     if not taking_part:
         return Case(*case.key, absent=absent)
     guard = contenders.ceiling(case.semiring, case.dtype)
-    timings = interleave(taking_part, guard=guard, budget=budget)
+    with pinned() if case.threads == 1 else nullcontext():
+        timings = interleave(taking_part, guard=guard, budget=budget)
     times = {
         name: Times(name, contender.work, timings.seconds[name])
         for name, contender in timings.contenders.items()

@@ -8,15 +8,16 @@ round shows whether the machine moved meanwhile, and a round in which it did is 
 from __future__ import annotations
 
 import math
+import os
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import repeat
 
 import numpy as np
 
-__all__ = ["QUICK", "Budget", "Contender", "Summary", "Timings", "interleave"]
+__all__ = ["QUICK", "Budget", "Contender", "Summary", "Timings", "interleave", "pinned"]
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,24 @@ class Timings:
         ratios = work * np.array(self.seconds[reference]) / np.array(self.seconds[name])
         low, median, high = np.percentile(ratios, [25, 50, 75])
         return Summary(float(median), float(low), float(high))
+
+
+@contextmanager
+def pinned() -> Iterator[None]:
+    """Keep the calling thread on one core, where the system can do that.
+
+    The last of those that it may use: the first one often serves interrupts. Threads made meanwhile
+    inherit this, so it is for timing single threads.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def _sample(contender: Contender, calls: int, warm_up: float) -> float:
