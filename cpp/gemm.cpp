@@ -203,8 +203,8 @@ bool execute(const Problem& problem, const Plan& plan, bool careful, Workspace& 
 void compute_again(const Problem& problem, const Plan& plan, const Choice& choice,
                    Workspace& workspace) {
     if (packed_may_cover(plan, choice)) {
-        const Plan packed = make_plan(problem, {KernelKind::packed, choice.isa, plan.threads});
         try {
+            const Plan packed = make_plan(problem, {KernelKind::packed, choice.isa, plan.threads});
             if (!execute(problem, packed, false, workspace)) return;
         } catch (const std::bad_alloc&) {
         }
@@ -233,6 +233,18 @@ void compute_all(const Problem& problem, const Choice& choice, Workspace& worksp
 
 ptrdiff_t workspace_bytes(const Plan& plan) {
     return plan.slot_bytes * plan.threads + plan.shared_bytes;
+}
+
+ptrdiff_t most_bytes(const Problem& problem, const Choice& choice) {
+    ptrdiff_t bytes = 0;
+    for (const int threads : {choice.threads, 1}) {  // 1: where workers sleep
+        const Plan plan = make_plan(problem, {choice.kernel, choice.isa, threads});
+        bytes = std::max(bytes, workspace_bytes(plan));
+        if (!packed_may_cover(plan, choice)) continue;
+        const Plan packed = make_plan(problem, {KernelKind::packed, choice.isa, plan.threads});
+        bytes = std::max(bytes, workspace_bytes(packed));
+    }
+    return bytes;
 }
 
 void gemm(const Problem& problem, const Choice& choice, Workspace& workspace) {

@@ -11,7 +11,8 @@ namespace tropical {
 // operand. Throws std::bad_alloc before anything is written.
 void gemm(const Problem& problem, const Choice& choice, Workspace& workspace);
 
-// Bytes of workspace that gemm needs for this plan.
+// Bytes of workspace for this plan, and the most that gemm may ask for, whatever the operands hold.
 ptrdiff_t workspace_bytes(const Plan& plan);
+ptrdiff_t most_bytes(const Problem& problem, const Choice& choice);
 
 }  // namespace tropical

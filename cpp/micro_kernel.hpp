@@ -27,12 +27,12 @@ struct StridedA {
     }
 };
 
-// What a tile asks L2 to fetch while it is computed: `stride` bytes a step, from `data` on.
+// What a tile asks L2 to fetch while it is computed: `stride` bytes a step, from data + first on.
 struct Ahead {
     const char* data;
-    ptrdiff_t stride;
+    ptrdiff_t first, stride;
     [[gnu::always_inline]] void operator()(ptrdiff_t p) const {
-        __builtin_prefetch(data + p * stride, 0, 2);
+        prefetch<Nearest::l2>(data, first + p * stride);
     }
 };
 struct Nothing {
@@ -199,12 +199,12 @@ void macro_kernel(const MacroArgs& g) {
     const ptrdiff_t part = (NR * size + tiles - 1) / tiles;
     for (ptrdiff_t jr = 0; jr < g.n; jr += NR) {  // B[:, jr:jr+NR], a micro-panel in L2
         const char* const b = g.b + jr * g.k * size;
-        const char* next = b + NR * g.k * size;
+        ptrdiff_t next = NR * g.k * size;
         for (ptrdiff_t ir = 0; ir < g.m; ir += MR) {  // A[ir:ir+MR, :]
             const TileOfC c{g.c.data + ir * g.c.row_stride + jr * g.c.col_stride, g.c.row_stride,
                             g.c.col_stride, g.m - ir, g.n - jr};
             micro_kernel<R, MR, NV>(g.k, PackedA<T, MR>{g.a + ir * g.k * size}, b, NR * size, c,
-                                    g.accumulate, Ahead{next, part});
+                                    g.accumulate, Ahead{b, next, part});
             next += g.k * part;
         }
     }

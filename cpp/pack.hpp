@@ -95,7 +95,7 @@ template <class R, int W>
                 char* const target = g.target + (i * g.depth + p * W) * size;
                 if (W % L == 0 && g.length - i >= W) {
                     TROPICAL_UNROLL for (ptrdiff_t v = 0; v < W * size; v += 64)
-                        __builtin_prefetch(source + group * g.depth_stride + v);
+                        prefetch<Nearest::l1>(source, group * g.depth_stride + v);
                     TROPICAL_UNROLL for (ptrdiff_t v = 0; v < W; v += L)
                         store(target + v * size, Q::encode(load<V>(source + v * size), noticed));
                     continue;
@@ -126,8 +126,8 @@ template <class R, int W>
         for (ptrdiff_t p = 0; p < g.depth; p += L) {
             if (p * size % 64 == 0) TROPICAL_UNROLL
                 for (ptrdiff_t next = W; next < 2 * W; ++next)
-                    __builtin_prefetch(g.source + (i + next) * g.length_stride +
-                                       p * g.depth_stride);
+                    prefetch<Nearest::l1>(g.source,
+                                          (i + next) * g.length_stride + p * g.depth_stride);
             for (ptrdiff_t v = 0; v < W - last; v += L) square(Constant<L>{}, i, p, v);
             square(Constant<last>{}, i, p, W - last);
         }

@@ -52,6 +52,15 @@ template <class V>
     __builtin_memcpy(target, &v, sizeof v);
 }
 
+// Asks for the cache line at data + offset, which need not exist: for all caches, or from L2 on.
+enum class Nearest { l1 = 3, l2 = 2 };
+template <Nearest cache>
+[[gnu::always_inline]] inline void prefetch(const char* data, ptrdiff_t offset) {
+    const auto address =
+        reinterpret_cast<std::uintptr_t>(data) + static_cast<std::uintptr_t>(offset);
+    __builtin_prefetch(reinterpret_cast<const void*>(address), 0, static_cast<int>(cache));
+}
+
 template <class T>
 [[gnu::always_inline]] inline T load_scalar(const char* source) {
     T x;

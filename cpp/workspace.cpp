@@ -24,22 +24,22 @@ void advise_huge_pages([[maybe_unused]] char* data, [[maybe_unused]] ptrdiff_t b
 }  // namespace
 
 char* Workspace::grow(ptrdiff_t bytes) {
-    if (bytes > bytes_) {
+    if (bytes > this->bytes()) {
         char* const larger =
             static_cast<char*>(::operator new(static_cast<std::size_t>(bytes), alignment(bytes)));
         clear();
         advise_huge_pages(larger, bytes);
         data_ = larger;
-        bytes_ = bytes;
-        ++allocations_;
+        bytes_.store(bytes, std::memory_order_relaxed);
+        allocations_.fetch_add(1, std::memory_order_relaxed);
     }
     return data_;
 }
 
 void Workspace::clear() {
-    ::operator delete(data_, alignment(bytes_));
+    ::operator delete(data_, alignment(bytes()));
     data_ = nullptr;
-    bytes_ = 0;
+    bytes_.store(0, std::memory_order_relaxed);
 }
 
 Workspace& thread_workspace() {

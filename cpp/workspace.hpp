@@ -1,6 +1,7 @@
 // Memory for packed operands that only grows, so that a steady state allocates nothing.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 namespace tropical {
@@ -18,12 +19,13 @@ class Workspace {
     // it had.
     char* grow(ptrdiff_t bytes);
     void clear();
-    ptrdiff_t bytes() const { return bytes_; }
-    ptrdiff_t allocations() const { return allocations_; }  // since it was made
+    // Any thread may ask, also while another uses the workspace.
+    ptrdiff_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+    ptrdiff_t allocations() const { return allocations_.load(std::memory_order_relaxed); }
 
   private:
     char* data_ = nullptr;
-    ptrdiff_t bytes_ = 0, allocations_ = 0;
+    std::atomic<ptrdiff_t> bytes_ = 0, allocations_ = 0;
 };
 
 // The calling thread's own, for calls without a workspace; kept between calls up to `kept_bytes`.

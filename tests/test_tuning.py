@@ -1,8 +1,10 @@
 """Settings measured by `tune`: kept, read lazily, never trusted blindly, never seen in results."""
 
 import json
+import os
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import tropical
 from tropical import _core, tuning
 from tropical.bench import tune
 from tropical.bench.timing import Contender, Summary
+from tropical.cli import main
 
 EXTREMES = [
     {"micro_panel": 8 << 10, "block": 16 << 10, "panel": 64 << 10, "direct_side": 1},
@@ -119,6 +122,8 @@ def damage(text):
         "block must be an integer": json.dumps({**good, "settings": {"block": "large"}}),
         "unknown setting 'colour'": json.dumps({**good, "settings": {"colour": 3}}),
         "codec can't decode": b"\xff\xfe\xfd",
+        "nested too deeply": "[" * 60_000,
+        "has 70,000 bytes": " " * 70_000,
     }
 
 
@@ -165,6 +170,8 @@ def test_where_the_file_is(monkeypatch, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tuning.use()  # there is none, which is nothing to warn of
+        monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
+        tuning.use()  # no folder, no file
         monkeypatch.setitem(sys.modules, "platformdirs", None)  # makes its import fail
         assert tuning.file() is None
         tuning.use()
@@ -202,10 +209,56 @@ def test_tune_that_keeps_nothing(path, capsys, monkeypatch):
     monkeypatch.setenv("TROPICAL_TUNING", "off")
     assert tune.main(["--seconds", "0"]) == 2
     assert "TROPICAL_TUNING is off" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        tune.main(["--reset", "--dry-run"])
     for bad in ("-1", "nan", "inf"):
         with pytest.raises(SystemExit, match="2"):
             tune.main(["--seconds", bad])
         assert "--seconds must be" in capsys.readouterr().err
+
+
+def test_what_is_no_tuning_file_is_left_alone(path, capsys, monkeypatch):
+    path.parent.mkdir()
+    path.write_text("my thesis")
+    pipe = path.with_name("pipe")
+    os.mkfifo(pipe)
+    for other, message in (
+        (path, "is no tuning file"),
+        (pipe, "no regular file"),
+        (path.parent, "no regular file"),
+        (Path("/"), "no name of a file"),
+    ):
+        monkeypatch.setenv("TROPICAL_TUNING", str(other))
+        for option in ("--reset", "--seconds=0"):
+            assert tune.main([option]) == 2
+            assert message in capsys.readouterr().err
+    assert path.read_text() == "my thesis"
+    assert {p.name for p in path.parent.iterdir()} == {path.name, "pipe"}
+    monkeypatch.setenv("TROPICAL_TUNING", str(pipe))
+    with pytest.warns(RuntimeWarning, match="no regular file"):
+        tuning.use()
+
+
+def test_a_link_stays_a_link(path):
+    target = path.parent.parent / "target.json"
+    path.parent.mkdir()
+    path.symlink_to(target)
+    tuning.write(path, {"block": 123456})
+    assert path.is_symlink() and tuning.read(target) == {"block": 123456}
+
+
+def test_the_instruction_set_is_that_of_the_process(path):
+    tuning.write(path, {"block": 123456})
+    with tropical.options(isa="baseline"):
+        assert tuning.read(path) == {"block": 123456}
+
+
+def test_the_command_does_not_complain_of_what_it_replaces(path, capsys):
+    pytest.importorskip("rich")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main(["tune", "--reset"]) == 0
+    assert "is gone" in capsys.readouterr().out
 
 
 def test_tune_without_its_packages(path, capsys, monkeypatch):

@@ -8,7 +8,8 @@ namespace tropical {
 
 namespace py = pybind11;
 
-// Once, and with the GIL held: lets tropical.tuning read what was measured on this machine.
+// Once, and with the GIL held: lets tropical.tuning read what was measured on this machine. A thread
+// that comes meanwhile goes on with what is suggested; waiting for it would not survive a fork.
 void use_tuning();
 
 void bind_tuning(py::module_& module);

@@ -20,7 +20,6 @@ void PyWorkspace::reserve(const py::object& m, const py::object& n, const py::ob
                           const py::object& dtype, const py::object& semiring,
                           const py::object& threads) {
     const Choice choice = choose({}, parse_threads(threads.ptr()));
-    const Choice packed{KernelKind::packed, choice.isa, choice.threads};
     Problem problem = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
     ptrdiff_t bytes = 0;
     use_tuning();
@@ -28,10 +27,7 @@ void PyWorkspace::reserve(const py::object& m, const py::object& n, const py::ob
         for (int turned = 0; turned < 2; ++turned) {  // out in C and in Fortran order
             std::swap(problem.c.row_stride, problem.c.col_stride);
             problem.index.data = argmax ? problem.c.data : nullptr;
-            const Plan plan = make_plan(problem, choice);
-            bytes = std::max(bytes, workspace_bytes(plan));
-            if (packed_may_cover(plan, choice))
-                bytes = std::max(bytes, workspace_bytes(make_plan(problem, packed)));
+            bytes = std::max(bytes, most_bytes(problem, choice));
         }
     }
     Lease lease(*this);

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 import tropical
+from tropical import _core
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,6 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands.add_parser("bench", help="rivals side by side (bench --help)", add_help=False)
     commands.add_parser("tune", help="measure the best block sizes (tune --help)", add_help=False)
     arguments, rest = parser.parse_known_args(argv)
+    if arguments.command == "tune":
+        _core.set_settings({})  # what a file says, or why it cannot be read, is no matter now
     try:
         tropical.config.config()
     except (ValueError, RuntimeError) as error:  # TROPICAL_ISA and the like

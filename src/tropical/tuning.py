@@ -8,19 +8,25 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import warnings
 from pathlib import Path
 
 from . import __version__, _core
 
-__all__ = ["file", "read", "use", "write"]
+__all__ = ["check_replaceable", "file", "read", "use", "write"]
 
 VARIABLE = "TROPICAL_TUNING"
+MOST_BYTES = 1 << 16
 
 
 def _machine() -> dict[str, str]:
-    """Return what settings are good for: this version, processor and instruction set."""
-    here = _core.config()
+    """Return what settings are good for: version, processor, instruction set of the process."""
+    outside = _core.set_options(None, None, None)
+    try:
+        here = _core.config()
+    finally:
+        _core.set_options(*outside)
     return {"version": __version__, "cpu": here["cpu"], "isa": here["isa"]}
 
 
@@ -32,16 +38,28 @@ def file() -> Path | None:
     Path or None
         What the environment variable TROPICAL_TUNING names, else a file in the user's cache
         directory whose name has version, processor and instruction set. None if the variable is
-        ``off``, or if platformdirs (extra ``tune``) is not installed.
+        ``off``, if platformdirs (extra ``tune``) is not installed, or if there is no home.
     """
     if chosen := os.environ.get(VARIABLE):
-        return None if chosen == "off" else Path(chosen)
+        return None if chosen.lower() == "off" else Path(chosen)
     try:
         import platformdirs
-    except ImportError:
+
+        folder = platformdirs.user_cache_path("tropical")
+    except (ImportError, RuntimeError):
         return None
     name = re.sub(r"[^a-z0-9.]+", "-", "-".join(_machine().values()).lower())
-    return platformdirs.user_cache_path("tropical") / f"tuning-{name}.json"
+    return folder / f"tuning-{name}.json"
+
+
+def _text(path: Path) -> str:
+    """Read a file, without waiting for a pipe or filling the memory."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError("it is no regular file")
+    if status.st_size > MOST_BYTES:
+        raise ValueError(f"it has {status.st_size:,} bytes, more than any tuning file")
+    return path.read_text()
 
 
 def read(path: Path) -> dict[str, int]:
@@ -54,14 +72,38 @@ def read(path: Path) -> dict[str, int]:
     ValueError
         If it is damaged, or was measured on another processor, instruction set or version.
     """
-    found = json.loads(path.read_text())
+    try:
+        found = json.loads(_text(path))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
     if not isinstance(found, dict) or not isinstance(found.get("settings"), dict):
         raise ValueError("it holds no settings")
     for name, here in _machine().items():
         if found.get(name) != here:
-            raise ValueError(f"its {name} is {found.get(name)!r}, here it is {here!r}")
+            raise ValueError(f"its {name} is {found.get(name)!r:.80}, here it is {here!r}")
     settings: dict[str, int] = found["settings"]
     return settings
+
+
+def check_replaceable(path: Path) -> None:
+    """Make sure that `write` may write a file, or that it may be deleted.
+
+    Raises
+    ------
+    OSError
+        If its folder cannot be made or written to.
+    ValueError
+        If something else is there: no regular file, or one that was never a tuning file.
+    """
+    if not path.name:
+        raise ValueError(f"{path} is no name of a file")
+    if path.exists():
+        text = _text(path)
+        if text and '"version"' not in text:
+            raise ValueError(f"{path} is no tuning file; delete it yourself if it is in the way")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise PermissionError(f"{path.parent} cannot be written to")
 
 
 def write(path: Path, settings: dict[str, int]) -> None:
@@ -69,14 +111,18 @@ def write(path: Path, settings: dict[str, int]) -> None:
 
     Raises
     ------
-    OSError
-        If the file cannot be written.
+    OSError, ValueError
+        As `check_replaceable` does, and if the file cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = path.resolve()
+    check_replaceable(path)
     text = json.dumps({**_machine(), "settings": settings}, indent=2)
     part = path.with_name(f"{path.name}.{os.getpid()}")
-    part.write_text(text + "\n")
-    part.replace(path)
+    try:
+        part.write_text(text + "\n")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def use() -> None:
@@ -88,11 +134,14 @@ def use() -> None:
         If the file cannot be used; it is ignored then.
     """
     path = file()
-    if path is None or not (path.exists() or os.environ.get(VARIABLE)):
+    if path is None:
         return
     try:
         _core.set_settings(read(path))
     except (OSError, ValueError, TypeError) as reason:
+        none = (FileNotFoundError, NotADirectoryError, PermissionError)
+        if isinstance(reason, none) and not os.environ.get(VARIABLE):
+            return
         warnings.warn(
             f"tropical ignores its tuning file {path}: {reason}; "
             "`python -m tropical tune` writes it anew",

@@ -290,7 +290,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="measure nothing, compare two such files; exits with 1 if slower",
     )
     options = parser.parse_args(argv)
-    if not (options.sample > 0 and options.seconds >= 0 and 0 <= options.warm_up <= 100):
+    if not (options.sample > 0 and 0 <= options.seconds < np.inf and 0 <= options.warm_up <= 100):
         parser.error(
             "--sample must be positive, --seconds not negative and --warm-up from 0 to 100, "
             f"got {options.sample}, {options.seconds} and {options.warm_up}"

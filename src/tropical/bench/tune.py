@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import math
+import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tropical import _core, tuning
 from tropical.bench import contenders
@@ -54,19 +56,20 @@ def _tune_blocks(
     suggested = _core.suggested_settings()[setting]
     values = [int(suggested * factor) for factor in factors]
     ratios: dict[int, list[float]] = {value: [] for value in values}
-    harmless = set(values)
+    lows: dict[int, list[float]] = {value: [] for value in values}
     for product in products:
         timings = interleave(
             [contenders.with_settings(product, str(value), {setting: value}) for value in values],
-            budget=Budget(seconds=seconds / len(products), rounds=1000),
+            budget=Budget(seconds=seconds / len(products), rounds=1000, least_rounds=5),
         )
         for value in values:
             ratio = timings.ratio(str(value), str(suggested))
             ratios[value].append(ratio.median)
-            if ratio.low < 1 / WORTH:
-                harmless.discard(value)
-    gains = {value: math.exp(sum(map(math.log, r)) / len(r)) for value, r in ratios.items()}
-    best = max(harmless, key=gains.__getitem__)
+            lows[value].append(ratio.low)
+    gains = {value: statistics.geometric_mean(r) for value, r in ratios.items()}
+    # Faster for certain on the whole, slower nowhere.
+    better = [v for v in values if statistics.geometric_mean(lows[v]) > 1 < WORTH * min(lows[v])]
+    best = max(better, key=gains.__getitem__, default=suggested)
     if gains[best] < WORTH:
         return Finding(setting, suggested, suggested, 1.0)
     return Finding(setting, suggested, best, gains[best])
@@ -82,10 +85,13 @@ def _tune_switch(
     pairs = list(cases)
     suggested = _core.suggested_settings()[setting]
     gains = {}
-    budget = Budget(seconds=seconds / len(pairs), rounds=1000)
+    budget = Budget(seconds=seconds / len(pairs), rounds=1000, least_rounds=5)
     for value, first, second in pairs:
         timings = interleave([first, second], budget=budget)
-        gains[value] = math.log(timings.ratio(first.name, second.name).median)
+        ratio = timings.ratio(first.name, second.name)
+        # What is certain of it: the quartile nearer to 1, nothing where 1 lies between the two.
+        certain = ratio.low if ratio.low > 1 else min(ratio.high, 1.0)
+        gains[value] = math.log(certain)
     values = [0, *gains]
     # Each value as a switch point: what is won (lost) by the first contender up to there.
     scores = {v: sum(gain for value, gain in gains.items() if value <= v) for v in values}
@@ -180,9 +186,21 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--dry-run", action="store_true", help="measure, but keep nothing")
     parser.add_argument("--reset", action="store_true", help="measure nothing, delete what is kept")
     options = parser.parse_args(argv)
+    if options.reset and options.dry_run:
+        parser.error("--reset deletes, --dry-run keeps everything: choose one")
     if not options.seconds >= 0 or math.isinf(options.seconds):
         parser.error(f"--seconds must be a number from 0 on, got {options.seconds}")
     return options
+
+
+def _path() -> Path:
+    """Return the file to write or to delete; before anything is measured, know that one can."""
+    path = tuning.file()
+    if path is None:
+        require("platformdirs", EXTRA)
+        raise OSError("there is no file to keep settings in: TROPICAL_TUNING is off, or no home")
+    tuning.check_replaceable(path)
+    return path
 
 
 def _measure(seconds: float) -> list[Finding]:
@@ -221,21 +239,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     options = _parse(argv)
     try:
-        path = tuning.file()
-        if path is None and not options.dry_run:
-            require("platformdirs", EXTRA)
-            raise OSError("TROPICAL_TUNING is off, so there is no file to write; try --dry-run")
-        if options.reset:
-            if path is not None:
-                path.unlink(missing_ok=True)
+        path = None if options.dry_run else _path()
+        if path and options.reset:
+            path.unlink(missing_ok=True)
             print(f"{path} is gone; the sizes of the caches decide")
             return 0
         findings = _measure(options.seconds)
-        if options.dry_run or path is None:
+        if path is None:
             return 0
         tuning.write(path, {f.setting: f.after for f in findings if f.after != f.before})
         print(f"kept in {path}")
-    except (NotInstalledError, OSError) as error:
+    except (NotInstalledError, OSError, ValueError) as error:
         print(f"tune: error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
