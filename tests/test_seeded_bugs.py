@@ -177,7 +177,7 @@ BUGS = [
     Bug(
         "a workspace that shrinks",
         "workspace.cpp",
-        "if (bytes > bytes_) {",
+        "if (bytes > this->bytes()) {",
         "if (bytes != bytes_) {",
         "workspace",
     ),
