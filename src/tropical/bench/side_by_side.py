@@ -10,7 +10,6 @@ import argparse
 import importlib.metadata
 import itertools
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -19,11 +18,11 @@ from typing import Any
 import numpy as np
 
 import tropical
-from tropical.bench import contenders, plots, report, staircase
+from tropical.bench import contenders, plots, report, staircase, terminal
 from tropical.bench.contenders import AbsentError, NotInstalledError, require
 from tropical.bench.report import Case, Times
 from tropical.bench.rivals import RIVALS, Array
-from tropical.bench.statistics import Comparison, compare_paired, compare_unpaired
+from tropical.bench.statistics import compare_unpaired
 from tropical.bench.table import environment
 from tropical.bench.timing import Budget, Contender, interleave, pinned
 
@@ -108,84 +107,6 @@ def _environment() -> dict[str, Any]:
     }
 
 
-def _number(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.2f}"
-
-
-def _ratio(comparison: Comparison) -> str:
-    low, high = _number(comparison.low), _number(comparison.high)
-    return f"{comparison.ratio:.2f} [{low}, {high}]"
-
-
-def _p_value(comparison: Comparison) -> str:
-    if np.isnan(comparison.p_value):
-        return "-"
-    return "< 0.001" if comparison.p_value < 1e-3 else f"{comparison.p_value:.3f}"
-
-
-def _time(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds * 1e6:.3g} us"
-
-
-def _console() -> Any:
-    """Make a console; where there is no terminal, lines are long enough for a table."""
-    console = require("rich.console").Console()
-    if not console.is_terminal:
-        console.width = 140
-    return console
-
-
-def _new_table(title: str) -> Any:
-    table = require("rich.table").Table(
-        title=title, title_justify="left", box=require("rich.box").SIMPLE
-    )
-    table.add_column("", no_wrap=True)
-    return table
-
-
-def _table(case: Case, baseline: str) -> Any:
-    table = _new_table(str(case))
-    for heading in ("median", "best", "spread", "Gop/s", "of ceiling"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    reference = case.find(baseline)
-    if reference:
-        table.add_column(f"over {baseline} [95%]", justify="right", no_wrap=True)
-        table.add_column("p", justify="right", no_wrap=True)
-    for times in sorted(case.contenders, key=lambda times: np.median(times.seconds)):
-        low, median, high = np.percentile(times.seconds, [25, 50, 75])
-        cells = [
-            times.name,
-            _time(float(median)),
-            _time(min(times.seconds)),
-            f"{(high - low) / median:.0%}",
-            f"{times.rate / 1e9:.1f}",
-            f"{np.median(case.shares(times)):.2f}",
-        ]
-        if reference:
-            comparison = compare_paired(times.seconds, reference.seconds)
-            same = times is reference
-            cells += ["1" if same else _ratio(comparison), "" if same else _p_value(comparison)]
-        table.add_row(*cells)
-    return table
-
-
-def _print_case(console: Any, case: Case, baseline: str) -> None:
-    if not case.contenders:
-        console.print(f"{case}: nobody takes part")
-    elif not case.contenders[0].seconds:
-        console.print(f"{case}: nothing kept; the ceiling moved in {case.discarded} rounds")
-    else:
-        console.print(_table(case, baseline))
-        rounds = len(case.contenders[0].seconds)
-        console.print(f"{rounds} rounds, {case.discarded} more discarded", highlight=False)
-    for name, reason in case.absent.items():
-        console.print(f"without {name}: {reason}", style="dim", highlight=False)
-    console.print()
-
-
 def compare(old: Path, new: Path) -> int:
     """Print what changed between two reports: shares of the ceiling, which a busy machine moves
     less than times.
@@ -196,10 +117,9 @@ def compare(old: Path, new: Path) -> int:
         How many contenders became slower, significantly (p < 0.01) and by more than 2%.
     """  # noqa: D205
     before, after = report.read(old), report.read(new)
-    console = _console()
-    table = _new_table(f"{old} -> {new}")
-    for heading in ("contender", "share before", "after", "after over before [95%]", "p", ""):
-        table.add_column(heading, no_wrap=True)
+    console = terminal.new_console()
+    headings = ("contender", "share before", "after", "after over before [95%]", "p", "")
+    table = terminal.new_table(f"{old} -> {new}", headings)
     slower = 0
     for key, case in after.items():
         for times in case.contenders:
@@ -220,8 +140,8 @@ def compare(old: Path, new: Path) -> int:
                 times.name,
                 f"{np.median(olds):.2f}",
                 f"{np.median(shares):.2f}",
-                _ratio(comparison),
-                _p_value(comparison),
+                terminal.ratio_text(comparison),
+                terminal.p_value_text(comparison),
                 verdict,
             )
     console.print(table if table.row_count else "The reports have nothing in common.")
@@ -316,18 +236,10 @@ def _cases(options: argparse.Namespace, sizes: Sequence[int]) -> list[Case]:
 
 
 def _run(options: argparse.Namespace) -> list[Case]:
-    console = _console()
-    progress = require("rich.progress")
     budget = Budget(options.sample, options.seconds, options.rounds, warm_up=options.warm_up)
     cases = _cases(options, options.sizes or SIZES)
     measured = []
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(),
-    )
-    with progress.Progress(*columns, console=console, transient=True) as bar:
+    with terminal.new_progress(terminal.new_console()) as bar:
         task = bar.add_task("", total=len(cases))
         for case in cases:
             bar.update(task, description=str(case))
@@ -335,38 +247,27 @@ def _run(options: argparse.Namespace) -> list[Case]:
                 case, options.contenders or RIVALS, budget, named=options.contenders is not None
             )
             measured.append(done)
-            _print_case(bar.console, done, options.baseline)
+            terminal.print_case(bar.console, done, options.baseline)
             bar.advance(task)
     return measured
 
 
-def _print_staircase(options: argparse.Namespace) -> None:
-    console = _console()
+def _climb(options: argparse.Namespace) -> None:
+    console = terminal.new_console()
     sizes = options.sizes or staircase.SIZES
     for case in _cases(options, sizes[:1]):
-        with console.status("") as status:
+        name = f"{case.semiring} {case.dtype}"
+        with console.status(name) as status:
 
-            def show(n: int, case: Case = case, status: Any = status) -> None:
-                status.update(f"{case.semiring} {case.dtype}, n = {n}")
+            def show(n: int, name: str = name, status: Any = status) -> None:
+                status.update(f"{name}, n = {n}")
 
             steps = staircase.climb(case.semiring, case.dtype, sizes, on_size=show)
-        table = _new_table(
-            f"{case.semiring} {case.dtype}: Gop/s, times the step before, of ceiling"
-        )
-        for n in sizes:
-            table.add_column(f"n = {n}", justify="right", no_wrap=True)
-        for label in dict.fromkeys(step.label for step in steps):
-            cells = [
-                f"{step.rate / 1e9:8.1f}"
-                + ("        " if np.isnan(step.factor) else f" {step.factor:6.1f}x")
-                + f"  {step.share:5.1%}"
-                for step in steps
-                if step.label == label
-            ]
-            table.add_row(label, *cells)
-        console.print(table)
+        title = f"{name}: Gop/s, times the step before, of ceiling"
+        console.print(terminal.staircase_table(title, steps))
 
 
+@terminal.refusing("bench")
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, or compare two reports.
 
@@ -382,23 +283,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         cannot be used, else 0.
     """
     options = _parse(argv)
-    try:
-        if options.compare:
-            return int(compare(*options.compare) > 0)
-        if options.staircase:
-            _print_staircase(options)
-            return 0
-        # What is missing, and the load of the machine, are known before minutes of measuring.
-        for module in ("scipy.stats", *(["matplotlib"] if options.plots else [])):
-            require(module)
-        environment = _environment()
-        cases = _run(options)
-        if options.json:
-            report.write(options.json, environment, cases)
-        if options.plots:
-            for path in plots.draw(cases, options.plots):
-                print(path)
-    except (NotInstalledError, OSError, ValueError) as error:
-        print(f"bench: error: {error}", file=sys.stderr)
-        return 2
+    if options.compare:
+        return int(compare(*options.compare) > 0)
+    if options.staircase:
+        _climb(options)
+        return 0
+    # What is missing, and the load of the machine, are known before minutes of measuring.
+    for module in ("scipy.stats", *(["matplotlib"] if options.plots else [])):
+        require(module)
+    environment = _environment()
+    cases = _run(options)
+    if options.json:
+        report.write(options.json, environment, cases)
+    if options.plots:
+        for path in plots.draw(cases, options.plots):
+            print(path)
     return 0

@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tropical import _core, tuning
-from tropical.bench import contenders
-from tropical.bench.contenders import NotInstalledError, require
+from tropical.bench import contenders, terminal
+from tropical.bench.contenders import require
 from tropical.bench.timing import Budget, Contender, interleave
 
 __all__ = ["Finding", "main", "tune"]
 
 WORTH = 1.02
-EXTRA = "'tropical-blas[tune]'"
 
 
 @dataclass(frozen=True)
@@ -197,7 +196,6 @@ def _path() -> Path:
     """Return the file to write or to delete; before anything is measured, know that one can."""
     path = tuning.file()
     if path is None:
-        require("platformdirs", EXTRA)
         raise OSError("there is no file to keep settings in: TROPICAL_TUNING is off, or no home")
     tuning.check_replaceable(path)
     return path
@@ -205,15 +203,14 @@ def _path() -> Path:
 
 def _measure(seconds: float) -> list[Finding]:
     """Show progress, then a table."""
-    progress, table_of = require("rich.progress", EXTRA), require("rich.table", EXTRA)
-    console = require("rich.console", EXTRA).Console()
+    console = terminal.new_console()
     findings: list[Finding] = []
-    with progress.Progress(console=console, transient=True) as bar:
+    with terminal.new_progress(console) as bar:
         task = bar.add_task("", total=len(_steps()))
         for finding in tune(seconds, lambda name: bar.update(task, description=name)):
             findings.append(finding)
             bar.advance(task)
-    table = table_of.Table("setting", "from the caches", "best", "gain")
+    table = terminal.new_table("", ("from the caches", "best", "gain"), justify="right")
     for finding in findings:
         changed = finding.after != finding.before
         best = f"{finding.after:,}" if changed else "the same"
@@ -223,6 +220,7 @@ def _measure(seconds: float) -> list[Finding]:
     return findings
 
 
+@terminal.refusing("tune")
 def main(argv: Sequence[str] | None = None) -> int:
     """Tune, and keep what was found.
 
@@ -238,21 +236,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         (nothing is kept then), else 0.
     """
     options = _parse(argv)
+    for module in ("platformdirs", "rich.progress"):
+        require(module, "'tropical-blas[tune]'")
+    path = None if options.dry_run else _path()
+    if path and options.reset:
+        path.unlink(missing_ok=True)
+        print(f"{path} is gone; the sizes of the caches decide")
+        return 0
     try:
-        path = None if options.dry_run else _path()
-        if path and options.reset:
-            path.unlink(missing_ok=True)
-            print(f"{path} is gone; the sizes of the caches decide")
-            return 0
         findings = _measure(options.seconds)
-        if path is None:
-            return 0
-        tuning.write(path, {f.setting: f.after for f in findings if f.after != f.before})
-        print(f"kept in {path}")
-    except (NotInstalledError, OSError, ValueError) as error:
-        print(f"tune: error: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("tune: interrupted, nothing was kept", file=sys.stderr)
         return 130
+    if path:
+        tuning.write(path, {f.setting: f.after for f in findings if f.after != f.before})
+        print(f"kept in {path}")
     return 0
