@@ -1,0 +1,194 @@
+"""Operations element by element, with NumPy's broadcasting: each gradient below its value."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from .graph import Array, Node, Rule, state
+from .operation import Operation
+from .tensor import Operand, Tensor, data_of, tensor_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Unary: TypeAlias = "Callable[[Operand], Tensor]"
+Binary: TypeAlias = "Callable[[Operand, Operand], Tensor]"
+
+
+def _unary(value: Callable[[Array], Array], rule: Rule, documentation: str) -> Unary:
+    operation = Operation(value, rule)
+
+    def function(x: Operand) -> Tensor:
+        result: Tensor = operation(x)
+        return result
+
+    function.__doc__ = documentation
+    return function
+
+
+def _binary(ufunc: np.ufunc, rule_a: Rule, rule_b: Rule, documentation: str) -> Binary:
+    """Return an operation of two inputs; what `Operation` does, but without its loops.
+
+    A graph of many small values takes as long as this function does.
+    """
+    operation = Operation(ufunc, rule_a, rule_b, broadcasts=True)
+    rules, sources = operation.rules, operation.sources
+    get_a, get_b = operation.getters
+    ndarray = np.ndarray
+    nothing = None if any(sources) else ((), ())
+
+    def function(a: Operand, b: Operand) -> Tensor:
+        x: Any = a
+        y: Any = b
+        node_a: Node | None = None
+        node_b: Node | None = None
+        if isinstance(a, Tensor):
+            x = a.data
+            node_a = a.node
+        elif not isinstance(b, Tensor):
+            return ufunc(a, b)
+        if isinstance(b, Tensor):
+            y = b.data
+            node_b = b.node
+        value = ufunc(x, y)
+        if type(value) is not ndarray:
+            value = np.asarray(value)
+        if (node_a is None and node_b is None) or not state.recording:
+            return tensor_of(value, None)
+        if type(x) is ndarray and type(y) is ndarray and x.shape == y.shape and x.dtype is y.dtype:
+            saved: Any = nothing
+            if saved is None:
+                context = (x, y, value)
+                saved = (
+                    () if node_a is None else get_a(context),
+                    () if node_b is None else get_b(context),
+                )
+            return tensor_of(value, Node((node_a, node_b), rules, saved, sources))
+        return tensor_of(value, operation.record((node_a, node_b), (x, y, value)))
+
+    function.__doc__ = documentation
+    return function
+
+
+# fmt: off
+add: Binary = _binary(np.add,
+    lambda g: g,
+    lambda g: g, "a + b.")
+subtract: Binary = _binary(np.subtract,
+    lambda g: g,
+    lambda g: -g, "a - b.")
+multiply: Binary = _binary(np.multiply,
+    lambda g, b: g * b,
+    lambda g, a: g * a, "a * b.")
+divide: Binary = _binary(np.true_divide,
+    lambda g, b: g / b,
+    lambda g, b, y: -g * y / b, "a / b.")
+power: Binary = _binary(np.power,
+    lambda g, a, b: g * b * power(a, _lowered(b)),
+    lambda g, a, y: g * y * log(where(data_of(a) > 0, a, 1)),
+    "a to the power b; the gradient for b is 0 where a <= 0.")
+maximum: Binary = _binary(np.maximum,
+    lambda g, a, b: _share(g, data_of(a), data_of(b)),
+    lambda g, a, b: _share(g, data_of(b), data_of(a)),
+    "The larger of a and b; where they are equal each gets half of the gradient.")
+minimum: Binary = _binary(np.minimum,
+    lambda g, a, b: _share(g, data_of(b), data_of(a)),
+    lambda g, a, b: _share(g, data_of(a), data_of(b)),
+    "The smaller of a and b; where they are equal each gets half of the gradient.")
+
+negative: Unary = _unary(np.negative,
+    lambda g: -g, "-x.")
+exp: Unary = _unary(np.exp,
+    lambda g, y: g * y, "e to the power x.")
+log: Unary = _unary(np.log,
+    lambda g, x: g / x, "Natural logarithm.")
+sqrt: Unary = _unary(np.sqrt,
+    lambda g, y: g / (2 * y), "Square root.")
+tanh: Unary = _unary(np.tanh,
+    lambda g, y: g * (1 - y * y), "Hyperbolic tangent.")
+sigmoid: Unary = _unary(lambda x: 0.5 + 0.5 * np.tanh(0.5 * x),
+    lambda g, y: g * y * (1 - y), "1 / (1 + exp(-x)), without overflow.")
+relu_operation = Operation(lambda x: np.maximum(x, 0),
+    lambda g, y: g * (data_of(y) > 0))
+absolute: Unary = _unary(np.absolute,
+    lambda g, x: g * np.sign(data_of(x)), "The absolute value; the gradient at 0 is 0.")
+
+_where: Operation = Operation(lambda a, b, condition: np.where(condition, a, b),
+    lambda g, condition: where(condition, g, 0),
+    lambda g, condition: where(condition, 0, g), broadcasts=True)
+_clip: Operation = Operation(lambda x, low, high: np.clip(x, low, high),
+    lambda g, x, low, high: g * _inside(data_of(x), low, high))
+# fmt: on
+
+
+def relu(x: Operand) -> Tensor:
+    """max(x, 0); the gradient at 0 is 0."""
+    return relu_operation(x)
+
+
+# D. Hendrycks and K. Gimpel, "Gaussian error linear units (GELUs)", arXiv:1606.08415, section 2.
+_GELU_SCALE = math.sqrt(2 / math.pi)
+_GELU_CUBIC = 0.044715
+
+
+def _gelu_value(x: Array) -> Array:
+    result: Array = 0.5 * x * (1 + np.tanh(_GELU_SCALE * (x + _GELU_CUBIC * x * x * x)))
+    return result
+
+
+def _gelu_rule(g: Any, x: Any) -> Any:
+    t = tanh(_GELU_SCALE * (x + _GELU_CUBIC * x * x * x))
+    inner = _GELU_SCALE * (1 + 3 * _GELU_CUBIC * x * x)
+    return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner)
+
+
+gelu: Unary = _unary(
+    _gelu_value,
+    _gelu_rule,
+    """x times the normal distribution function at x, in its tanh form.
+
+    D. Hendrycks and K. Gimpel, "Gaussian error linear units (GELUs)", arXiv:1606.08415, section 2.
+    """,
+)
+
+
+def where(condition: Any, a: Operand, b: Operand) -> Tensor:
+    """Return a where `condition` (an array of truth values) holds, else b."""
+    return _where(a, b, data_of(condition))
+
+
+def clip(x: Operand, low: float | None = None, high: float | None = None) -> Tensor:
+    """Return x limited to [low, high]; the gradient is 0 outside.
+
+    Raises
+    ------
+    ValueError
+        If low > high.
+    """
+    if low is not None and high is not None and low > high:
+        raise ValueError(f"clip: low = {low} is above high = {high}")
+    return _clip(x, low, high)
+
+
+def _inside(x: Array, low: float | None, high: float | None) -> Array:
+    inside = np.ones(x.shape, dtype=bool)
+    if low is not None:
+        inside &= x >= low
+    if high is not None:
+        inside &= x <= high
+    return inside
+
+
+def _share(g: Any, mine: Any, other: Any) -> Any:
+    return g * (mine > other) + g * (mine == other) / 2
+
+
+def _lowered(exponent: Any) -> Any:
+    """Return the exponent less one; 1 for 0, whose gradient is 0 whatever the base."""
+    values = data_of(exponent)
+    if isinstance(values, (int, float)):
+        return exponent - 1 if values else 1
+    return where(values == 0, 1, exponent - 1) if np.any(values == 0) else exponent - 1

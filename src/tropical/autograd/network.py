@@ -1,0 +1,302 @@
+"""What neural networks are made of beside products: each gradient below its value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import random
+from .elementwise import exp, multiply, subtract
+from .graph import Array
+from .operation import Operation
+from .reduce import mean, sum, variance
+from .shape import normal_axis, reshape, take
+from .tensor import Operand, Tensor, data_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# fmt: off
+_softmax: Operation = Operation(lambda x, axis: _softmax_value(x, axis),
+    lambda g, y, axis: y * (g - sum(g * y, axis, keepdims=True)))
+_log_softmax: Operation = Operation(lambda x, axis: _log_softmax_value(x, axis),
+    lambda g, y, axis: g - exp(y) * sum(g, axis, keepdims=True))
+# Minus the sum of the logarithms at (row, target), times scale.
+_picked_loss: Operation = Operation(
+    lambda x, rows, targets, scale: -scale * np.sum(x[rows, targets]),
+    lambda g, x_shape, rows, targets, scale: _spread_loss(g, x_shape, rows, targets, scale))
+_spread_loss: Operation = Operation(
+    lambda x, shape, rows, targets, scale: _spread_loss_value(x, shape, rows, targets, scale),
+    lambda g, rows, targets, scale: _picked_loss(g, rows, targets, scale))
+# Mean 0 and variance 1 over `axes`.
+_standardize: Operation = Operation(lambda x, axes, epsilon: _standardize_value(x, axes, epsilon),
+    lambda g, x, y, axes, epsilon: _standardize_rule(g, x, y, axes, epsilon))
+# fmt: on
+
+
+def _softmax_value(x: Array, axis: int) -> Array:
+    y = x - np.max(x, axis=axis, keepdims=True)
+    np.exp(y, out=y)
+    y /= np.sum(y, axis=axis, keepdims=True)
+    return y
+
+
+def _log_softmax_value(x: Array, axis: int) -> Array:
+    y = x - np.max(x, axis=axis, keepdims=True)
+    y -= np.log(np.sum(np.exp(y), axis=axis, keepdims=True))
+    return y
+
+
+def _spread_loss_value(
+    x: Array, shape: tuple[int, ...], rows: Array, targets: Array, scale: float
+) -> Array:
+    spread = np.zeros(shape, dtype=x.dtype)
+    spread[rows, targets] = -scale * x
+    return spread
+
+
+def _standardize_value(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
+    y = x - np.mean(x, axis=axes, keepdims=True)
+    y /= np.sqrt(np.mean(y * y, axis=axes, keepdims=True) + epsilon)
+    return y
+
+
+def _standardize_rule(g: Any, x: Any, y: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+    """Return the gradient through mean and variance.
+
+    S. Ioffe and C. Szegedy, "Batch normalization", ICML 2015, section 3.
+    """
+    scale = (variance(x, axes, keepdims=True) + epsilon) ** -0.5
+    return scale * (g - mean(g, axes, keepdims=True) - y * mean(g * y, axes, keepdims=True))
+
+
+def softmax(x: Operand, axis: int = -1) -> Tensor:
+    """Return exp(x) / sum(exp(x)) along `axis`, without overflow."""
+    return _softmax(x, normal_axis(axis, np.ndim(data_of(x))))
+
+
+def log_softmax(x: Operand, axis: int = -1) -> Tensor:
+    """Return the logarithm of `softmax`, without loss of digits."""
+    return _log_softmax(x, normal_axis(axis, np.ndim(data_of(x))))
+
+
+def cross_entropy(logits: Operand, targets: ArrayLike, *, reduction: str = "mean") -> Tensor:
+    """Return the cross entropy of softmax(logits) against classes.
+
+    Parameters
+    ----------
+    logits : Tensor, (n, classes)
+        Unnormalised log-probabilities.
+    targets : array_like of int, (n,)
+        The class of each row, from 0 on.
+    reduction : {"mean", "sum"}
+        Over the rows.
+
+    Returns
+    -------
+    Tensor
+        One number, in nats.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit or a target is no class.
+    TypeError
+        If targets are not integers.
+    """
+    shape = np.shape(data_of(logits))
+    classes = np.asarray(targets)
+    if len(shape) != 2 or classes.shape != shape[:1]:
+        raise ValueError(
+            f"targets: shape {classes.shape} does not fit logits of shape {shape}; "
+            "(n,) and (n, classes) are wanted"
+        )
+    if classes.dtype.kind not in "iu":
+        raise TypeError(f"targets: must be integers, got {classes.dtype}")
+    if classes.size and not 0 <= classes.min() <= classes.max() < shape[1]:
+        raise ValueError(
+            f"targets: classes lie in 0..{shape[1] - 1}, got {classes.min()}..{classes.max()}"
+        )
+    _check_reduction(reduction)
+    scale = 1.0 / max(len(classes), 1) if reduction == "mean" else 1.0
+    return _picked_loss(log_softmax(logits), np.arange(len(classes)), classes, scale)
+
+
+def mse(x: Operand, targets: Operand, *, reduction: str = "mean") -> Tensor:
+    """Return the mean (or the sum) of ``(x - targets) ** 2``.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+    """
+    if np.shape(data_of(x)) != np.shape(data_of(targets)):
+        raise ValueError(
+            f"targets: shape {np.shape(data_of(targets))} is not that of x, {np.shape(data_of(x))}"
+        )
+    _check_reduction(reduction)
+    error = subtract(x, targets)
+    return (mean if reduction == "mean" else sum)(error * error)
+
+
+def _check_reduction(reduction: str) -> None:
+    if reduction not in ("mean", "sum"):
+        raise ValueError(f'reduction: "mean" or "sum", not {reduction!r}')
+
+
+def dropout(
+    x: Operand, p: float = 0.5, *, training: bool = True, rng: np.random.Generator | None = None
+) -> Tensor:
+    """Set elements to 0 with probability p and multiply the others by 1 / (1 - p).
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape.
+    p : float, default 0.5
+        In [0, 1).
+    training : bool, default True
+        Otherwise x is returned as it is.
+    rng : numpy.random.Generator, optional
+        `tropical.autograd.generator()` unless given.
+
+    Notes
+    -----
+    N. Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting",
+    Journal of Machine Learning Research 15, 2014.
+    """
+    if not 0 <= p < 1:
+        raise ValueError(f"p: must lie in [0, 1), got {p}")
+    array = np.asarray(data_of(x))
+    if not training or p == 0:
+        return x if isinstance(x, Tensor) else Tensor(array)
+    draws = (rng or random.generator()).random(array.shape, dtype=array.dtype)
+    mask = (draws >= p).astype(array.dtype)
+    mask /= 1 - p
+    return multiply(x, mask)
+
+
+def standardize(x: Operand, axes: Sequence[int], epsilon: float = 1e-5) -> Tensor:
+    """Return x less its mean over `axes`, divided by sqrt(variance + epsilon)."""
+    ndim = np.ndim(data_of(x))
+    return _standardize(x, tuple(normal_axis(a, ndim, "axes") for a in axes), epsilon)
+
+
+def layer_norm(
+    x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, epsilon: float = 1e-5
+) -> Tensor:
+    """Standardize over the last axis, then scale and shift.
+
+    Parameters
+    ----------
+    x : Tensor, (..., n)
+        Rows.
+    weight, bias : Tensor, (n,), optional
+        Scale and shift.
+    epsilon : float, default 1e-5
+        Added to the variance.
+
+    Notes
+    -----
+    J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer normalization", arXiv:1607.06450, section 3.
+    """
+    y = standardize(x, (-1,), epsilon)
+    if weight is not None:
+        y = y * weight
+    return y if bias is None else y + bias
+
+
+def batch_norm(
+    x: Operand,
+    weight: Operand | None = None,
+    bias: Operand | None = None,
+    *,
+    running_mean: Array | None = None,
+    running_variance: Array | None = None,
+    training: bool = True,
+    momentum: float = 0.1,
+    epsilon: float = 1e-5,
+) -> Tensor:
+    """Standardize each channel over the batch, then scale and shift.
+
+    Parameters
+    ----------
+    x : Tensor, (n, channels, ...)
+        Axis 1 is that of the channels.
+    weight, bias : Tensor, (channels,), optional
+        Scale and shift.
+    running_mean, running_variance : ndarray, (channels,), optional
+        In training they move by `momentum` to the batch's, in place (the variance unbiased, as in
+        PyTorch); otherwise they take its place.
+    training : bool, default True
+        Use the batch's own mean and variance.
+    momentum : float, default 0.1
+        Share of the new value.
+    epsilon : float, default 1e-5
+        Added to the variance.
+
+    Notes
+    -----
+    S. Ioffe and C. Szegedy, "Batch normalization", ICML 2015, algorithm 1.
+    """
+    array = np.asarray(data_of(x))
+    if array.ndim < 2:
+        raise ValueError(f"x: has shape {array.shape}, (n, channels, ...) is wanted")
+    axes = (0, *range(2, array.ndim))
+    along = (1, array.shape[1], *(1,) * (array.ndim - 2))
+    if training:
+        count = array.size // max(array.shape[1], 1)
+        if count < 2:
+            raise ValueError(f"x: needs two values a channel to train, has shape {array.shape}")
+        y = standardize(x, axes, epsilon)
+        if running_mean is not None:
+            running_mean += momentum * (array.mean(axes) - running_mean)
+        if running_variance is not None:
+            unbiased = array.var(axes) * (count / (count - 1))
+            running_variance += momentum * (unbiased - running_variance)
+    else:
+        if running_mean is None or running_variance is None:
+            raise ValueError("running_mean, running_variance: are needed unless training")
+        scale = 1 / np.sqrt(running_variance + epsilon)
+        centered = subtract(x, running_mean.reshape(along))
+        y = centered * scale.astype(array.dtype, copy=False).reshape(along)
+    if weight is not None:
+        y = y * _channels(weight, along)
+    return y if bias is None else y + _channels(bias, along)
+
+
+def _channels(values: Operand, along: tuple[int, ...]) -> Tensor:
+    return reshape(values, along)
+
+
+def embedding(weight: Operand, indices: ArrayLike) -> Tensor:
+    """Return the rows of `weight` at `indices`.
+
+    Parameters
+    ----------
+    weight : Tensor, (rows, n)
+        The table.
+    indices : array_like of int, any shape
+        From 0 on.
+
+    Returns
+    -------
+    Tensor, (*indices.shape, n)
+        The rows.
+
+    Raises
+    ------
+    IndexError
+        If there is no such row.
+    TypeError
+        If indices are not integers.
+    """
+    rows = np.asarray(indices)
+    if rows.dtype.kind not in "iu":
+        raise TypeError(f"indices: must be integers, got {rows.dtype}")
+    count = np.shape(data_of(weight))[0]
+    if rows.size and not 0 <= rows.min() <= rows.max() < count:
+        raise IndexError(f"indices: rows are 0..{count - 1}, got {rows.min()}..{rows.max()}")
+    return take(weight, rows)

@@ -1,0 +1,189 @@
+"""Matrix products over semirings, every one a `tropical.gemm`: each gradient below its value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import tropical
+from tropical import _core
+from tropical.semirings import Semiring
+from tropical.semirings import get as semiring_named
+
+from .elementwise import relu_operation
+from .graph import Array, Node, state
+from .operation import Operation
+from .shape import broadcast_to, put_along, reshape, sum_to, swap_last, take_along
+from .tensor import Operand, Tensor, data_of, tensor_of
+
+# fmt: off
+_matmul: Operation = Operation(lambda a, b: tropical.gemm(a, b, semiring="plustimes"),
+    lambda g, a_shape, b: sum_to(_matmul(g, swap_last(b)), a_shape),
+    lambda g, a, b_shape: _gradient_of_b(g, a, b_shape))
+# The optimum is computed with the index that attains it; it depends on that element alone.
+_best_sum: Operation = Operation(lambda a, b, index, c: c,
+    lambda g, a_shape, index: _put_a(g, a_shape, index),
+    lambda g, b_shape, index: _put_b(g, b_shape, index))
+_best_product: Operation = Operation(lambda a, b, index, c: c,
+    lambda g, a_shape, b, index: _put_a(g * _pick_b(b, index), a_shape, index),
+    lambda g, a, b_shape, index: _put_b(g * _pick_a(a, index), b_shape, index))
+_best_choice = Operation(lambda a, b, index, c, chosen: c,  # chosen: whether it is the one of a
+    lambda g, a_shape, index, chosen: _put_a(g * chosen, a_shape, index),
+    lambda g, b_shape, index, chosen: _put_b(g * ~chosen, b_shape, index))
+_linear: Operation = Operation(lambda x, weight, bias: _core.linear(x, weight, bias),
+    lambda g, weight: _matmul(g, weight),
+    lambda g, x: _matmul(swap_last(_rows(g)), _rows(x)),
+    lambda g, bias_shape: sum_to(g, bias_shape))
+_linear_without_bias: Operation = Operation(lambda x, weight: _core.linear(x, weight),
+    *_linear.rules[:2])
+# fmt: on
+
+
+def _rows(x: Any) -> Any:
+    return x if x.ndim == 2 else reshape(x, (-1, x.shape[-1]))
+
+
+def _gradient_of_b(g: Any, a: Any, b_shape: tuple[int, ...]) -> Any:
+    if len(b_shape) == 2:  # one b for a whole batch: one product
+        return _matmul(swap_last(_rows(a)), _rows(g))
+    return sum_to(_matmul(swap_last(a), g), b_shape)
+
+
+def _put_a(g: Any, a_shape: tuple[int, ...], index: Array) -> Any:
+    shape = (*index.shape[:-1], a_shape[-1])
+    return sum_to(put_along(g, shape, index, -1), a_shape)
+
+
+def _put_b(g: Any, b_shape: tuple[int, ...], index: Array) -> Any:
+    shape = (*index.shape[:-2], b_shape[-2], index.shape[-1])
+    return sum_to(put_along(g, shape, index, -2), b_shape)
+
+
+def _pick_a(a: Any, index: Array) -> Any:
+    return take_along(broadcast_to(a, (*index.shape[:-1], a.shape[-1])), index, -1)
+
+
+def _pick_b(b: Any, index: Array) -> Any:
+    shape = (*index.shape[:-2], b.shape[-2], index.shape[-1])
+    return take_along(broadcast_to(b, shape), index, -2)
+
+
+def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") -> Tensor:
+    """Multiply matrices over a semiring, as `tropical.gemm`.
+
+    Over the selective semirings each element of the result is one product, that at the index
+    which attains it; its gradient goes there alone (the first such index where several do).
+
+    Parameters
+    ----------
+    a : Tensor or array_like, (..., m, k) or (k,)
+        Left operand.
+    b : Tensor or array_like, (..., k, n) or (k,)
+        Right operand.
+    semiring : str or Semiring, default "plustimes"
+        plustimes, maxplus, minplus, maxtimes, maxmin or minmax.
+
+    Returns
+    -------
+    Tensor, (..., m, n)
+        The product; shapes as for `numpy.matmul`.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit or the semiring is unknown.
+    TypeError
+        If the semiring has no gradient ("orand").
+
+    Examples
+    --------
+    >>> from tropical.autograd import Tensor, matmul
+    >>> legs = Tensor([[0.0, 4.0, 9.0], [4.0, 0.0, 3.0], [9.0, 3.0, 0.0]], requires_grad=True)
+    >>> lengths = matmul(legs, legs, semiring="minplus")
+    >>> lengths[0, 2].backward()  # 7, by way of 1
+    >>> legs.grad
+    Tensor([[0., 1., 0.],
+            [0., 0., 1.],
+            [0., 0., 0.]])
+    """
+    x, y = np.asarray(data_of(a)), np.asarray(data_of(b))
+    if not x.ndim or not y.ndim or x.ndim == 1 or y.ndim == 1:
+        return _vectors(a, b, x.ndim, y.ndim, semiring)
+    ring = semiring_named(semiring)
+    result: Tensor
+    if ring.name == "plustimes":
+        result = _matmul(a, b)
+    elif not ring.selective:
+        raise TypeError(f"semiring: {ring.name} has no gradient; its values are not numbers")
+    elif not (state.recording and (_requires_grad(a) or _requires_grad(b))):
+        result = tensor_of(tropical.gemm(x, y, semiring=ring.name), None)
+    else:
+        c, index = tropical.gemm(x, y, semiring=ring.name, return_argmax=True)
+        if ring.multiply == "+":
+            result = _best_sum(a, b, index, c)
+        elif ring.multiply == "x":
+            result = _best_product(a, b, index, c)
+        else:
+            picked = _pick_a(x, index), _pick_b(y, index)
+            chosen = picked[0] <= picked[1] if ring.multiply == "min" else picked[0] >= picked[1]
+            result = _best_choice(a, b, index, c, chosen)
+    return result
+
+
+def _requires_grad(x: Operand) -> bool:
+    return isinstance(x, Tensor) and x.requires_grad
+
+
+def _vectors(a: Operand, b: Operand, a_ndim: int, b_ndim: int, semiring: str | Semiring) -> Tensor:
+    """Return the product where an operand is 1-D: a row on the left, a column on the right."""
+    if not a_ndim or not b_ndim:
+        raise ValueError("matmul: a and b need at least one dimension, got a 0-D operand")
+    row, column = a_ndim == 1, b_ndim == 1
+    c = matmul(
+        reshape(a, (1, -1)) if row else a, reshape(b, (-1, 1)) if column else b, semiring=semiring
+    )
+    batch, (m, n) = c.shape[:-2], c.shape[-2:]
+    return reshape(c, (*batch, *(() if row else (m,)), *(() if column else (n,))))
+
+
+def linear(
+    x: Operand, weight: Operand, bias: Operand | None = None, *, activation: str | None = None
+) -> Tensor:
+    """Return ``x @ weight.T + bias``, with bias and ReLU fused into the product.
+
+    Parameters
+    ----------
+    x : Tensor, (..., k)
+        Rows.
+    weight : Tensor, (n, k)
+        As PyTorch keeps it.
+    bias : Tensor, (n,), optional
+        Added to every row.
+    activation : {None, "relu"}
+        What to apply to the sum.
+
+    Returns
+    -------
+    Tensor, (..., n)
+        The new rows.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit or `activation` is another.
+    """
+    if activation not in (None, "relu"):
+        raise ValueError(f'activation: "relu" or None, not {activation!r}')
+    inputs = (x, weight) if bias is None else (x, weight, bias)
+    arrays = tuple(np.asarray(data_of(operand)) for operand in inputs)
+    value = _core.linear(*arrays, relu=activation == "relu")
+    nodes = tuple(operand.node if isinstance(operand, Tensor) else None for operand in inputs)
+    if not state.recording or not any(nodes):
+        return tensor_of(value, None)
+    # ReLU's rule asks for its value alone: the sum before it need not exist.
+    operation = _linear_without_bias if bias is None else _linear
+    node: Node = operation.record(nodes, (*arrays, value))
+    if activation == "relu":
+        node = relu_operation.record((node,), (value, value))
+    return tensor_of(value, node)

@@ -1,0 +1,107 @@
+"""Operations that reduce axes: each gradient below its value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .elementwise import exp, where
+from .graph import Array
+from .operation import Operation
+from .shape import broadcast_to, normal_axis, reshape
+from .tensor import Axes, Operand, Tensor, data_of
+
+# fmt: off
+_sum: Operation = Operation(lambda x, axes, keepdims: np.sum(x, axis=axes, keepdims=keepdims),
+    lambda g, x_shape, axes: _spread(g, x_shape, axes))
+_mean: Operation = Operation(lambda x, axes, keepdims: np.mean(x, axis=axes, keepdims=keepdims),
+    lambda g, x_shape, axes: _spread(g / _count(x_shape, axes), x_shape, axes))
+_max: Operation = Operation(lambda x, axes, keepdims: np.max(x, axis=axes, keepdims=keepdims),
+    lambda g, x, y, axes: _spread(g, data_of(x).shape, axes) * _ties(data_of(x), data_of(y), axes))
+_min: Operation = Operation(lambda x, axes, keepdims: np.min(x, axis=axes, keepdims=keepdims),
+    lambda g, x, y, axes: _spread(g, data_of(x).shape, axes) * _ties(data_of(x), data_of(y), axes))
+_logsumexp: Operation = Operation(lambda x, axes, keepdims: _logsumexp_value(x, axes, keepdims),
+    lambda g, x, y, axes: _spread(g, data_of(x).shape, axes) * _shares(x, y, axes))
+# fmt: on
+
+
+def _axes(x: Operand, axis: Axes) -> tuple[int, ...]:
+    ndim = np.ndim(data_of(x))
+    if axis is None:
+        return tuple(range(ndim))
+    given = (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = tuple(normal_axis(int(a), ndim) for a in given)
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"axis: {given} names an axis twice")
+    return axes
+
+
+def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    count = 1
+    for axis in axes:
+        count *= shape[axis]
+    return count
+
+
+def _spread(g: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """Return a reduced value, or its gradient, at each element that it came from."""
+    kept = tuple(1 if axis in axes else length for axis, length in enumerate(shape))
+    return broadcast_to(g if g.shape == kept else reshape(g, kept), shape)
+
+
+def _ties(x: Array, y: Array, axes: tuple[int, ...]) -> Array:
+    """Return the share of each element in the optimum y: those that attain it share alike."""
+    attains = (x == _spread(y, x.shape, axes)).astype(x.dtype)
+    share: Array = attains / np.maximum(attains.sum(axis=axes, keepdims=True), 1)
+    return share
+
+
+def _finite(values: Array) -> Array:
+    finite: Array = np.where(np.isfinite(values), values, 0)
+    return finite
+
+
+def _logsumexp_value(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    top = _finite(np.max(x, axis=axes, keepdims=True))
+    with np.errstate(divide="ignore"):
+        value = np.log(np.sum(np.exp(x - top), axis=axes, keepdims=True)) + top
+    return value if keepdims else np.squeeze(value, axis=axes)
+
+
+def _shares(x: Any, y: Any, axes: tuple[int, ...]) -> Any:
+    """Return exp(x - y), 0 where x is -inf."""
+    spread = _spread(y, data_of(x).shape, axes)
+    never = np.isneginf(data_of(x))
+    return exp(where(never, -np.inf, x - where(never, 0, spread)) if never.any() else x - spread)
+
+
+def sum(x: Operand, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return the sum over `axis`, all of them unless given, as `numpy.sum`."""
+    return _sum(x, _axes(x, axis), keepdims)
+
+
+def mean(x: Operand, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return the mean over `axis`, all of them unless given, as `numpy.mean`."""
+    return _mean(x, _axes(x, axis), keepdims)
+
+
+def max(x: Operand, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return the maximum over `axis`, as `numpy.max`; those that attain it share the gradient."""
+    return _max(x, _axes(x, axis), keepdims)
+
+
+def min(x: Operand, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return the minimum over `axis`, as `numpy.min`; those that attain it share the gradient."""
+    return _min(x, _axes(x, axis), keepdims)
+
+
+def logsumexp(x: Operand, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return log(sum(exp(x))) over `axis`, without overflow."""
+    return _logsumexp(x, _axes(x, axis), keepdims)
+
+
+def variance(x: Operand, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return the variance over `axis`, divided by the number of elements, as `numpy.var`."""
+    centered = x - mean(x, axis, keepdims=True)
+    return mean(centered * centered, axis, keepdims)

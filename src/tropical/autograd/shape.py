@@ -1,0 +1,198 @@
+"""Operations that move elements and sum what was broadcast: each gradient below its value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from .graph import Array
+from .operation import Operation, recorded
+from .tensor import Operand, Tensor, data_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import DTypeLike
+
+# Whatever NumPy takes in brackets.
+Index: TypeAlias = Any
+
+# fmt: off
+_identity: Operation = Operation(lambda x: x,
+    lambda g: g)
+_reshape: Operation = Operation(lambda x, shape: np.reshape(x, shape),
+    lambda g, x_shape: _reshape(g, x_shape))
+_transpose: Operation = Operation(lambda x, axes: np.transpose(x, axes),
+    lambda g, axes: _transpose(g, tuple(np.argsort(axes))))
+_broadcast_to: Operation = Operation(lambda x, shape: np.broadcast_to(x, shape),
+    lambda g, x_shape: _sum_to(g, x_shape))
+_sum_to: Operation = Operation(lambda x, shape: _sum_to_value(x, shape),
+    lambda g, x_shape: _broadcast_to(g, x_shape))
+_cast: Operation = Operation(lambda x, dtype: np.asarray(x, dtype=dtype),
+    lambda g: g)  # in the dtype of x: Operation sees to that
+_take: Operation = Operation(lambda x, index: x[index],
+    lambda g, x_shape, index: _put(g, x_shape, index))
+_put: Operation = Operation(lambda x, shape, index: _put_value(x, shape, index),
+    lambda g, index: _take(g, index))
+_pad: Operation = Operation(lambda x, widths, constant: np.pad(x, widths, constant_values=constant),
+    lambda g, x_shape, widths: _take(g, _inner(widths, x_shape)))
+_take_along: Operation = Operation(lambda x, index, axis: np.take_along_axis(x, index, axis),
+    lambda g, x_shape, index, axis: _put_along(g, x_shape, index, axis))
+_put_along: Operation = Operation(
+    lambda x, shape, index, axis: _put_along_value(x, shape, index, axis),
+    lambda g, index, axis: _take_along(g, index, axis))
+# fmt: on
+
+
+def _sum_to_value(x: Any, shape: tuple[int, ...]) -> Array:
+    leading = np.ndim(x) - len(shape)
+    axes = tuple(range(leading)) + tuple(
+        leading + i for i, length in enumerate(shape) if length == 1 != np.shape(x)[leading + i]
+    )
+    return np.reshape(np.sum(x, axis=axes), shape) if axes else x
+
+
+def _is_basic(index: Index) -> bool:
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(part is None or part is ... or isinstance(part, (int, slice)) for part in parts)
+
+
+def _put_value(x: Array, shape: tuple[int, ...], index: Index) -> Array:
+    result = np.zeros(shape, dtype=x.dtype)
+    if _is_basic(index):
+        result[index] = x
+    else:
+        np.add.at(result, index, x)
+    return result
+
+
+def _put_along_value(x: Array, shape: tuple[int, ...], index: Array, axis: int) -> Array:
+    """Return zeros to which the elements of x are added at `index` along one of the last axes."""
+    if not np.prod(shape):
+        return np.zeros(shape, dtype=x.dtype)
+    index, x = np.moveaxis(index, axis, -1), np.moveaxis(x, axis, -1)
+    length = shape[axis]
+    rows = int(np.prod(index.shape[:-1]))
+    flat = index + length * np.arange(rows).reshape(*index.shape[:-1], 1)
+    sums = np.bincount(flat.ravel(), weights=x.ravel(), minlength=rows * length)
+    result = sums.astype(x.dtype, copy=False).reshape(*index.shape[:-1], length)
+    return np.moveaxis(result, -1, axis)
+
+
+def _inner(widths: Sequence[tuple[int, int]], shape: tuple[int, ...]) -> tuple[slice, ...]:
+    return tuple(
+        slice(before, before + length) for (before, _), length in zip(widths, shape, strict=True)
+    )
+
+
+def normal_axis(axis: int, ndim: int, name: str = "axis") -> int:
+    """Return an axis as a number from 0 on."""
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"{name}: there is no axis {axis} in {ndim} dimensions")
+    return axis % ndim
+
+
+def reshape(x: Operand, *shape: Any) -> Tensor:
+    """Return x in another shape, as `numpy.reshape`; -1 stands for what is left."""
+    wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    return _reshape(x, tuple(wanted))
+
+
+def transpose(x: Operand, *axes: Any) -> Tensor:
+    """Return x with its axes in another order; reversed unless given."""
+    ndim = np.ndim(data_of(x))
+    order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+    order = tuple(order) if order else tuple(reversed(range(ndim)))
+    normal = tuple(normal_axis(int(axis), ndim, "axes") for axis in order)
+    if sorted(normal) != list(range(ndim)):
+        raise ValueError(f"axes: {order} is no order of the {ndim} axes")
+    return _transpose(x, normal)
+
+
+def swap_last(x: Operand) -> Tensor:
+    """Return x with its last two axes exchanged."""
+    ndim = np.ndim(data_of(x))
+    return _transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
+
+
+def broadcast_to(x: Operand, shape: Sequence[int]) -> Tensor:
+    """Return x repeated to `shape`, as `numpy.broadcast_to`."""
+    return _broadcast_to(x, tuple(shape))
+
+
+def sum_to(x: Operand, shape: Sequence[int]) -> Tensor:
+    """Return x summed over the axes along which an array of `shape` would be broadcast to it."""
+    return _sum_to(x, tuple(shape))
+
+
+def cast(x: Operand, dtype: DTypeLike) -> Tensor:
+    """Return x as float32 or float64."""
+    if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise TypeError(f"dtype: a Tensor is of float32 or float64, not {np.dtype(dtype)}")
+    return _cast(x, np.dtype(dtype))
+
+
+def take(x: Operand, index: Index) -> Tensor:
+    """Return ``x[index]`` for whatever NumPy takes as an index."""
+    if isinstance(index, tuple):
+        index = tuple(data_of(part) for part in index)
+    return _take(x, data_of(index))
+
+
+def take_along(x: Operand, index: Array, axis: int) -> Tensor:
+    """Return ``numpy.take_along_axis(x, index, axis)``."""
+    return _take_along(x, index, axis)
+
+
+def put_along(x: Operand, shape: tuple[int, ...], index: Array, axis: int) -> Tensor:
+    """Return zeros of `shape` with x added at `index` along `axis`: adjoint of `take_along`."""
+    return _put_along(x, shape, index, axis)
+
+
+def pad(x: Operand, widths: Any, constant: float = 0.0) -> Tensor:
+    """Return x with a border, as `numpy.pad` with ``mode="constant"``.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape.
+    widths : int, or a pair of ints for each axis
+        Elements to put before and behind.
+    constant : float, default 0
+        What to put there.
+    """
+    ndim = np.ndim(data_of(x))
+    pairs = tuple(map(tuple, np.broadcast_to(np.asarray(widths), (ndim, 2)).tolist()))
+    return _pad(x, pairs, constant)
+
+
+def concatenate(tensors: Sequence[Operand], axis: int = 0) -> Tensor:
+    """Join tensors along an axis, as `numpy.concatenate`."""
+    arrays = [np.asarray(data_of(tensor)) for tensor in tensors]
+    if not arrays:
+        raise ValueError("tensors: need at least one to concatenate")
+    axis = normal_axis(axis, arrays[0].ndim)
+    value = np.concatenate(arrays, axis=axis)
+    ends = np.cumsum([array.shape[axis] for array in arrays]).tolist()
+    rules = [
+        lambda g, i=(*(slice(None),) * axis, slice(begin, end)): g[i]
+        for begin, end in zip([0, *ends], ends, strict=False)
+    ]
+    return recorded(value, tensors, rules)
+
+
+def stack(tensors: Sequence[Operand], axis: int = 0) -> Tensor:
+    """Join tensors of one shape along a new axis, as `numpy.stack`."""
+    arrays = [np.asarray(data_of(tensor)) for tensor in tensors]
+    if not arrays:
+        raise ValueError("tensors: need at least one to stack")
+    axis = normal_axis(axis, arrays[0].ndim + 1)
+    value = np.stack(arrays, axis=axis)
+    rules = [lambda g, i=(*(slice(None),) * axis, number): g[i] for number in range(len(arrays))]
+    return recorded(value, tensors, rules)
+
+
+def identity(x: Operand) -> Tensor:
+    """Return a tensor of its own with the data of x."""
+    return _identity(x)

@@ -1,0 +1,670 @@
+"""Neural networks over `tropical.autograd`: modules, layers, initialisers, parameter files."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from tropical import autograd
+from tropical.autograd import Tensor
+from tropical.autograd.convolution import Pair, pair
+from tropical.autograd.graph import Handle
+from tropical.autograd.shape import identity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from tropical.semirings import Semiring
+
+Array: TypeAlias = NDArray[Any]
+Rng: TypeAlias = "np.random.Generator | None"
+PathLike: TypeAlias = "str | os.PathLike[str]"
+
+
+class Parameter(Tensor):
+    """A Tensor that requires grad and that a `Module` counts as its own."""
+
+    __slots__ = ()
+
+    def __init__(self, data: Any, *, dtype: DTypeLike | None = None) -> None:
+        super().__init__(data, requires_grad=True, dtype=dtype)
+        self.data = np.array(self.data, order="C")
+
+
+class Module:
+    """A part of a network; subclasses set parameters and modules as attributes, define `forward`.
+
+    Attributes that are a `Parameter`, a `Module`, or an array (a buffer: state that is not
+    trained) belong to the module, in the order in which they were set.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical import nn
+    >>> class Scale(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.factor = nn.Parameter([2.0])
+    ...
+    ...     def forward(self, x):
+    ...         return x * self.factor
+    >>> Scale()(np.ones(3)).data
+    array([2., 2., 2.])
+    """
+
+    training: bool
+
+    def __init__(self) -> None:
+        self.training = True
+        self._hooks: dict[str, dict[int, Any]] = {}
+
+    def forward(self, *inputs: Any) -> Any:
+        """Compute the output; subclasses define it."""
+        raise NotImplementedError(f"{type(self).__name__} does not define forward")
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Return what `forward` computes, as the hooks leave it."""
+        if not self._hooks:
+            return self.forward(*inputs)
+        return self._with_hooks(inputs)
+
+    # --- hooks ---
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(module, inputs)`` before forward; a tuple it returns takes their place."""
+        return Handle(self._hooks.setdefault("forward_pre", {}), hook)
+
+    def register_forward_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(module, inputs, output)`` after forward; what it returns takes its place."""
+        return Handle(self._hooks.setdefault("forward", {}), hook)
+
+    def register_backward_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(module, gradient)`` with the output's gradient, before it enters the module.
+
+        What it returns, unless None, takes its place. The output must be one Tensor.
+        """
+        return Handle(self._hooks.setdefault("backward_pre", {}), hook)
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(module, gradient)`` with the first input's gradient, as it leaves the module.
+
+        What it returns, unless None, takes its place. The first input must be a Tensor that
+        requires grad.
+        """
+        return Handle(self._hooks.setdefault("backward", {}), hook)
+
+    def _with_hooks(self, inputs: tuple[Any, ...]) -> Any:
+        def hooks(kind: str) -> list[Any]:
+            return list(self._hooks.get(kind, {}).values())
+
+        for hook in hooks("forward_pre"):
+            replaced = hook(self, inputs)
+            if replaced is not None:
+                inputs = replaced if isinstance(replaced, tuple) else (replaced,)
+        if hooks("backward") and isinstance(inputs[0], Tensor) and inputs[0].requires_grad:
+            inputs = (self._watched(inputs[0], "backward"), *inputs[1:])
+        output = self.forward(*inputs)
+        for hook in hooks("forward"):
+            replaced = hook(self, inputs, output)
+            output = output if replaced is None else replaced
+        if hooks("backward_pre") and isinstance(output, Tensor) and output.requires_grad:
+            output = self._watched(output, "backward_pre")
+        return output
+
+    def _watched(self, tensor: Tensor, kind: str) -> Tensor:
+        """Return a tensor of its own, whose gradient the hooks of this kind see."""
+        watched = identity(tensor)
+        for hook in self._hooks[kind].values():
+            watched.register_hook(lambda gradient, hook=hook: hook(self, gradient))  # type: ignore[misc]
+        return watched
+
+    # --- what belongs to it ---
+
+    def children(self) -> Iterator[tuple[str, Module]]:
+        """Yield the names and modules among the attributes."""
+        for name, value in vars(self).items():
+            if isinstance(value, Module):
+                yield name, value
+
+    def modules(self) -> Iterator[Module]:
+        """Yield this module and all inside it."""
+        yield self
+        for _, child in self.children():
+            yield from child.modules()
+
+    def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
+        """Yield names, with dots, and parameters of this module and all inside it, each once."""
+        seen: set[int] = set()
+        for name, value in self._named(Parameter):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def parameters(self) -> Iterator[Parameter]:
+        """Yield the parameters of this module and all inside it, each once."""
+        for _, parameter in self.named_parameters():
+            yield parameter
+
+    def named_buffers(self) -> Iterator[tuple[str, Array]]:
+        """Yield the names and arrays that belong to the modules and are not trained."""
+        yield from self._named(np.ndarray)
+
+    def _named(self, kind: type[Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+        for name, value in vars(self).items():
+            if isinstance(value, Module):
+                yield from value._named(kind, f"{prefix}{name}.")
+            elif isinstance(value, kind):
+                yield prefix + name, value
+
+    def train(self, mode: bool = True) -> Module:
+        """Set this module and all inside it to training, or to evaluation."""
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self) -> Module:
+        """Set this module and all inside it to evaluation."""
+        return self.train(False)
+
+    def zero_grad(self) -> None:
+        """Forget the gradients of all parameters."""
+        for parameter in self.parameters():
+            parameter.grad = None
+
+    # --- files ---
+
+    def state_dict(self) -> dict[str, Array]:
+        """Return copies of parameters and buffers, by name."""
+        state = {name: parameter.data.copy() for name, parameter in self._named(Parameter)}
+        state.update((name, buffer.copy()) for name, buffer in self.named_buffers())
+        return state
+
+    def load_state_dict(self, state: Mapping[str, Array]) -> None:
+        """Copy values into parameters and buffers.
+
+        Parameters
+        ----------
+        state : mapping of str to array
+            As `state_dict` returns it: every name, in its shape.
+
+        Raises
+        ------
+        ValueError
+            If a name is missing or unknown or a shape differs; nothing is changed then.
+        """
+        targets = {name: parameter.data for name, parameter in self._named(Parameter)}
+        targets.update(self.named_buffers())
+        missing, unknown = targets.keys() - state.keys(), state.keys() - targets.keys()
+        if missing or unknown:
+            raise ValueError(f"state: missing {sorted(missing)}, unknown {sorted(unknown)}")
+        for name, target in targets.items():
+            if np.shape(state[name]) != target.shape:
+                raise ValueError(
+                    f"state: {name} has shape {np.shape(state[name])}, {target.shape} is wanted"
+                )
+        for name, target in targets.items():
+            np.copyto(target, state[name], casting="same_kind")
+
+    def save(self, path: PathLike) -> None:
+        """Write the state to an ``.npz`` file in one step: a failure leaves an old one as it is."""
+        save_arrays(path, self.state_dict())
+
+    def load(self, path: PathLike) -> None:
+        """Read the state from a file that `save` wrote.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged or of another network.
+        OSError
+            If it cannot be read.
+        """
+        state = load_arrays(path)
+        try:
+            self.load_state_dict(state)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
+
+    def __repr__(self) -> str:
+        inner = "".join(
+            f"\n  {name}: {repr(m).replace(chr(10), chr(10) + '  ')}" for name, m in self.children()
+        )
+        return f"{type(self).__name__}({self.extra()}){inner}"
+
+    def extra(self) -> str:
+        """Return what the representation says beside the name."""
+        return ""
+
+
+def save_arrays(path: PathLike, arrays: Mapping[str, Array]) -> None:
+    """Write arrays by name to an ``.npz`` file, without pickle, replacing it in one step."""
+    path = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(temporary).chmod(0o666 & ~mask)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def load_arrays(path: PathLike) -> dict[str, Array]:
+    """Read the arrays of an ``.npz`` file; ValueError names the file if it is damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"{os.fspath(path)}: is no .npz file of arrays, or damaged ({error})"
+        ) from None
+
+
+# --- initialisers ---
+
+
+def uniform(
+    shape: tuple[int, ...], bound: float, *, dtype: DTypeLike = np.float32, rng: Rng = None
+) -> Array:
+    """Return values drawn evenly from [-bound, bound)."""
+    values = (rng or autograd.generator()).random(shape, dtype=np.float64)
+    return ((2 * values - 1) * bound).astype(dtype)
+
+
+def normal(
+    shape: tuple[int, ...], deviation: float, *, dtype: DTypeLike = np.float32, rng: Rng = None
+) -> Array:
+    """Return values drawn from a normal distribution of mean 0."""
+    return ((rng or autograd.generator()).standard_normal(shape) * deviation).astype(dtype)
+
+
+def _fans(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Return the inputs of an output and the outputs of an input of weights (out, in, ...)."""
+    window = math.prod(shape[2:])
+    return shape[1] * window, shape[0] * window
+
+
+def lecun_uniform(
+    shape: tuple[int, ...], *, dtype: DTypeLike = np.float32, rng: Rng = None
+) -> Array:
+    """Return weights in [-1, 1) / sqrt(inputs), as PyTorch's layers have them by default.
+
+    Y. LeCun, L. Bottou, G. Orr and K.-R. Müller, "Efficient backprop", 1998, section 4.6 (with a
+    third of its variance).
+    """
+    return uniform(shape, 1 / math.sqrt(max(_fans(shape)[0], 1)), dtype=dtype, rng=rng)
+
+
+def he_normal(shape: tuple[int, ...], *, dtype: DTypeLike = np.float32, rng: Rng = None) -> Array:
+    """Return normal weights of variance 2 / inputs, for layers before ReLU.
+
+    K. He, X. Zhang, S. Ren and J. Sun, "Delving deep into rectifiers", ICCV 2015, section 2.2.
+    """
+    return normal(shape, math.sqrt(2 / max(_fans(shape)[0], 1)), dtype=dtype, rng=rng)
+
+
+def he_uniform(shape: tuple[int, ...], *, dtype: DTypeLike = np.float32, rng: Rng = None) -> Array:
+    """Return even weights of the variance of `he_normal`."""
+    return uniform(shape, math.sqrt(6 / max(_fans(shape)[0], 1)), dtype=dtype, rng=rng)
+
+
+def glorot_uniform(
+    shape: tuple[int, ...], *, dtype: DTypeLike = np.float32, rng: Rng = None
+) -> Array:
+    """Return even weights of variance 2 / (inputs + outputs).
+
+    X. Glorot and Y. Bengio, "Understanding the difficulty of training deep feedforward neural
+    networks", AISTATS 2010, equation 16.
+    """
+    return uniform(shape, math.sqrt(6 / max(sum(_fans(shape)), 1)), dtype=dtype, rng=rng)
+
+
+# --- layers ---
+
+
+class Linear(Module):
+    """``x @ weight.T + bias``.
+
+    Parameters
+    ----------
+    inputs, outputs : int
+        Lengths of a row before and after.
+    bias : bool, default True
+        Whether there is one.
+    dtype : dtype, default float32
+        Of the parameters.
+    rng : numpy.random.Generator, optional
+        For the initial weights, `lecun_uniform`.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        *,
+        bias: bool = True,
+        dtype: DTypeLike = np.float32,
+        rng: Rng = None,
+    ) -> None:
+        super().__init__()
+        self.weight = Parameter(lecun_uniform((outputs, inputs), dtype=dtype, rng=rng))
+        bound = 1 / math.sqrt(max(inputs, 1))
+        self.bias = Parameter(uniform((outputs,), bound, dtype=dtype, rng=rng)) if bias else None
+
+    def forward(self, x: Any, activation: str | None = None) -> Tensor:
+        """Return the new rows, through ReLU if `activation` says so."""
+        return autograd.linear(x, self.weight, self.bias, activation=activation)
+
+    def extra(self) -> str:
+        """Return the lengths."""
+        return f"{self.weight.shape[1]}, {self.weight.shape[0]}"
+
+
+class TropicalLinear(Module):
+    """``y[o] = max over i of (x[i] + weight[o, i])``, or min: a layer over a tropical semiring.
+
+    Parameters
+    ----------
+    inputs, outputs : int
+        Lengths of a row before and after.
+    semiring : str or Semiring, default "maxplus"
+        Any selective one.
+    dtype : dtype, default float32
+        Of the weights.
+    rng : numpy.random.Generator, optional
+        For the initial weights, normal of deviation 0.1.
+
+    Notes
+    -----
+    V. Charisopoulos and P. Maragos, "Morphological perceptrons: geometry and training algorithms",
+    ISMM 2017, section 2.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        *,
+        semiring: str | Semiring = "maxplus",
+        dtype: DTypeLike = np.float32,
+        rng: Rng = None,
+    ) -> None:
+        super().__init__()
+        self.weight = Parameter(normal((outputs, inputs), 0.1, dtype=dtype, rng=rng))
+        self.semiring = semiring
+
+    def forward(self, x: Any) -> Tensor:
+        """Return the new rows."""
+        return autograd.matmul(x, self.weight.T, semiring=self.semiring)
+
+    def extra(self) -> str:
+        """Return lengths and semiring."""
+        return f"{self.weight.shape[1]}, {self.weight.shape[0]}, semiring={self.semiring!r}"
+
+
+class Conv2d(Module):
+    """Correlation with filters; see `tropical.autograd.conv2d`.
+
+    Parameters
+    ----------
+    channels, filters : int
+        Of the images before and after.
+    kernel : int or pair of int
+        Height and width of a filter.
+    stride, padding : int or pair of int
+        Down and across.
+    bias : bool, default True
+        Whether there is one.
+    dtype, rng
+        As for `Linear`.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        filters: int,
+        kernel: Pair,
+        *,
+        stride: Pair = 1,
+        padding: Pair = 0,
+        bias: bool = True,
+        dtype: DTypeLike = np.float32,
+        rng: Rng = None,
+    ) -> None:
+        super().__init__()
+        shape = (filters, channels, *pair(kernel, "kernel", 1))
+        self.weight = Parameter(lecun_uniform(shape, dtype=dtype, rng=rng))
+        bound = 1 / math.sqrt(max(math.prod(shape[1:]), 1))
+        self.bias = Parameter(uniform((filters,), bound, dtype=dtype, rng=rng)) if bias else None
+        self.stride = stride
+        self.padding = padding
+
+    def forward(self, x: Any) -> Tensor:
+        """Return the new images."""
+        return autograd.conv2d(x, self.weight, self.bias, stride=self.stride, padding=self.padding)
+
+    def extra(self) -> str:
+        """Return the sizes."""
+        filters, channels, *kernel = self.weight.shape
+        return (
+            f"{channels}, {filters}, {tuple(kernel)}, stride={self.stride}, padding={self.padding}"
+        )
+
+
+class _Pool(Module):
+    def __init__(self, kernel: Pair, *, stride: Pair | None = None, padding: Pair = 0) -> None:
+        super().__init__()
+        self.kernel = kernel
+        self.stride = stride
+        self.padding = padding
+
+    def extra(self) -> str:
+        """Return the window."""
+        return f"{self.kernel}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxPool2d(_Pool):
+    """The largest pixel of each window; see `tropical.autograd.max_pool2d`."""
+
+    def forward(self, x: Any) -> Tensor:
+        """Return the smaller images."""
+        return autograd.max_pool2d(x, self.kernel, stride=self.stride, padding=self.padding)
+
+
+class AvgPool2d(_Pool):
+    """The mean of each window; see `tropical.autograd.avg_pool2d`."""
+
+    def forward(self, x: Any) -> Tensor:
+        """Return the smaller images."""
+        return autograd.avg_pool2d(x, self.kernel, stride=self.stride, padding=self.padding)
+
+
+class BatchNorm(Module):
+    """Batch normalization of channels, axis 1; see `tropical.autograd.batch_norm`.
+
+    Parameters
+    ----------
+    channels : int
+        Length of axis 1.
+    momentum : float, default 0.1
+        Share of a batch in the running mean and variance.
+    epsilon : float, default 1e-5
+        Added to the variance.
+    dtype : dtype, default float32
+        Of parameters and buffers.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        *,
+        momentum: float = 0.1,
+        epsilon: float = 1e-5,
+        dtype: DTypeLike = np.float32,
+    ) -> None:
+        super().__init__()
+        self.weight = Parameter(np.ones(channels, dtype=dtype))
+        self.bias = Parameter(np.zeros(channels, dtype=dtype))
+        self.running_mean = np.zeros(channels, dtype=dtype)
+        self.running_variance = np.ones(channels, dtype=dtype)
+        self.momentum = momentum
+        self.epsilon = epsilon
+
+    def forward(self, x: Any) -> Tensor:
+        """Return the normalized batch."""
+        return autograd.batch_norm(
+            x,
+            self.weight,
+            self.bias,
+            running_mean=self.running_mean,
+            running_variance=self.running_variance,
+            training=self.training,
+            momentum=self.momentum,
+            epsilon=self.epsilon,
+        )
+
+
+class LayerNorm(Module):
+    """Normalization of the last axis; see `tropical.autograd.layer_norm`."""
+
+    def __init__(
+        self, length: int, *, epsilon: float = 1e-5, dtype: DTypeLike = np.float32
+    ) -> None:
+        super().__init__()
+        self.weight = Parameter(np.ones(length, dtype=dtype))
+        self.bias = Parameter(np.zeros(length, dtype=dtype))
+        self.epsilon = epsilon
+
+    def forward(self, x: Any) -> Tensor:
+        """Return the normalized rows."""
+        return autograd.layer_norm(x, self.weight, self.bias, epsilon=self.epsilon)
+
+
+class Embedding(Module):
+    """A table of rows; see `tropical.autograd.embedding`."""
+
+    def __init__(
+        self, rows: int, length: int, *, dtype: DTypeLike = np.float32, rng: Rng = None
+    ) -> None:
+        super().__init__()
+        self.weight = Parameter(normal((rows, length), 1.0, dtype=dtype, rng=rng))
+
+    def forward(self, indices: Any) -> Tensor:
+        """Return the rows at `indices`."""
+        return autograd.embedding(self.weight, indices)
+
+
+class Dropout(Module):
+    """Zeros with probability p while training; see `tropical.autograd.dropout`."""
+
+    def __init__(self, p: float = 0.5, *, rng: Rng = None) -> None:
+        super().__init__()
+        if not 0 <= p < 1:
+            raise ValueError(f"p: must lie in [0, 1), got {p}")
+        self.p = p
+        self.rng = rng
+
+    def forward(self, x: Any) -> Tensor:
+        """Return x with zeros in it."""
+        return autograd.dropout(x, self.p, training=self.training, rng=self.rng)
+
+    def extra(self) -> str:
+        """Return p."""
+        return str(self.p)
+
+
+class ReLU(Module):
+    """max(x, 0)."""
+
+    def forward(self, x: Any) -> Tensor:
+        """Return max(x, 0)."""
+        return autograd.relu(x)
+
+
+class Tanh(Module):
+    """Hyperbolic tangent."""
+
+    def forward(self, x: Any) -> Tensor:
+        """Return tanh(x)."""
+        return autograd.tanh(x)
+
+
+class Sigmoid(Module):
+    """1 / (1 + exp(-x))."""
+
+    def forward(self, x: Any) -> Tensor:
+        """Return 1 / (1 + exp(-x))."""
+        return autograd.sigmoid(x)
+
+
+class GELU(Module):
+    """x times the normal distribution function at x; see `tropical.autograd.gelu`."""
+
+    def forward(self, x: Any) -> Tensor:
+        """Return gelu(x)."""
+        return autograd.gelu(x)
+
+
+class Flatten(Module):
+    """All axes but the first made one."""
+
+    def forward(self, x: Any) -> Tensor:
+        """Return x as (n, everything else)."""
+        length = math.prod(np.shape(x)[1:] if not isinstance(x, Tensor) else x.shape[1:])
+        return autograd.reshape(x, (-1, length))
+
+
+class Sequential(Module):
+    """Modules one after the other. A `Linear` before a `ReLU` computes both in one pass.
+
+    Parameters
+    ----------
+    *modules : Module
+        In the order in which they are applied.
+    """
+
+    def __init__(self, *modules: Module) -> None:
+        super().__init__()
+        for number, module in enumerate(modules):
+            if not isinstance(module, Module):
+                raise TypeError(f"modules[{number}]: must be a Module, got {module!r}")
+            setattr(self, str(number), module)
+        self._modules = modules
+
+    def forward(self, x: Any) -> Any:
+        """Return what the last module makes of it."""
+        fused = None
+        for module, following in zip(self._modules, (*self._modules[1:], None), strict=True):
+            if module is fused:
+                continue
+            if (
+                type(module) is Linear
+                and type(following) is ReLU
+                and not (module._hooks or following._hooks)
+            ):
+                x = module.forward(x, "relu")
+                fused = following
+            else:
+                x = module(x)
+        return x
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __getitem__(self, number: int) -> Module:
+        return self._modules[number]
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules)
