@@ -2,6 +2,7 @@
 #include "../threads.hpp"
 #include "config.hpp"
 #include "gemm.hpp"
+#include "memory.hpp"
 #include "tuning.hpp"
 #include "workspace.hpp"
 
@@ -11,5 +12,6 @@ PYBIND11_MODULE(_core, module) {
     tropical::bind_workspace(module);
     tropical::bind_config(module);
     tropical::bind_tuning(module);
+    tropical::bind_memory(module);
     tropical::read_environment();
 }

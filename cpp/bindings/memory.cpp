@@ -1,0 +1,225 @@
+#include "memory.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "../memory.hpp"
+#include "options.hpp"
+
+namespace tropical {
+namespace {
+
+// NumPy's PyDataMem_Handler, version 1, so that no NumPy headers are needed.
+struct NumpyAllocator {
+    void* context;
+    void* (*malloc)(void*, std::size_t);
+    void* (*calloc)(void*, std::size_t, std::size_t);
+    void* (*realloc)(void*, void*, std::size_t);
+    void (*free)(void*, void*, std::size_t);
+};
+struct NumpyHandler {
+    char name[127];
+    std::uint8_t version;
+    NumpyAllocator allocator;
+};
+constexpr const char* handler_kind = "mem_handler";
+constexpr int set_handler_index = 304, get_handler_index = 305;  // in NumPy's table of functions
+
+struct Handler {
+    Memory* memory;
+    MemoryMode mode;
+    NumpyHandler numpy;
+    PyObject *capsule, *name;
+};
+
+// One for the process, guarded by the GIL. NumPy holds it whenever it calls a handler: it finds the
+// handler in a context variable and reads its capsule (PyContextVar_Get, PyCapsule_GetPointer), and
+// its own default handler, called from the same places, keeps freed buffers in a global cache that
+// asserts PyGILState_Check(). Never destroyed: arrays may outlive the module.
+struct ArrayMemory {
+    Memory memory;
+    PyObject* (*set_handler)(PyObject*);
+    PyObject* (*get_handler)();
+    Handler handlers[memory_mode_count];
+};
+
+void* handler_malloc(void* context, std::size_t bytes) {
+    const auto* const h = static_cast<Handler*>(context);
+    return h->memory->take(h->mode, bytes, false);
+}
+
+void* handler_calloc(void* context, std::size_t count, std::size_t size) {
+    const auto* const h = static_cast<Handler*>(context);
+    std::size_t bytes = 0;
+    if (__builtin_mul_overflow(count, size, &bytes)) return nullptr;
+    return h->memory->take(h->mode, bytes, true);
+}
+
+void* handler_realloc(void* context, void* data, std::size_t bytes) {
+    const auto* const h = static_cast<Handler*>(context);
+    return h->memory->resize(h->mode, data, bytes);
+}
+
+// The size is not to be trusted: NumPy computes it anew from a shape that may have been changed.
+void handler_free(void* context, void* data, std::size_t) {
+    static_cast<Handler*>(context)->memory->give(data);
+}
+
+void fill(Handler& handler, Memory& memory, int mode) {
+    handler.memory = &memory;
+    handler.mode = static_cast<MemoryMode>(mode);
+    const std::string name = std::string("tropical_") + memory_mode_names[mode];
+    name.copy(handler.numpy.name, sizeof handler.numpy.name - 1);
+    handler.numpy.version = 1;
+    handler.numpy.allocator = {&handler, handler_malloc, handler_calloc, handler_realloc,
+                               handler_free};
+    handler.capsule = py::capsule(&handler.numpy, handler_kind).release().ptr();
+    handler.name = py::str(memory_mode_names[mode]).release().ptr();
+}
+
+std::unique_ptr<ArrayMemory> make_array_memory() {
+    const py::object table = py::module_::import("numpy._core.multiarray").attr("_ARRAY_API");
+    void** const functions = static_cast<void**>(PyCapsule_GetPointer(table.ptr(), nullptr));
+    if (!functions) throw py::error_already_set();
+    auto made = std::make_unique<ArrayMemory>();
+    made->set_handler = reinterpret_cast<PyObject* (*)(PyObject*)>(functions[set_handler_index]);
+    made->get_handler = reinterpret_cast<PyObject* (*)()>(functions[get_handler_index]);
+    for (int mode = 0; mode < memory_mode_count; ++mode)
+        fill(made->handlers[mode], made->memory, mode);
+    return made;
+}
+
+// Null until a mode is first set.
+ArrayMemory*& array_memory() {
+    static constinit ArrayMemory* kept = nullptr;
+    return kept;
+}
+
+ArrayMemory& need_array_memory() {
+    if (!array_memory()) {
+        auto made = make_array_memory();  // may let another thread run
+        if (!array_memory()) array_memory() = made.release();
+    }
+    return *array_memory();
+}
+
+const Handler* ours(const ArrayMemory& own, const PyObject* capsule) {
+    for (const Handler& handler : own.handlers)
+        if (handler.capsule == capsule) return &handler;
+    return nullptr;
+}
+
+// The one of this context; null where it is not one of ours.
+const Handler* current_handler() {
+    const ArrayMemory* const own = array_memory();
+    if (!own) return nullptr;
+    const auto capsule = py::reinterpret_steal<py::object>(own->get_handler());
+    if (!capsule) throw py::error_already_set();
+    return ours(*own, capsule.ptr());
+}
+
+py::object exchange(PyObject* capsule) {
+    PyObject* const before = need_array_memory().set_handler(capsule);
+    if (!before) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(before);
+}
+
+PyObject* handler_named(const py::object& mode) {
+    if (mode.is_none()) return nullptr;
+    std::string known;
+    for (const Handler& handler : need_array_memory().handlers) {
+        if (mode.equal(py::handle(handler.name))) return handler.capsule;
+        known += (known.empty() ? "" : ", ") + std::string(py::str(handler.name));
+    }
+    throw py::value_error("unknown memory mode " + std::string(py::repr(mode)) +
+                          "; known are: " + known);
+}
+
+py::object set_memory_mode(const py::object& mode) {
+    const py::object before = exchange(handler_named(mode));
+    const Handler* const handler = ours(*array_memory(), before.ptr());
+    return handler ? py::reinterpret_borrow<py::object>(handler->name) : py::none();
+}
+
+py::object memory_handler() {
+    return py::reinterpret_steal<py::object>(need_array_memory().get_handler());
+}
+
+py::dict memory_stats() {
+    const MemoryStats s = array_memory() ? array_memory()->memory.stats() : MemoryStats{};
+    py::dict d;
+    d["allocations"] = s.allocations;
+    d["reuses"] = s.reuses;
+    d["live_bytes"] = s.live_bytes;
+    d["peak_live_bytes"] = s.peak_live_bytes;
+    d["live_buffers"] = s.live_buffers;
+    d["reserved_bytes"] = s.reserved_bytes;
+    d["planned_bytes"] = s.planned_bytes;
+    d["misses"] = s.misses;
+    d["steps"] = s.steps;
+    d["step_allocations"] = s.step_allocations;
+    d["activation_bytes"] = s.activation_bytes;
+    d["temporary_bytes"] = s.temporary_bytes;
+    return d;
+}
+
+void reset_memory_stats() {
+    if (array_memory()) array_memory()->memory.reset_stats();
+}
+
+void release_memory() {
+    if (array_memory()) array_memory()->memory.release();
+}
+
+// Asked for in every backward walk, so without pybind11's dispatch (which costs 100 ns a call).
+template <auto work>
+PyObject* plain(PyObject*, PyObject*) {
+    try {
+        const Handler* const handler = current_handler();
+        PyObject* const result = handler ? work(*handler) : Py_None;
+        return Py_NewRef(result);
+    } catch (py::error_already_set& error) {
+        error.restore();
+        return nullptr;
+    }
+}
+
+PyObject* mode_name(const Handler& handler) { return handler.name; }
+
+PyObject* step_boundary(const Handler& handler) {
+    handler.memory->step_boundary(handler.mode);
+    return Py_None;
+}
+
+PyObject* backward_begins(const Handler& handler) {
+    handler.memory->backward_begins();
+    return Py_None;
+}
+
+}  // namespace
+
+void bind_memory(py::module_& module) {
+    static PyMethodDef methods[] = {
+        {"get_memory_mode", plain<mode_name>, METH_NOARGS, "The memory mode of this context."},
+        {"step_boundary", plain<step_boundary>, METH_NOARGS,
+         "A training step ends here; does nothing where no mode is set."},
+        {"backward_begins", plain<backward_begins>, METH_NOARGS,
+         "The backward part of a step begins; does nothing where no mode is set."},
+        {nullptr, nullptr, 0, nullptr}};
+    if (PyModule_AddFunctions(module.ptr(), methods) < 0) throw py::error_already_set();
+    module.def("set_memory_mode", set_memory_mode, py::arg("mode"),
+               "Let NumPy have its data from here, in this context; None: from NumPy. Returns the "
+               "mode before.");
+    module.def("memory_handler", memory_handler, "NumPy's handler of this context, any one's.");
+    module.def(
+        "set_memory_handler", [](const py::object& handler) { exchange(handler.ptr()); },
+        py::arg("handler"), "Set what memory_handler() gave.");
+    module.def("memory_stats", memory_stats, "The counters of array memory.");
+    module.def("reset_memory_stats", reset_memory_stats,
+               "Counters to zero, the peak to what is live.");
+    module.def("release_memory", release_memory, "Give free memory back to the system.");
+}
+
+}  // namespace tropical
