@@ -21,8 +21,8 @@ import numpy as np
 import pytest
 from support import run_python
 
-from tropical.examples import mnist_data
-from tropical.examples.mnist_data import DamagedFileError, DataNotFoundError, load, read_idx
+from tropical.examples.mnist import data as mnist_data
+from tropical.examples.mnist.data import DamagedFileError, DataNotFoundError, load, read_idx
 
 REAL = os.environ.get("MNIST_DIR")  # the fixture below hides it
 TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS = NAMES = tuple(mnist_data.MD5)
@@ -533,7 +533,7 @@ def test_two_processes_at_once(tmp_path):
     code = f"""
         import os, time, urllib.request
         from pathlib import Path
-        from tropical.examples import mnist_data
+        from tropical.examples.mnist import data as mnist_data
 
         served, cache = Path({str(tmp_path)!r}, "served"), Path({str(tmp_path)!r}, "both")
         mnist_data.MD5 = {md5s(files)}

@@ -34,6 +34,15 @@ from .graph import (
     is_grad_enabled,
     no_grad,
 )
+from .memory import (
+    MemoryStats,
+    get_memory_mode,
+    memory_mode,
+    memory_stats,
+    release_memory,
+    reset_memory_stats,
+    set_memory_mode,
+)
 from .network import (
     batch_norm,
     cross_entropy,
@@ -44,7 +53,7 @@ from .network import (
     mse,
     softmax,
 )
-from .products import linear, matmul
+from .products import ProductTime, linear, matmul, time_products
 from .random import generator, seed
 from .reduce import logsumexp, max, mean, min, sum, variance
 from .shape import broadcast_to, cast, concatenate, pad, reshape, stack, take, transpose
@@ -54,6 +63,8 @@ __all__ = [
     "GradientError",
     "GraphReleasedError",
     "Handle",
+    "MemoryStats",
+    "ProductTime",
     "Tensor",
     "absolute",
     "add",
@@ -74,6 +85,7 @@ __all__ = [
     "exp",
     "gelu",
     "generator",
+    "get_memory_mode",
     "grad",
     "is_grad_enabled",
     "layer_norm",
@@ -86,6 +98,8 @@ __all__ = [
     "max_pool2d",
     "maximum",
     "mean",
+    "memory_mode",
+    "memory_stats",
     "min",
     "minimum",
     "mse",
@@ -94,9 +108,12 @@ __all__ = [
     "no_grad",
     "pad",
     "power",
+    "release_memory",
     "relu",
+    "reset_memory_stats",
     "reshape",
     "seed",
+    "set_memory_mode",
     "sigmoid",
     "softmax",
     "sqrt",
@@ -105,6 +122,7 @@ __all__ = [
     "sum",
     "take",
     "tanh",
+    "time_products",
     "transpose",
     "variance",
     "where",

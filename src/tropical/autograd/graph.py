@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from . import memory
+from .. import _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -214,18 +214,18 @@ class Walk:
         del first, gradient
         outermost = not state.walking  # a rule may walk a graph of its own
         if outermost:
-            memory.backward_begins()
+            _core.backward_begins()
         state.walking = True
         try:
             self._walk(nodes, uses)
         finally:
             if outermost:
                 state.walking = False
-                memory.step_boundary()
+                _core.step_boundary()
 
     def _walk(self, nodes: list[Node], uses: dict[Node, int]) -> None:
-        # Without a planner nothing goes back before the walk has ended.
-        kept: list[Any] | None = [] if memory.keeps_until_end() else None
+        # Mode "off" is the yardstick: no buffer goes back before the walk has ended.
+        kept: list[Any] | None = [] if _core.get_memory_mode() == "off" else None
         for node in nodes:
             g = self.gradients.pop(node, None)
             if g is None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +20,14 @@ from .operation import Operation
 from .shape import broadcast_to, put_along, reshape, sum_to, swap_last, take_along
 from .tensor import Operand, Tensor, data_of, tensor_of
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_gemm: Any = tropical.gemm
+_fused: Any = _core.linear
+
 # fmt: off
-_matmul: Operation = Operation(lambda a, b: tropical.gemm(a, b, semiring="plustimes"),
+_matmul: Operation = Operation(lambda a, b: _gemm(a, b, semiring="plustimes"),
     lambda g, a_shape, b: sum_to(_matmul(g, swap_last(b)), a_shape),
     lambda g, a, b_shape: _gradient_of_b(g, a, b_shape))
 # The optimum is computed with the index that attains it; it depends on that element alone.
@@ -31,11 +40,11 @@ _best_product: Operation = Operation(lambda a, b, index, c: c,
 _best_choice = Operation(lambda a, b, index, c, chosen: c,  # chosen: whether it is the one of a
     lambda g, a_shape, index, chosen: _put_a(g * chosen, a_shape, index),
     lambda g, b_shape, index, chosen: _put_b(g * ~chosen, b_shape, index))
-_linear: Operation = Operation(lambda x, weight, bias: _core.linear(x, weight, bias),
+_linear: Operation = Operation(lambda x, weight, bias: _fused(x, weight, bias),
     lambda g, weight: _matmul(g, weight),
     lambda g, x: _matmul(swap_last(_rows(g)), _rows(x)),
     lambda g, bias_shape: sum_to(g, bias_shape))
-_linear_without_bias: Operation = Operation(lambda x, weight: _core.linear(x, weight),
+_linear_without_bias: Operation = Operation(lambda x, weight: _fused(x, weight),
     *_linear.rules[:2])
 # fmt: on
 
@@ -117,9 +126,9 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
     elif not ring.selective:
         raise TypeError(f"semiring: {ring.name} has no gradient; its values are not numbers")
     elif not (state.recording and (_requires_grad(a) or _requires_grad(b))):
-        result = tensor_of(tropical.gemm(x, y, semiring=ring.name), None)
+        result = tensor_of(_gemm(x, y, semiring=ring.name), None)
     else:
-        c, index = tropical.gemm(x, y, semiring=ring.name, return_argmax=True)
+        c, index = _gemm(x, y, semiring=ring.name, return_argmax=True)
         if ring.multiply == "+":
             result = _best_sum(a, b, index, c)
         elif ring.multiply == "x":
@@ -177,7 +186,7 @@ def linear(
         raise ValueError(f'activation: "relu" or None, not {activation!r}')
     inputs = (x, weight) if bias is None else (x, weight, bias)
     arrays = tuple(np.asarray(data_of(operand)) for operand in inputs)
-    value = _core.linear(*arrays, relu=activation == "relu")
+    value = _fused(*arrays, relu=activation == "relu")
     nodes = tuple(operand.node if isinstance(operand, Tensor) else None for operand in inputs)
     if not state.recording or not any(nodes):
         return tensor_of(value, None)
@@ -187,3 +196,46 @@ def linear(
     if activation == "relu":
         node = relu_operation.record((node,), (value, value))
     return tensor_of(value, node)
+
+
+@dataclass
+class ProductTime:
+    """What `time_products` has measured: calls and seconds of the products, checks included."""
+
+    calls: int = 0
+    seconds: float = 0.0
+
+
+@contextlib.contextmanager
+def time_products() -> Iterator[ProductTime]:
+    """In a ``with`` block, measure the time that the matrix products of this module take.
+
+    All threads are measured; those of a block inside count in both.
+
+    Examples
+    --------
+    >>> from tropical.autograd import Tensor, time_products
+    >>> with time_products() as clock:
+    ...     y = Tensor([[1.0, 2.0]]) @ [[3.0], [4.0]]
+    >>> clock.calls
+    1
+    """
+    global _gemm, _fused
+    clock = ProductTime()
+
+    def timed(function: Any) -> Any:
+        def call(*args: Any, **keywords: Any) -> Any:
+            start = time.perf_counter()
+            result = function(*args, **keywords)
+            clock.seconds += time.perf_counter() - start
+            clock.calls += 1
+            return result
+
+        return call
+
+    before = _gemm, _fused
+    _gemm, _fused = timed(_gemm), timed(_fused)
+    try:
+        yield clock
+    finally:
+        _gemm, _fused = before

@@ -137,7 +137,7 @@ def load(
 
     Examples
     --------
-    >>> from tropical.examples.mnist_data import load
+    >>> from tropical.examples.mnist.data import load
     >>> digits = load("mnist")  # doctest: +SKIP
     >>> digits.train_images.shape, digits.train_labels[:5].tolist()  # doctest: +SKIP
     ((50000, 784), [5, 0, 4, 1, 9])
@@ -191,7 +191,7 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from tropical.examples.mnist_data import read_idx
+    >>> from tropical.examples.mnist.data import read_idx
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "labels")
     ...     _ = path.write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 3, 5, 0, 4]))

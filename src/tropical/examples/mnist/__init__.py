@@ -1,0 +1,1 @@
+"""Training on MNIST: ``python -m tropical.examples.mnist``."""

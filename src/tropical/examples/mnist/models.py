@@ -1,0 +1,92 @@
+"""The networks that learn MNIST."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tropical import autograd, nn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tropical.autograd import Tensor
+
+PIXELS = 784
+CLASSES = 10
+
+
+def mlp(hidden: Sequence[int], rng: np.random.Generator) -> nn.Module:
+    """Return linear layers with ReLU between them."""
+    sizes = (PIXELS, *hidden, CLASSES)
+    layers: list[nn.Module] = []
+    for inputs, outputs in itertools.pairwise(sizes):
+        layers += [nn.Linear(inputs, outputs, rng=rng), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+class Images(nn.Module):
+    """Rows of pixels as images of one channel."""
+
+    def forward(self, x: Any) -> Tensor:
+        """Return (n, 1, 28, 28)."""
+        return autograd.reshape(x, (-1, 1, 28, 28))
+
+
+def cnn(hidden: Sequence[int], rng: np.random.Generator) -> nn.Module:
+    """Return two convolutions with pooling, and linear layers.
+
+    After Y. LeCun, L. Bottou, Y. Bengio and P. Haffner, "Gradient-based learning applied to
+    document recognition", Proceedings of the IEEE 86(11), 1998, section II.
+    """
+    sizes = (16 * 7 * 7, *hidden, CLASSES)
+    layers: list[nn.Module] = [
+        Images(),
+        nn.Conv2d(1, 8, 5, padding=2, rng=rng),
+        nn.MaxPool2d(2),
+        nn.ReLU(),
+        nn.Conv2d(8, 16, 5, padding=2, rng=rng),
+        nn.MaxPool2d(2),
+        nn.ReLU(),
+        nn.Flatten(),
+    ]
+    for inputs, outputs in itertools.pairwise(sizes):
+        layers += [nn.Linear(inputs, outputs, rng=rng), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+def tropical(hidden: Sequence[int], rng: np.random.Generator) -> nn.Module:
+    """Return a linear layer, max-plus layers in place of ReLU, and a linear layer.
+
+    A max-plus layer over linear functions is convex and piecewise linear, as a layer of ReLU is: L.
+    Zhang, G. Naitzat and L.-H. Lim, "Tropical geometry of deep neural networks", ICML 2018, section
+    3.
+    """
+    first, *rest = (*hidden, hidden[-1] // 2)
+    layers: list[nn.Module] = [nn.Linear(PIXELS, first, rng=rng)]
+    for inputs, outputs in zip((first, *rest), rest, strict=False):
+        layers.append(nn.TropicalLinear(inputs, outputs, semiring="maxplus", rng=rng))
+    return nn.Sequential(*layers, nn.Linear(rest[-1], CLASSES, rng=rng))
+
+
+MODELS = {"mlp": mlp, "cnn": cnn, "tropical": tropical}
+HIDDEN = {"mlp": (256,), "cnn": (64,), "tropical": (128,)}
+
+
+def build(name: str, hidden: Sequence[int] | None = None, seed: int = 0) -> nn.Module:
+    """Return a network with fresh weights.
+
+    Parameters
+    ----------
+    name : {"mlp", "cnn", "tropical"}
+        Its kind.
+    hidden : sequence of int, optional
+        Lengths of the hidden layers.
+    seed : int, default 0
+        Of the weights.
+    """
+    if name not in MODELS:
+        raise ValueError(f"model: one of {', '.join(MODELS)}, not {name!r}")
+    return MODELS[name](hidden or HIDDEN[name], np.random.default_rng(seed))

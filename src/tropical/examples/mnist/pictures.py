@@ -1,0 +1,156 @@
+"""Pictures of what was learned, and a digit read from a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropical.bench.contenders import require
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from .data import Dataset
+    from .training import History
+
+Array: TypeAlias = NDArray[Any]
+_INSTALL = "'tropical-blas[mnist]'"
+_WRONG = 25
+
+
+def draw(folder: Path, histories: Sequence[History], scores: Array, data: Dataset) -> list[Path]:
+    """Draw curves, the confusion matrix and the most confident errors.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to put them; made if missing.
+    histories : sequence of History
+        Of each contender.
+    scores : (n, 10) array
+        Of the test digits.
+    data : Dataset
+        Whose test digits they are.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    require("matplotlib", _INSTALL)
+    from matplotlib.figure import Figure
+
+    folder.mkdir(exist_ok=True)
+    figures = {
+        "curves.png": _curves(Figure, histories),
+        "confusion.png": _confusion(Figure, scores, data.test_labels),
+        "wrong.png": _wrong(Figure, scores, data),
+    }
+    for name, figure in figures.items():
+        figure.savefig(folder / name, dpi=120, bbox_inches="tight")
+    return [folder / name for name in figures]
+
+
+def _curves(figure_type: Any, histories: Sequence[History]) -> Any:
+    figure = figure_type(figsize=(9, 3.5))
+    left, right = figure.subplots(1, 2)
+    for history in histories:
+        epochs = range(1, len(history.losses) + 1)
+        left.plot(epochs, history.losses, marker="o", label=history.name)
+        right.plot(epochs, [100 * a for a in history.accuracies], marker="o", label=history.name)
+    left.set(xlabel="epoch", ylabel="mean training loss (nats)")
+    right.set(xlabel="epoch", ylabel="validation accuracy (%)")
+    left.legend()
+    return figure
+
+
+def confusion(scores: Array, labels: Array) -> Array:
+    """Return how many digits of each label (row) were taken for each (column)."""
+    counts = np.zeros((10, 10), dtype=np.int64)
+    np.add.at(counts, (labels, scores.argmax(axis=1)), 1)
+    return counts
+
+
+def _confusion(figure_type: Any, scores: Array, labels: Array) -> Any:
+    counts = confusion(scores, labels)
+    figure = figure_type(figsize=(5, 5))
+    axes = figure.subplots()
+    axes.imshow(np.log1p(counts), cmap="Blues")
+    for (label, taken), count in np.ndenumerate(counts):
+        color = "white" if count > 100 else "black"
+        axes.text(taken, label, str(count), ha="center", va="center", fontsize=7, color=color)
+    axes.set(xlabel="taken for", ylabel="digit", xticks=range(10), yticks=range(10))
+    return figure
+
+
+def _wrong(figure_type: Any, scores: Array, data: Dataset) -> Any:
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares /= shares.sum(axis=1, keepdims=True)
+    taken = scores.argmax(axis=1)
+    wrong = np.flatnonzero(taken != data.test_labels)
+    worst = wrong[np.argsort(-shares[wrong, taken[wrong]])][:_WRONG]
+    figure = figure_type(figsize=(7, 7.5))
+    for axes, number in zip(figure.subplots(5, 5).flat, [*worst, *[None] * _WRONG], strict=False):
+        axes.axis("off")
+        if number is None:
+            continue
+        axes.imshow(data.test_images[number].reshape(28, 28), cmap="gray_r")
+        share = shares[number, taken[number]]
+        axes.set_title(f"{data.test_labels[number]}, not {taken[number]} ({share:.0%})", fontsize=8)
+    return figure
+
+
+def read_digit(path: Path) -> Array:
+    """Return a picture of a digit as MNIST has them: 784 values, ink is 1.
+
+    The digit is cut out, scaled to 20 pixels and centered by its mass in 28 x 28, as the data set's
+    page describes it; dark paper is inverted.
+
+    Parameters
+    ----------
+    path : Path
+        A picture that Pillow can read.
+
+    Raises
+    ------
+    ValueError
+        If it is no picture, or blank.
+    OSError
+        If it cannot be read.
+    """
+    image_module: Any = require("PIL.Image", _INSTALL)
+    try:
+        with image_module.open(path) as image:
+            flat = image_module.new("RGBA", image.size, "white")
+            flat.alpha_composite(image.convert("RGBA"))
+            gray = np.asarray(flat.convert("L"), dtype=np.float32) / 255
+    except image_module.UnidentifiedImageError as error:
+        raise ValueError(f"{path}: is no picture ({error})") from None
+    border = np.concatenate([gray[0], gray[-1], gray[:, 0], gray[:, -1]])
+    ink = np.abs(gray - np.median(border))
+    if ink.max() < 0.1:
+        raise ValueError(f"{path}: is blank")
+    ink /= ink.max()
+    ink[ink < 0.15] = 0
+    rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
+    cut = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    scale = 20 / max(cut.shape)
+    size = tuple(max(1, round(length * scale)) for length in cut.shape[::-1])
+    small = image_module.fromarray((255 * cut).astype(np.uint8)).resize(size, resample=4)
+    return _centered(np.asarray(small, dtype=np.float32) / 255).reshape(-1)
+
+
+def _centered(digit: Array) -> Array:
+    """Return a small picture in 28 x 28, its center of mass in the middle as far as it fits."""
+    result = np.zeros((28, 28), dtype=np.float32)
+    corner = []
+    for axis, length in enumerate(digit.shape):
+        mass = digit.sum(axis=1 - axis)
+        center = float((mass * np.arange(length)).sum() / mass.sum())
+        corner.append(int(np.clip(round(13.5 - center), 0, 28 - length)))
+    i, j = corner
+    result[i : i + digit.shape[0], j : j + digit.shape[1]] = digit
+    return result

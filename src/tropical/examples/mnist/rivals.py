@@ -1,0 +1,207 @@
+"""The same perceptron by NumPy alone, by PyTorch and by JAX, from the same weights."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropical.bench.contenders import require
+
+from .training import batches
+
+if TYPE_CHECKING:
+    from tropical import nn
+
+    from .training import Report, Settings
+
+Array: TypeAlias = NDArray[Any]
+_INSTALL = "'tropical-blas[mnist]'"
+
+
+def weights_of(model: nn.Module) -> list[tuple[Array, Array]]:
+    """Return copies of the weights (outputs, inputs) and biases of a perceptron of ours."""
+    arrays = [parameter.data.copy() for parameter in model.parameters()]
+    return list(zip(arrays[::2], arrays[1::2], strict=True))
+
+
+class NumPy:
+    """By hand: forward, backward and update written out."""
+
+    def __init__(self, model: nn.Module, settings: Settings) -> None:
+        if settings.optimizer != "sgd":
+            raise ValueError("rival numpy: only --optimizer sgd is written out")
+        self.name = "NumPy"
+        self.settings = settings
+        self.layers = [(weight.T.copy(), bias) for weight, bias in weights_of(model)]
+
+    def _limited(self) -> Any:
+        limits = require("threadpoolctl", _INSTALL)
+        return limits.threadpool_limits(self.settings.threads, user_api="blas")
+
+    def _step(self, x: Array, labels: Array) -> float:
+        values = [x]
+        for weight, bias in self.layers[:-1]:
+            x = x @ weight
+            x += bias
+            values.append(np.maximum(x, 0, out=x))
+        weight, bias = self.layers[-1]
+        scores = x @ weight
+        scores += bias
+        scores -= scores.max(axis=1, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(axis=1, keepdims=True)
+        rows = np.arange(len(labels))
+        loss = -np.log(scores[rows, labels]).mean()
+        scores[rows, labels] -= 1
+        scores /= len(labels)
+        g = scores
+        for number in range(len(self.layers) - 1, -1, -1):
+            weight, bias = self.layers[number]
+            inputs = values[number]
+            gradient = inputs.T @ g
+            sums = g.sum(axis=0)
+            if number:
+                g = g @ weight.T
+                g *= inputs > 0
+            gradient *= self.settings.lr
+            weight -= gradient
+            bias -= self.settings.lr * sums
+        return float(loss)
+
+    def epoch(self, images: Array, labels: Array, order: Array, report: Report) -> float:
+        """Train once on the digits in this order; return the mean loss."""
+        total, done = 0.0, 0
+        with self._limited():
+            for rows in batches(order, self.settings.batch):
+                total += len(rows) * self._step(images[rows], labels[rows])
+                done += len(rows)
+                report(done, total)
+        return total / done
+
+    def classify(self, images: Array) -> Array:
+        """Return a score for each class."""
+        for weight, bias in self.layers[:-1]:
+            images = np.maximum(images @ weight + bias, 0)
+        weight, bias = self.layers[-1]
+        scores: Array = images @ weight + bias
+        return scores
+
+
+class Torch:
+    """PyTorch: its autograd and its fused optimizer, data in tensors, no loader."""
+
+    def __init__(self, model: nn.Module, settings: Settings) -> None:
+        torch: Any = require("torch", "torch")
+        self.torch = torch
+        self.name = f"PyTorch {torch.__version__}"
+        self.settings = settings
+        layers = []
+        for weight, bias in weights_of(model):
+            layer = torch.nn.Linear(weight.shape[1], weight.shape[0])
+            with torch.no_grad():
+                layer.weight.copy_(torch.from_numpy(weight))
+                layer.bias.copy_(torch.from_numpy(bias))
+            layers += [layer, torch.nn.ReLU()]
+        self.model = torch.nn.Sequential(*layers[:-1])
+        optimizers = {
+            "sgd": lambda p: torch.optim.SGD(p, settings.lr, fused=True),
+            "momentum": lambda p: torch.optim.SGD(
+                p, settings.lr, momentum=0.9, nesterov=True, fused=True
+            ),
+            "adam": lambda p: torch.optim.Adam(p, settings.lr, fused=True),
+            "adamw": lambda p: torch.optim.AdamW(p, settings.lr, fused=True),
+            "rmsprop": lambda p: torch.optim.RMSprop(p, settings.lr),
+            "adagrad": lambda p: torch.optim.Adagrad(p, settings.lr, fused=True),
+        }
+        self.optimizer = optimizers[settings.optimizer](self.model.parameters())
+
+    def epoch(self, images: Array, labels: Array, order: Array, report: Report) -> float:
+        """Train once on the digits in this order; return the mean loss."""
+        torch = self.torch
+        torch.set_num_threads(self.settings.threads)
+        x, t, rows_of = (torch.from_numpy(array) for array in (images, labels, order))
+        total, done = 0.0, 0
+        for rows in batches(rows_of, self.settings.batch):
+            loss = torch.nn.functional.cross_entropy(self.model(x[rows]), t[rows])
+            self.optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            self.optimizer.step()
+            total += len(rows) * loss.item()
+            done += len(rows)
+            report(done, total)
+        return total / done
+
+    def classify(self, images: Array) -> Array:
+        """Return a score for each class."""
+        with self.torch.no_grad():
+            scores: Array = self.model(self.torch.from_numpy(images)).numpy()
+        return scores
+
+
+class Jax:
+    """JAX: the whole epoch one compiled scan, which wants batches of one size."""
+
+    def __init__(self, model: nn.Module, settings: Settings) -> None:
+        if settings.optimizer != "sgd":
+            raise ValueError("rival jax: only --optimizer sgd is written out")
+        if settings.threads == 1:
+            os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+        jax: Any = require("jax", "jax")
+        self.jax = jax
+        self.name = f"JAX {jax.__version__}"
+        self.settings = settings
+        self.layers = [(weight.T.copy(), bias) for weight, bias in weights_of(model)]
+
+        def scores_of(layers: Any, x: Any) -> Any:
+            for weight, bias in layers[:-1]:
+                x = jax.nn.relu(x @ weight + bias)
+            return x @ layers[-1][0] + layers[-1][1]
+
+        def loss_of(layers: Any, x: Any, labels: Any) -> Any:
+            logarithms = jax.nn.log_softmax(scores_of(layers, x))
+            return -logarithms[jax.numpy.arange(len(labels)), labels].mean()
+
+        def step(layers: Any, rows: Any, images: Any, labels: Any) -> Any:
+            loss, gradients = jax.value_and_grad(loss_of)(layers, images[rows], labels[rows])
+            update = jax.tree.map(lambda p, g: p - settings.lr * g, layers, gradients)
+            return update, loss
+
+        def epoch(layers: Any, images: Any, labels: Any, rows: Any) -> Any:
+            return jax.lax.scan(lambda p, r: step(p, r, images, labels), layers, rows)
+
+        self.scores_of = scores_of
+        self.compiled = jax.jit(epoch)
+        self.last = jax.jit(step)
+
+    def compile(self, images: Array, labels: Array) -> None:
+        """Compile before anything is timed; nothing is learned."""
+        count = len(labels)
+        rows = np.arange(count - count % self.settings.batch).reshape(-1, self.settings.batch)
+        self.jax.block_until_ready(self.compiled(self.layers, images, labels, rows))
+        if count % self.settings.batch:
+            last = np.arange(count % self.settings.batch)
+            self.jax.block_until_ready(self.last(self.layers, last, images, labels))
+
+    def epoch(self, images: Array, labels: Array, order: Array, report: Report) -> float:
+        """Train once on the digits in this order; return the mean loss."""
+        batch = self.settings.batch
+        whole = len(order) - len(order) % batch
+        self.layers, losses = self.compiled(
+            self.layers, images, labels, order[:whole].reshape(-1, batch)
+        )
+        total = float(losses.sum()) * batch
+        if whole < len(order):
+            self.layers, loss = self.last(self.layers, order[whole:], images, labels)
+            total += float(loss) * (len(order) - whole)
+        report(len(order), total)
+        return total / len(order)
+
+    def classify(self, images: Array) -> Array:
+        """Return a score for each class."""
+        return np.asarray(self.scores_of(self.layers, images))
+
+
+RIVALS = {"numpy": NumPy, "torch": Torch, "jax": Jax}

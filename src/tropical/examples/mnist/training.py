@@ -1,0 +1,201 @@
+"""One epoch after the other, by tropical or by a rival, all in the same order of digits."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tropical
+from tropical import nn, optim
+from tropical.autograd import cross_entropy, memory_mode, no_grad
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .data import Dataset
+
+Array: TypeAlias = NDArray[Any]
+# Takes the digits done and the sum of their losses.
+Report: TypeAlias = Callable[[int, float], None]
+
+OPTIMIZERS: dict[str, Callable[[Any, float], optim.Optimizer]] = {
+    "sgd": lambda parameters, lr: optim.SGD(parameters, lr),
+    "momentum": lambda parameters, lr: optim.SGD(parameters, lr, momentum=0.9, nesterov=True),
+    "adam": lambda parameters, lr: optim.Adam(parameters, lr),
+    "adamw": lambda parameters, lr: optim.AdamW(parameters, lr),
+    "rmsprop": lambda parameters, lr: optim.RMSProp(parameters, lr),
+    "adagrad": lambda parameters, lr: optim.Adagrad(parameters, lr),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train.
+
+    Attributes
+    ----------
+    batch : int
+        Digits a step.
+    lr : float
+        Learning rate.
+    optimizer : str
+        One of `OPTIMIZERS`.
+    threads : int
+        The most threads.
+    kernel : str or None
+        As for `tropical.options`.
+    memory : str
+        As for `tropical.autograd.memory_mode`.
+    """
+
+    batch: int = 64
+    lr: float = 0.1
+    optimizer: str = "sgd"
+    threads: int = 1
+    kernel: str | None = None
+    memory: Any = "plan"
+
+
+class Contender(Protocol):
+    """What can be trained."""
+
+    name: str
+
+    def epoch(self, images: Array, labels: Array, order: Array, report: Report) -> float:
+        """Train once on the digits in this order; return the mean loss."""
+
+    def classify(self, images: Array) -> Array:
+        """Return a score for each class."""
+
+
+def batches(order: Array, batch: int) -> Iterator[Array]:
+    """Yield pieces of an order; the last may be smaller."""
+    for start in range(0, len(order), batch):
+        yield order[start : start + batch]
+
+
+class Ours:
+    """A module of ours, trained on our engine.
+
+    Parameters
+    ----------
+    model : nn.Module
+        The network; changed in place.
+    settings : Settings
+        How to train.
+    """
+
+    def __init__(self, model: nn.Module, settings: Settings) -> None:
+        self.name = "tropical"
+        self.model = model
+        self.settings = settings
+        self.optimizer = OPTIMIZERS[settings.optimizer](model.parameters(), settings.lr)
+
+    def _options(self) -> contextlib.ExitStack:
+        stack = contextlib.ExitStack()
+        stack.enter_context(
+            tropical.options(kernel=self.settings.kernel, threads=self.settings.threads)
+        )
+        stack.enter_context(memory_mode(self.settings.memory))
+        return stack
+
+    def step(self, images: Array, labels: Array) -> float:
+        """Learn from one batch; return its mean loss."""
+        loss = cross_entropy(self.model(images), labels)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return loss.item()
+
+    def epoch(self, images: Array, labels: Array, order: Array, report: Report) -> float:
+        """Train once on the digits in this order; return the mean loss."""
+        total, done = 0.0, 0
+        self.model.train()
+        with self._options():
+            for rows in batches(order, self.settings.batch):
+                total += len(rows) * self.step(images[rows], labels[rows])
+                done += len(rows)
+                report(done, total)
+        return total / done
+
+    def classify(self, images: Array) -> Array:
+        """Return a score for each class."""
+        self.model.eval()
+        with self._options(), no_grad():
+            return np.concatenate([self.model(part).data for part in batches(images, 1000)])
+
+
+@dataclass
+class History:
+    """What became of one contender; an entry an epoch."""
+
+    name: str
+    seconds: list[float] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    accuracies: list[float] = field(default_factory=list)
+
+
+def accuracy(scores: Array, labels: Array) -> float:
+    """Return the share of rows whose largest score is that of their label."""
+    return float(np.mean(scores.argmax(axis=1) == labels))
+
+
+def train(
+    contenders: list[Any],
+    data: Dataset,
+    epochs: int,
+    seed: int,
+    *,
+    report: Callable[[str, int, int, float], None] = lambda name, epoch, done, total: None,
+    finished: Callable[[History], None] = lambda history: None,
+) -> list[History]:
+    """Train all contenders, epoch by epoch in turns, in the same random orders.
+
+    Parameters
+    ----------
+    contenders : list of Contender
+        Who is trained.
+    data : Dataset
+        What on; accuracies are those of its validation part.
+    epochs : int
+        How often.
+    seed : int
+        Of the orders.
+    report : callable
+        Takes a name, the epoch, the digits done and the sum of their losses.
+    finished : callable
+        Takes the history of whoever has ended an epoch.
+
+    Returns
+    -------
+    list of History
+        Seconds are those of training alone.
+    """
+    rng = np.random.default_rng(seed)
+    histories = [History(contender.name) for contender in contenders]
+    for epoch in range(epochs):
+        order = rng.permutation(len(data.train_labels))
+        # Each goes first as often: what the one before left behind must favour nobody.
+        turn = list(zip(contenders, histories, strict=True))
+        for contender, history in turn if epoch % 2 == 0 else turn[::-1]:
+            start = time.perf_counter()
+            loss = contender.epoch(
+                data.train_images,
+                data.train_labels,
+                order,
+                lambda done, total, name=contender.name, epoch=epoch: report(
+                    name, epoch, done, total
+                ),
+            )
+            history.seconds.append(time.perf_counter() - start)
+            history.losses.append(loss)
+            scores = contender.classify(data.validation_images)
+            history.accuracies.append(accuracy(scores, data.validation_labels))
+            finished(history)
+    return histories
