@@ -13,9 +13,11 @@ from tropical.bench.contenders import require
 from .training import batches
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tropical import nn
 
-    from .training import Report, Settings
+    from .training import Contender, Report, Settings
 
 Array: TypeAlias = NDArray[Any]
 _INSTALL = "'tropical-blas[mnist]'"
@@ -204,4 +206,4 @@ class Jax:
         return np.asarray(self.scores_of(self.layers, images))
 
 
-RIVALS = {"numpy": NumPy, "torch": Torch, "jax": Jax}
+RIVALS: dict[str, Callable[[nn.Module, Settings], Contender]] = {"numpy": NumPy, "torch": Torch, "jax": Jax}
