@@ -15,13 +15,14 @@ inline constexpr ptrdiff_t strip_bytes = 32 * 1024;
 template <class R, bool Argmax, int MR, int NV>
 [[gnu::always_inline]] inline void direct_tile(const DirectArgs& g, const ConstView& a, ptrdiff_t k,
                                                const char* b, ptrdiff_t b_stride, const TileOfC& c,
-                                               const View& index, ptrdiff_t first_p) {
+                                               const View& index, const ConstView& start,
+                                               ptrdiff_t first_p) {
     const StridedA<typename R::T> tile_of_a{a.data, a.row_stride, a.col_stride};
-    const bool accumulate = g.accumulate || first_p > 0;
+    const Ends ends{g.accumulate || first_p > 0, start, g.relu && first_p + k == g.k};
     if constexpr (Argmax)
         one_pass_kernel<R, MR, NV>(k, tile_of_a, b, b_stride, c, index, first_p);
     else
-        micro_kernel<R, MR, NV>(k, tile_of_a, b, b_stride, c, accumulate);
+        micro_kernel<R, MR, NV>(k, tile_of_a, b, b_stride, c, ends);
 }
 
 // C[:, jr:jr+NR] for one strip B[pc:pc+k, jr:jr+NR], in tiles of MR rows, then fewer.
@@ -35,7 +36,8 @@ template <class R, bool Argmax, int MR, int NV>
                         g.c.col_stride, g.m - ir, g.n - jr};
         const View index{g.index.data + ir * g.index.row_stride + jr * g.index.col_stride,
                          g.index.row_stride, g.index.col_stride};
-        direct_tile<R, Argmax, decltype(rows)::value, NV>(g, a, k, b, b_stride, c, index, pc);
+        direct_tile<R, Argmax, decltype(rows)::value, NV>(g, a, k, b, b_stride, c, index,
+                                                          tile_of<R>(g.start, ir, jr), pc);
     };
     ptrdiff_t ir = 0;
     for (; ir + MR <= g.m; ir += MR) tile(Constant<MR>{}, ir);

@@ -89,7 +89,9 @@ void packed_kernel(const Product& p, Run& run, char* memory) {
                                       p.accumulate || pc > 0,
                                       from(p.index, ic, jc),
                                       pc,
-                                      memory + layout.scratch};
+                                      memory + layout.scratch,
+                                      from(p.start, ic, jc),
+                                      p.relu && pc + k == p.k};
                 (argmax ? kernels.macro_argmax : kernels.macro)(block);
             }
         }
@@ -97,7 +99,8 @@ void packed_kernel(const Product& p, Run& run, char* memory) {
 }
 
 void direct_kernel(const Product& p, Run& run) {
-    const DirectArgs args{p.m, p.n, p.k, run.plan.kc, p.a, p.b, p.c, p.accumulate, p.index};
+    const DirectArgs args{p.m, p.n,          p.k,     run.plan.kc, p.a,   p.b,
+                          p.c, p.accumulate, p.index, p.start,     p.relu};
     const Kernels& kernels = *run.kernels;
     const auto kernel = p.index.data        ? kernels.direct_argmax
                         : run.plan.few_rows ? kernels.direct_rows

@@ -66,6 +66,9 @@ struct TileOfC {
     ptrdiff_t row_stride, col_stride;
     ptrdiff_t m, n;
 };
+[[gnu::always_inline]] inline ConstView readable(const TileOfC& c) {
+    return {c.data, c.row_stride, c.col_stride};
+}
 
 // Elements [0, count) of one register at `source`, stride bytes apart.
 template <class T, class V>
@@ -91,32 +94,58 @@ template <class T, class V>
         __builtin_memcpy(target + i * stride, elements + i, sizeof(T));
 }
 
-// tile[i * nv + v] = encoded C, as far as C exists. Out of line: edges are rare, and the code would
-// be everywhere.
+// How a tile's sums begin and end: from C, from `start` (null: none), else from zero; relu. The last
+// two only where R::fuses.
+struct Ends {
+    bool accumulate;
+    ConstView start = {};
+    bool relu = false;
+};
+
+// tile[i * nv + v] = encoded `source`, as far as C exists. Out of line: edges are rare, and the code
+// would be everywhere.
 template <class R>
 [[gnu::noinline]] void load_tile(typename R::V* tile, ptrdiff_t mr, ptrdiff_t nv,
-                                 const TileOfC& c) {
+                                 const ConstView& source, ptrdiff_t m, ptrdiff_t n) {
     Mask<typename R::V> covered{};  // what came out of a product is
-    for (ptrdiff_t i = 0; i < mr && i < c.m; ++i)
-        for (ptrdiff_t v = 0; v < nv && v * R::lanes < c.n; ++v)
-            tile[i * nv + v] =
-                R::encode(load_some<typename R::T, typename R::V>(
-                              c.data + i * c.row_stride + v * R::lanes * c.col_stride, c.col_stride,
-                              c.n - v * R::lanes),
-                          covered);
+    for (ptrdiff_t i = 0; i < mr && i < m; ++i)
+        for (ptrdiff_t v = 0; v < nv && v * R::lanes < n; ++v)
+            tile[i * nv + v] = R::encode(
+                load_some<typename R::T, typename R::V>(
+                    source.data + i * source.row_stride + v * R::lanes * source.col_stride,
+                    source.col_stride, n - v * R::lanes),
+                covered);
 }
 
-// The accumulators' first values: C, or zero.
+// `start` from element (i, j) on; null stays null.
+template <class R>
+[[gnu::always_inline]] inline ConstView tile_of(const ConstView& start, ptrdiff_t i, ptrdiff_t j) {
+    if (!R::fuses || !start.data) return {};
+    return {start.data + i * start.row_stride + j * start.col_stride, start.row_stride,
+            start.col_stride};
+}
+
+// The accumulators' first values: C, `start` (null: none), or zero.
 template <class R, int MR, int NV>
 [[gnu::always_inline]] inline void start_tile(typename R::V (&acc)[MR][NV], const TileOfC& c,
-                                              bool from_c) {
-    if (!from_c) {
+                                              bool from_c, const ConstView& start = {}) {
+    const ConstView source = R::fuses && !from_c ? start : readable(c);
+    if (R::fuses ? !source.data : !from_c) {
         TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
             for (int v = 0; v < NV; ++v) acc[i][v] = R::zero();
         return;
     }
+    // One row for all, as a bias is: in line, since a short k would not hide the detour below.
+    if (R::fuses && source.row_stride == 0 && source.col_stride == sizeof(typename R::T) &&
+        c.n >= NV * R::lanes) {
+        TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
+            for (int v = 0; v < NV; ++v)
+                acc[i][v] = load<typename R::V>(source.data +
+                                                v * static_cast<ptrdiff_t>(sizeof(acc[i][v])));
+        return;
+    }
     typename R::V tile[MR * NV] = {};
-    load_tile<R>(tile, MR, NV, c);
+    load_tile<R>(tile, MR, NV, source, c.m, c.n);
     TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
         for (int v = 0; v < NV; ++v) acc[i][v] = tile[i * NV + v];
 }
@@ -124,15 +153,20 @@ template <class R, int MR, int NV>
 // One register of results as it goes to memory: decoded, combined with C if asked for, canonical.
 template <class R>
 [[gnu::always_inline]] inline typename R::V result(typename R::V acc, typename R::V c,
-                                                   bool accumulate) {
-    const typename R::V value = R::decode(acc);
+                                                   bool accumulate, bool relu) {
+    using V = typename R::V;
+    const V value = R::decode(acc);
+    if constexpr (R::fuses) {  // no branch: a floor of -inf changes nothing, and a NaN is not below
+        const V floor = broadcast<V>(relu ? typename R::T{0} : lowest<typename R::T>);
+        return floor > value ? floor : value;
+    }
     return R::canonical(accumulate && !R::chained ? R::combine(c, value) : value);
 }
 
 // An edge of C, or a C whose rows are not contiguous. Out of line, as load_tile.
 template <class R>
 [[gnu::noinline]] void store_edge(const typename R::V* tile, ptrdiff_t mr, ptrdiff_t nv,
-                                  const TileOfC& c, bool accumulate) {
+                                  const TileOfC& c, bool accumulate, bool relu) {
     using V = typename R::V;
     using T = typename R::T;
     for (ptrdiff_t i = 0; i < mr && i < c.m; ++i)
@@ -141,29 +175,29 @@ template <class R>
             const ptrdiff_t count = c.n - v * R::lanes;
             const V old =
                 accumulate && !R::chained ? load_some<T, V>(target, c.col_stride, count) : V{};
-            store_some<T>(target, result<R>(tile[i * nv + v], old, accumulate), c.col_stride,
+            store_some<T>(target, result<R>(tile[i * nv + v], old, accumulate, relu), c.col_stride,
                           count);
         }
 }
 
-// C tile = accumulate ? C (+) acc : acc.
+// C tile = accumulate ? C (+) acc : acc, none below 0 if relu.
 template <class R, int MR, int NV>
 [[gnu::always_inline]] inline void store_tile(const typename R::V (&acc)[MR][NV], const TileOfC& c,
-                                              bool accumulate) {
+                                              bool accumulate, bool relu = false) {
     using V = typename R::V;
     if (c.m >= MR && c.n >= NV * R::lanes && c.col_stride == sizeof(typename R::T)) {
         TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
             for (int v = 0; v < NV; ++v) {
                 char* target = c.data + i * c.row_stride + v * static_cast<ptrdiff_t>(sizeof(V));
                 const V old = accumulate && !R::chained ? load<V>(target) : V{};
-                store(target, result<R>(acc[i][v], old, accumulate));
+                store(target, result<R>(acc[i][v], old, accumulate, relu));
             }
         return;
     }
     V tile[MR * NV];
     TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
         for (int v = 0; v < NV; ++v) tile[i * NV + v] = acc[i][v];
-    store_edge<R>(tile, MR, NV, c, accumulate);
+    store_edge<R>(tile, MR, NV, c, accumulate, relu);
 }
 
 // C is wanted when the k steps are done: ask for its lines now.
@@ -179,13 +213,13 @@ template <int MR>
 // One whole tile of C from its slices of A and B.
 template <class R, int MR, int NV, class A, class Fetch = Nothing>
 [[gnu::always_inline]] inline void micro_kernel(ptrdiff_t k, A a, const char* b, ptrdiff_t b_stride,
-                                                const TileOfC& c, bool accumulate,
+                                                const TileOfC& c, const Ends& ends,
                                                 Fetch fetch = {}) {
     typename R::V acc[MR][NV];
-    start_tile<R>(acc, c, R::chained && accumulate);
+    start_tile<R>(acc, c, R::chained && ends.accumulate, ends.start);
     prefetch_tile<MR>(c);
     rank_k_update<R>(k, a, b, b_stride, acc, fetch);
-    store_tile<R>(acc, c, accumulate);
+    store_tile<R>(acc, c, ends.accumulate, R::fuses && ends.relu);
 }
 
 // The jr and ir loops over one packed block of A (in L2) and panel of B.
@@ -203,8 +237,9 @@ void macro_kernel(const MacroArgs& g) {
         for (ptrdiff_t ir = 0; ir < g.m; ir += MR) {  // A[ir:ir+MR, :]
             const TileOfC c{g.c.data + ir * g.c.row_stride + jr * g.c.col_stride, g.c.row_stride,
                             g.c.col_stride, g.m - ir, g.n - jr};
+            const Ends ends{g.accumulate, tile_of<R>(g.start, ir, jr), g.relu};
             micro_kernel<R, MR, NV>(g.k, PackedA<T, MR>{g.a + ir * g.k * size}, b, NR * size, c,
-                                    g.accumulate, Ahead{b, next, part});
+                                    ends, Ahead{b, next, part});
             next += g.k * part;
         }
     }

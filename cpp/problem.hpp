@@ -19,6 +19,9 @@ struct Batch {
 };
 
 // A is m x k, B is k x n, C and index are m x n; index.data is null unless the argmax is wanted.
+// plus-times over floats alone, and without accumulate: C = act(start + A B), start one row for all
+// (row_stride 0) and for the whole batch, or null; relu: act turns what is below 0 into 0, else it
+// is the identity.
 struct Product {
     int semiring;
     DType dtype;
@@ -26,6 +29,8 @@ struct Product {
     ConstView a, b;
     View c, index;
     bool accumulate;
+    ConstView start = {};
+    bool relu = false;
 };
 
 struct Problem : Product {
@@ -53,6 +58,7 @@ inline Product transposed(const Product& p) {
     t.b = {p.a.data, p.a.col_stride, p.a.row_stride};
     t.c = {p.c.data, p.c.col_stride, p.c.row_stride};
     t.index = {p.index.data, p.index.col_stride, p.index.row_stride};
+    t.start = {p.start.data, p.start.col_stride, p.start.row_stride};
     return t;
 }
 
@@ -65,6 +71,7 @@ inline Product block(const Product& p, ptrdiff_t i, ptrdiff_t m, ptrdiff_t j, pt
     s.b = from(p.b, 0, j);
     s.c = from(p.c, i, j);
     s.index = from(p.index, i, j);
+    s.start = from(p.start, i, j);
     return s;
 }
 

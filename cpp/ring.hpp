@@ -92,6 +92,8 @@ struct Ring {
     // Accumulators start from C: one chain of operations over p, however k is cut. The others start
     // from zero.
     static constexpr bool chained = S::sum == Add::plus;
+    // Of these, floats take `start` and `relu`: a layer of a neural network.
+    static constexpr bool fuses = chained && is_float<T>;
 
     static constexpr T quarter =
         is_float<T> ? T{0} : static_cast<T>(highest<T> / 2 + 1);  // 2^(w-2)

@@ -58,18 +58,23 @@ template <class R, int Steps>
     return first_set<T>(noticed) >= 0;
 }
 
-// A row of sums is set from C, where one chain of sums goes on from it, or to zero.
+// A row of sums is set from C, where one chain of sums goes on from it, from `start` (null: none), or
+// to zero.
 template <class R>
-[[gnu::noinline]] void start_row(char* sums, const TileOfC& c, bool from_c) {
+[[gnu::noinline]] void start_row(char* sums, const TileOfC& c, bool from_c,
+                                 const ConstView& start) {
     constexpr ptrdiff_t size = sizeof(typename R::T);
+    const ConstView source = R::fuses && !from_c ? start : readable(c);
+    const bool from_source = R::fuses ? source.data != nullptr : from_c;
     for (ptrdiff_t j = 0; j < c.n; j += R::lanes)
-        store(sums + j * size, from_c ? load_some<typename R::T, typename R::V>(
-                                            c.data + j * c.col_stride, c.col_stride, c.n - j)
-                                      : R::zero());
+        store(sums + j * size,
+              from_source ? load_some<typename R::T, typename R::V>(
+                                source.data + j * source.col_stride, source.col_stride, c.n - j)
+                          : R::zero());
 }
 
 template <class R>
-[[gnu::noinline]] void finish_row(const char* sums, const TileOfC& c, bool accumulate) {
+[[gnu::noinline]] void finish_row(const char* sums, const TileOfC& c, bool accumulate, bool relu) {
     using V = typename R::V;
     using T = typename R::T;
     for (ptrdiff_t j = 0; j < c.n; j += R::lanes) {
@@ -77,7 +82,7 @@ template <class R>
         const V old =
             accumulate && !R::chained ? load_some<T, V>(target, c.col_stride, c.n - j) : V{};
         const V sum = load<V>(sums + j * static_cast<ptrdiff_t>(sizeof(T)));
-        store_some<T>(target, result<R>(sum, old, accumulate), c.col_stride, c.n - j);
+        store_some<T>(target, result<R>(sum, old, accumulate, relu), c.col_stride, c.n - j);
     }
 }
 
@@ -92,7 +97,8 @@ bool rows_by_rows(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n) {
                        g.c.col_stride, 1, n};
     };
     for (ptrdiff_t i = 0; i < g.m; ++i)
-        start_row<R>(sums + i * pitch, row_of_c(i), R::chained && g.accumulate);
+        start_row<R>(sums + i * pitch, row_of_c(i), R::chained && g.accumulate,
+                     tile_of<R>(g.start, i, jr));
     bool noticed = false;
     // What more than one row of A meets stays in L1 meanwhile.
     const ptrdiff_t piece = g.m == 1 ? n : 2048 / size;
@@ -109,7 +115,8 @@ bool rows_by_rows(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n) {
         if (noticed && needs_careful<R>) return true;
         p += steps;
     }
-    for (ptrdiff_t i = 0; i < g.m; ++i) finish_row<R>(sums + i * pitch, row_of_c(i), g.accumulate);
+    for (ptrdiff_t i = 0; i < g.m; ++i)
+        finish_row<R>(sums + i * pitch, row_of_c(i), g.accumulate, R::fuses && g.relu);
     return noticed;
 }
 

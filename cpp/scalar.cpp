@@ -96,12 +96,26 @@ T canonical(T x) {
         return x;
 }
 
-// What a sum starts from: zero, or C (+) zero.
+// plus-times over floats: what takes a start and relu.
+template <class S, class T>
+constexpr bool fuses = S::sum == Add::plus && std::is_floating_point_v<T>;
+
+// What a sum starts from: zero, C (+) zero, or the product's start.
 template <class S, class T>
 T start(const Product& g, ptrdiff_t i, ptrdiff_t j) {
+    if constexpr (fuses<S, T>)
+        if (g.start.data && !g.accumulate) return read<T>(g.start, i, j);
     if (!g.accumulate) return S::template zero<T>;
     const T c = read<T>(g.c, i, j);
     return S::sum == Add::plus ? c : add<S>(c, S::template zero<T>);
+}
+
+// A whole sum as it goes to memory.
+template <class S, class T>
+T finished(const Product& g, T sum) {
+    if constexpr (fuses<S, T>)
+        if (g.relu && sum < 0) return 0;
+    return canonical<S>(sum);
 }
 
 // C[i, j] (+)= A[i, p] (x) B[p, j] for p in [first, last), in order, in `sum`; the first of the
@@ -124,7 +138,7 @@ void naive(const Product& g) {
             T sum = start<S, T>(g, i, j);
             ptrdiff_t index = 0;
             inner_product<S>(g, i, j, 0, g.k, sum, index);
-            write(g.c, i, j, canonical<S>(sum));
+            write(g.c, i, j, finished<S>(g, sum));
             if (g.index.data) write(g.index, i, j, index);
         }
 }
@@ -146,7 +160,8 @@ void tiled(const Product& g) {
                         ptrdiff_t index =
                             fresh || !g.index.data ? 0 : read<ptrdiff_t>(g.index, i, j);
                         inner_product<S>(g, i, j, pt, end(pt, g.k), sum, index);
-                        write(g.c, i, j, canonical<S>(sum));
+                        const bool whole = end(pt, g.k) == g.k;
+                        write(g.c, i, j, whole ? finished<S>(g, sum) : canonical<S>(sum));
                         if (g.index.data) write(g.index, i, j, index);
                     }
 }
@@ -237,7 +252,7 @@ void fill_empty(const Product& p) {
     with_types(p.semiring, p.dtype, [&]<class S, class T>() {
         for (ptrdiff_t i = 0; i < p.m; ++i)
             for (ptrdiff_t j = 0; j < p.n; ++j) {
-                write(p.c, i, j, canonical<S>(start<S, T>(p, i, j)));
+                write(p.c, i, j, finished<S>(p, start<S, T>(p, i, j)));
                 if (p.index.data) write(p.index, i, j, ptrdiff_t{-1});
             }
     });

@@ -9,7 +9,8 @@ namespace tropical {
 void naive_kernel(const Product& p);
 void tiled_kernel(const Product& p);
 
-// C = accumulate ? C (+) zero : zero, index = -1: a product with k == 0.
+// C = accumulate ? C (+) zero : zero (act(start) where that is given), index = -1: a product with
+// k == 0.
 void fill_empty(const Product& p);
 
 // C = C (+) part, for a part of the sum over p that starts at first_p; part_index counts from

@@ -35,7 +35,9 @@ struct PackArgs {
 
 // C[0:m, 0:n] = (accumulate ? C : zero) (+) A (x) B over the k of one packed block of A (ceil(m /
 // MR) micro-panels of k * MR elements) and panel of B (ceil(n / NR) of k * NR). For the argmax:
-// index, the p of the block's first step. scratch: see slot_layout.
+// index, the p of the block's first step. scratch: see slot_layout. plus-times over floats alone,
+// and there without cost: start, with data, is what sums begin with in place of zero; relu turns
+// results below 0 into 0.
 struct MacroArgs {
     ptrdiff_t m, n, k;
     const char* a;
@@ -45,16 +47,20 @@ struct MacroArgs {
     View index;
     ptrdiff_t first_p;
     char* scratch;
+    ConstView start = {};
+    bool relu = false;
 };
 
 // The same product straight from strides; k is walked in blocks of kc <= 256, of at most 64 for
-// direct_argmax.
+// direct_argmax. start and relu as above, for the product over all of k.
 struct DirectArgs {
     ptrdiff_t m, n, k, kc;
     ConstView a, b;
     View c;
     bool accumulate;
     View index;  // argmax only: intp
+    ConstView start = {};
+    bool relu = false;
 };
 
 // Packed bits: rows of A are padded to whole units, and 256 registers of tables are scratch.

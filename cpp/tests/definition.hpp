@@ -72,6 +72,8 @@ struct Dense {
     ptrdiff_t m, n, k;
     std::vector<T> a, b, c;
     std::vector<ptrdiff_t> index;
+    std::vector<T> start;  // n values that each row of sums begins with, or none
+    bool relu = false;
 
     Dense(int semiring, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth)
         : arithmetic{semiring, dtype_of<T>()},
@@ -116,7 +118,10 @@ struct Dense {
                                     {reinterpret_cast<const char*>(b.data()), n * item, item},
                                     {reinterpret_cast<char*>(c.data()), n * item, item},
                                     {},
-                                    accumulate};
+                                    accumulate,
+                                    {},
+                                    relu};
+        if (!start.empty()) p.start = {reinterpret_cast<const char*>(start.data()), 0, item};
         if (argmax) p.index = {reinterpret_cast<char*>(index.data()), n * index_item, index_item};
         gemm(p, choice, thread_workspace());
     }
@@ -149,7 +154,8 @@ struct Dense {
     // zero (+) A[i, 0] (x) B[0, j] (+) ...; a NaN in row or column, or in an old C, takes all.
     Entry define(ptrdiff_t i, ptrdiff_t j, const std::vector<T>* old) {
         const Definition& d = definition_of(arithmetic.semiring);
-        Entry entry{zero_of<T>(d), k == 0 ? -1 : 0};
+        Entry entry{start.empty() ? zero_of<T>(d) : start[static_cast<std::size_t>(j)],
+                    k == 0 ? -1 : 0};
         for (ptrdiff_t p = 0; p < k; ++p) {
             const T x = a_at(i, p), y = b_at(p, j);
             if (x != x || y != y) return {std::numeric_limits<T>::quiet_NaN(), p};
@@ -158,6 +164,7 @@ struct Dense {
             entry.c = sum(d, entry.c, product);
         }
         if (old) entry.c = sum(d, entry.c, (*old)[static_cast<std::size_t>(i * n + j)]);
+        if (relu && entry.c < 0) entry.c = 0;
         return {entry.c == 0 ? T{0} : entry.c, entry.index};  // not -0
     }
 

@@ -21,7 +21,7 @@ constexpr int poison = 0xFF;
 struct Memory {
     static constexpr ptrdiff_t capacity = ptrdiff_t{64} << 20;
     Guarded a{capacity}, b{capacity}, c{capacity}, index{capacity}, expected_c{capacity},
-        expected_index{capacity};
+        expected_index{capacity}, start{capacity};
 };
 
 Memory& memory() {
@@ -267,7 +267,8 @@ std::string description(const Case& c) {
         "rev. columns", "unaligned", "repeated row", "repeated column", "repeated element"};
     std::ostringstream text;
     text << name_of(c.arithmetic) << ", m " << c.m << " n " << c.n << " k " << c.k
-         << (c.accumulate ? ", accumulate" : "") << (c.argmax ? ", argmax" : "") << ", values "
+         << (c.accumulate ? ", accumulate" : "") << (c.start ? ", start" : "")
+         << (c.relu ? ", relu" : "") << (c.argmax ? ", argmax" : "") << ", values "
          << values[static_cast<int>(c.values)] << ", layouts " << layouts[static_cast<int>(c.a)]
          << " / " << layouts[static_cast<int>(c.b)] << " / " << layouts[static_cast<int>(c.c)];
     return text.str();
@@ -286,6 +287,12 @@ Trial::Trial(const Case& what) : case_(what) {
     fill(b, what.k, what.n, what.arithmetic, what.values, random);
     if (what.accumulate) fill(c, what.m, what.n, what.arithmetic, what.values, random);
     initial_c_ = bytes_of(c, c_);
+    View start{};
+    if (what.start) {  // one row, as wide apart as those of C
+        start = place(memory().start, extent_of(what.c, 1, what.n, item), at_end);
+        fill(start, 1, what.n, what.arithmetic, what.values, random);
+        start.row_stride = 0;
+    }
 
     static_cast<Product&>(problem_) = {what.arithmetic.semiring,
                                        what.arithmetic.dtype,
@@ -296,7 +303,9 @@ Trial::Trial(const Case& what) : case_(what) {
                                        readable(b),
                                        c,
                                        {},
-                                       what.accumulate};
+                                       what.accumulate,
+                                       readable(start),
+                                       what.relu};
     expected_ = problem_;
     expected_.c = place(memory().expected_c, c_, at_end);
     if (what.argmax) {

@@ -29,6 +29,10 @@ const std::vector<Arithmetic>& every_arithmetic();
 int semiring_named(const std::string& name);
 std::string name_of(const Arithmetic& arithmetic);
 inline bool is_float(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
+// plus-times over floats: what takes a start and relu.
+inline bool fuses(const Arithmetic& arithmetic) {
+    return !sums_are_exact(arithmetic.semiring, arithmetic.dtype);
+}
 
 // Those that this CPU can run, slowest first.
 const std::vector<const Isa*>& usable_isas();
@@ -155,6 +159,7 @@ struct Case {
     Arithmetic arithmetic = {};
     ptrdiff_t m = 0, n = 0, k = 0;
     bool accumulate = false, argmax = false;
+    bool start = false, relu = false;  // where `fuses`
     Values values = Values::ordinary;
     Layout a = Layout::rows, b = Layout::rows, c = Layout::rows;
 };

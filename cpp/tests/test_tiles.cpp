@@ -60,19 +60,22 @@ bool packed(const Kernels& kernels, const Problem& p, ptrdiff_t kc) {
                               p.accumulate || pc > 0,
                               p.index,
                               pc,
-                              memory + layout.scratch};
+                              memory + layout.scratch,
+                              p.start,
+                              p.relu && pc + k == p.k};
         (argmax ? kernels.macro_argmax : kernels.macro)(block);
     }
     return noticed;
 }
 
 bool direct(const Kernels& kernels, const Problem& p, ptrdiff_t kc) {
-    const DirectArgs args{p.m, p.n, p.k, kc, p.a, p.b, p.c, p.accumulate, p.index};
+    const DirectArgs args{p.m, p.n, p.k, kc, p.a, p.b, p.c, p.accumulate, p.index, p.start, p.relu};
     return (p.index.data ? kernels.direct_argmax : kernels.direct)(args);
 }
 
 bool direct_rows(const Kernels& kernels, const Problem& p, ptrdiff_t kc) {
-    return kernels.direct_rows({p.m, p.n, p.k, kc, p.a, p.b, p.c, p.accumulate, p.index});
+    return kernels.direct_rows(
+        {p.m, p.n, p.k, kc, p.a, p.b, p.c, p.accumulate, p.index, p.start, p.relu});
 }
 
 void check(const std::string& who, const Kernels& kernels, Compute compute, Case c,
@@ -86,16 +89,27 @@ void check(const std::string& who, const Kernels& kernels, Compute compute, Case
             c.a = Layout::rows;
             if (!sums_are_exact(c.arithmetic.semiring, c.arithmetic.dtype)) c.b = Layout::rows;
         }
-        for (const bool argmax : {false, true}) {
-            if ((argmax && (!kernels.macro_argmax || compute == direct_rows)) || !chosen())
-                continue;
-            c.argmax = argmax;
-            c.accumulate = !argmax && (shape.m + shape.n + shape.k) % 2 == 0;
+        const auto check_one = [&] {
             Trial(c).check(who, [&](const Problem& p) {
                 REQUIRE_FALSE_MESSAGE(compute(kernels, p, ceil_div(p.k, 2)),
                                       who << ": " << description(c));
             });
+        };
+        const bool even = (shape.m + shape.n + shape.k) % 2 == 0;
+        for (const bool argmax : {false, true}) {
+            if ((argmax && (!kernels.macro_argmax || compute == direct_rows)) || !chosen())
+                continue;
+            c.argmax = argmax;
+            c.accumulate = !argmax && even;
+            check_one();
         }
+        c.argmax = c.accumulate = false;
+        if (!fuses(c.arithmetic) || !chosen()) continue;
+        c.start = true, c.relu = even;
+        check_one();
+        c.start = even, c.relu = true;
+        check_one();
+        c.start = c.relu = false;
     }
 }
 
