@@ -9,60 +9,10 @@
 namespace tropical {
 namespace {
 
-std::string shape_text(const py::array& array) { return py::str(array.attr("shape")); }
-
-std::string shape_text(const Shapes& shapes) {
+std::string result_shape_text(const Shapes& shapes) {
     std::string text = "(";
     for (int i = 0; i < shapes.ndim; ++i) text += (i ? ", " : "") + std::to_string(shapes.shape[i]);
     return text + (shapes.ndim == 1 ? ",)" : ")");
-}
-
-// What np.asarray makes of an operand; its errors, with the operand's name.
-py::array to_array(PyObject* object, const char* name) {
-    const auto given = py::reinterpret_borrow<py::object>(object);
-    if (!py::isinstance<py::array>(given)) {
-        try {
-            return py::array(given);
-        } catch (py::error_already_set& error) {
-            for (PyObject* type : {PyExc_ValueError, PyExc_TypeError})
-                if (error.matches(type)) {
-                    const std::string message = py::str(error.value());
-                    py::raise_from(error, type, (std::string(name) + ": " + message).c_str());
-                    throw py::error_already_set();
-                }
-            throw;
-        }
-    }
-    const bool plain = Py_IS_TYPE(object, py::detail::npy_api::get().PyArray_Type_);
-    if (!plain && py::hasattr(given, "mask"))
-        throw py::type_error(std::string(name) +
-                             " is a masked array, and gemm knows no masks; fill it, for example "
-                             "with the semiring's zero");
-    return py::reinterpret_borrow<py::array>(given);
-}
-
-std::string dtypes_text(const Operands& operands) {
-    return "a has dtype " + std::string(py::str(operands.a.dtype())) + ", b has dtype " +
-           std::string(py::str(operands.b.dtype()));
-}
-
-py::dtype common_dtype(const Operands& operands) {
-    try {
-        return py::module_::import("numpy")
-            .attr("result_type")(operands.a, operands.b)
-            .attr("newbyteorder")("=");
-    } catch (py::error_already_set& error) {
-        if (!error.matches(PyExc_TypeError)) throw;
-        throw py::type_error("gemm: no common dtype: " + dtypes_text(operands));
-    }
-}
-
-DType element_type(const py::dtype& dtype, const Operands& operands, int semiring) {
-    try {
-        return parse_dtype(dtype, semiring);
-    } catch (const py::type_error& error) {
-        throw py::type_error(error.what() + (": " + dtypes_text(operands)));
-    }
 }
 
 [[noreturn]] void refuse_shapes(const py::array& a, const py::array& b, const char* why) {
@@ -115,19 +65,73 @@ bool overlaps_itself(const py::array& array) {
 
 }  // namespace
 
+py::array to_array(PyObject* object, const char* name) {
+    const auto given = py::reinterpret_borrow<py::object>(object);
+    if (!py::isinstance<py::array>(given)) {
+        try {
+            return py::array(given);
+        } catch (py::error_already_set& error) {
+            for (PyObject* type : {PyExc_ValueError, PyExc_TypeError})
+                if (error.matches(type)) {
+                    const std::string message = py::str(error.value());
+                    py::raise_from(error, type, (std::string(name) + ": " + message).c_str());
+                    throw py::error_already_set();
+                }
+            throw;
+        }
+    }
+    const bool plain = Py_IS_TYPE(object, py::detail::npy_api::get().PyArray_Type_);
+    if (!plain && py::hasattr(given, "mask"))
+        throw py::type_error(std::string(name) +
+                             " is a masked array, and products know no masks; fill it, for "
+                             "example with the semiring's zero");
+    return py::reinterpret_borrow<py::array>(given);
+}
+
+std::string dtypes_text(std::span<const Named> operands) {
+    std::string text;
+    for (const Named& operand : operands)
+        text += (text.empty() ? "" : ", ") + std::string(operand.name) + " has dtype " +
+                std::string(py::str(operand.array->dtype()));
+    return text;
+}
+
+py::dtype common_dtype(const char* function, std::span<const Named> operands) {
+    const py::dtype first = operands[0].array->dtype();
+    const bool equal = std::all_of(operands.begin() + 1, operands.end(), [&](const Named& operand) {
+        return operand.array->dtype().is(first);
+    });
+    if (equal && first.byteorder() != '>') return first;
+    py::tuple arrays(operands.size());
+    for (std::size_t i = 0; i < operands.size(); ++i) arrays[i] = *operands[i].array;
+    try {
+        return py::module_::import("numpy").attr("result_type")(*arrays).attr("newbyteorder")("=");
+    } catch (py::error_already_set& error) {
+        if (!error.matches(PyExc_TypeError)) throw;
+        throw py::type_error(function + (": no common dtype: " + dtypes_text(operands)));
+    }
+}
+
+void convert(std::span<const Named> operands, const py::dtype& dtype) {
+    for (const auto& [name, array] : operands)
+        if (!array->dtype().is(dtype))
+            *array = array->attr("astype")(dtype, py::arg("copy") = false);
+}
+
 Operands take_operands(PyObject* a, PyObject* b, int semiring) {
     Operands operands{to_array(a, "a"), to_array(b, "b"), DType::f32};
-    const py::dtype dtype_a = operands.a.dtype();
-    if (dtype_a.is(operands.b.dtype()) && dtype_a.byteorder() != '>') {
-        operands.dtype = element_type(dtype_a, operands, semiring);
-        return operands;
+    const Named both[] = {{"a", &operands.a}, {"b", &operands.b}};
+    const py::dtype common = common_dtype("gemm", both);
+    try {
+        operands.dtype = parse_dtype(common, semiring);
+    } catch (const py::type_error& error) {
+        throw py::type_error(error.what() + (": " + dtypes_text(both)));
     }
-    const py::dtype common = common_dtype(operands);
-    operands.dtype = element_type(common, operands, semiring);
-    for (py::array* array : {&operands.a, &operands.b})
-        *array = array->attr("astype")(common, py::arg("copy") = false);
+    convert(both, common);
     return operands;
 }
+
+std::string shape_text(const py::array& array) { return py::str(array.attr("shape")); }
 
 void broadcast_shapes(const Operands& operands, Shapes& shapes) {
     const py::array &a = operands.a, &b = operands.b;
@@ -181,7 +185,7 @@ py::array new_result(const Shapes& shapes, const py::dtype& dtype) {
     return {dtype, std::vector<py::ssize_t>(shapes.shape, shapes.shape + shapes.ndim)};
 }
 
-py::array check_out(PyObject* out, const Shapes& shapes, const Operands& operands) {
+py::array check_out(PyObject* out, const Shapes& shapes, const py::dtype& dtype) {
     if (!py::isinstance<py::array>(out))
         throw py::type_error("out must be an array, got " + std::string(py::repr(py::handle(out))));
     const auto array = to_array(out, "out");
@@ -189,11 +193,11 @@ py::array check_out(PyObject* out, const Shapes& shapes, const Operands& operand
                             std::equal(shapes.shape, shapes.shape + shapes.ndim, array.shape());
     if (!same_shape)
         throw py::value_error("out has shape " + shape_text(array) + ", the result has shape " +
-                              shape_text(shapes));
-    const py::dtype given = array.dtype(), wanted = operands.a.dtype();
-    if (!given.is(wanted) && !given.equal(wanted))
+                              result_shape_text(shapes));
+    const py::dtype given = array.dtype();
+    if (!given.is(dtype) && !given.equal(dtype))
         throw py::type_error("out has dtype " + std::string(py::str(given)) +
-                             ", the result has dtype " + dtype_name(operands.dtype));
+                             ", the result has dtype " + std::string(py::str(dtype)));
     if (!array.writeable()) throw py::value_error("out is read-only");
     if (array.size() > 0 && overlaps_itself(array))
         throw py::value_error("out has elements that share memory: strides " +

@@ -1,16 +1,8 @@
-// tropical.gemm: reads the arguments, checks everything before anything is written, releases the
-// GIL. A plain CPython function rather than a pybind11 one, which would cost a small product more
-// than the product itself.
+// tropical.gemm: checks everything before anything is written, then computes.
 #include "gemm.hpp"
 
-#include <new>
-
-#include "../gemm.hpp"
 #include "../scalar.hpp"
-#include "arrays.hpp"
-#include "gil.hpp"
-#include "tuning.hpp"
-#include "workspace.hpp"
+#include "call.hpp"
 
 namespace tropical {
 namespace {
@@ -29,80 +21,9 @@ enum Argument {
 };
 constexpr std::string_view argument_names[argument_count] = {
     "a", "b", "semiring", "out", "accumulate", "workspace", "threads", "kernel", "return_argmax"};
-
-// Borrowed references; null where an argument was not given.
-struct Arguments {
-    PyObject* values[argument_count] = {};
-
-    PyObject* or_none(Argument which) const { return values[which] ? values[which] : Py_None; }
-};
-
-[[noreturn]] void refuse_argument(const std::string& message) {
-    throw py::type_error("gemm() " + message);
-}
-
-Argument argument_named(PyObject* name) {
-    const std::string_view text = text_of(name);
-    for (int i = 0; i < argument_count; ++i)
-        if (text == argument_names[i]) return static_cast<Argument>(i);
-    refuse_argument("got an unexpected keyword argument " +
-                    std::string(py::repr(py::handle(name))));
-}
-
-Arguments parse_arguments(PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
-    if (positional > 2)
-        refuse_argument("takes 2 positional arguments (a, b) but " + std::to_string(positional) +
-                        " were given");
-    Arguments arguments;
-    for (Py_ssize_t i = 0; i < positional; ++i) arguments.values[i] = args[i];
-    for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); ++i) {
-        const Argument which = argument_named(PyTuple_GET_ITEM(keywords, i));
-        if (arguments.values[which])
-            refuse_argument("got multiple values for argument '" +
-                            std::string(argument_names[which]) + "'");
-        arguments.values[which] = args[positional + i];
-    }
-    for (const Argument required : {arg_a, arg_b})
-        if (!arguments.values[required])
-            refuse_argument("missing required argument '" + std::string(argument_names[required]) +
-                            "'");
-    return arguments;
-}
-
-bool is_true(PyObject* object) {
-    const int truth = PyObject_IsTrue(object);
-    if (truth < 0) throw py::error_already_set();
-    return truth;
-}
+constexpr Signature signature{"gemm", argument_names, 2, 2};
 
 constexpr int default_semiring = 1;  // maxplus
-
-// Below this many products releasing the GIL costs more than it gives.
-constexpr double products_worth_the_gil = 1 << 15;
-
-void run(const Problem& problem, const Choice& choice, Workspace& workspace) {
-    const double products = static_cast<double>(problem.m) * static_cast<double>(problem.n) *
-                            static_cast<double>(problem.k) *
-                            static_cast<double>(problem.batch.items);
-    if (products < products_worth_the_gil) return gemm(problem, choice, workspace);
-    without_gil([&] { gemm(problem, choice, workspace); });
-}
-
-void run_in(PyObject* workspace, const Problem& problem, const Choice& choice) {
-    if (workspace != Py_None) {
-        PyWorkspace::Lease lease(py::cast<PyWorkspace&>(py::handle(workspace)));
-        return run(problem, choice, lease.memory());
-    }
-    Workspace& own = thread_workspace();
-    run(problem, choice, own);
-    if (own.bytes() > kept_bytes) own.clear();
-}
-
-// As numpy.matmul: 0-D results are scalars.
-py::object as_result(const py::array& array) {
-    if (array.ndim() > 0) return array;
-    return py::reinterpret_steal<py::object>(PyObject_GetItem(array.ptr(), py::tuple().ptr()));
-}
 
 void check_argmax(int semiring, bool accumulate) {
     if (!is_selective(semiring))
@@ -116,56 +37,32 @@ void check_argmax(int semiring, bool accumulate) {
 py::object gemm_of(const Arguments& given) {
     Shapes shapes{};
     Problem& problem = shapes.problem;
-    problem.semiring =
-        given.values[arg_semiring] ? parse_semiring(given.values[arg_semiring]) : default_semiring;
+    problem.semiring = given[arg_semiring] ? parse_semiring(given[arg_semiring]) : default_semiring;
     const Choice choice =
         choose(parse_kernel(given.or_none(arg_kernel)), parse_threads(given.or_none(arg_threads)));
-    const Operands operands =
-        take_operands(given.values[arg_a], given.values[arg_b], problem.semiring);
+    const Operands operands = take_operands(given[arg_a], given[arg_b], problem.semiring);
     broadcast_shapes(operands, shapes);
     PyObject *const out = given.or_none(arg_out), *const workspace = given.or_none(arg_workspace);
-    problem.accumulate = given.values[arg_accumulate] && is_true(given.values[arg_accumulate]);
-    const bool argmax = given.values[arg_return_argmax] && is_true(given.values[arg_return_argmax]);
+    problem.accumulate = given.is_true(arg_accumulate);
+    const bool argmax = given.is_true(arg_return_argmax);
     if (argmax) check_argmax(problem.semiring, problem.accumulate);
     if (problem.accumulate && out == Py_None) throw py::value_error("accumulate=True needs out");
-    if (workspace != Py_None && !py::isinstance<PyWorkspace>(workspace))
-        throw py::type_error("workspace must be a GemmWorkspace, got " +
-                             std::string(py::repr(py::handle(workspace))));
+    check_workspace(workspace);
 
-    const bool given_out = out != Py_None;
-    const py::array target =
-        given_out ? check_out(out, shapes, operands) : new_result(shapes, operands.a.dtype());
-    const bool overlaps =
-        given_out && (may_overlap(target, operands.a) || may_overlap(target, operands.b));
-    const py::array result = overlaps ? py::array(target.attr("copy")("C")) : target;
-    attach_result(shapes, result);
+    const Target target = make_target(out, shapes, operands.a.dtype(), {&operands.a, &operands.b});
+    attach_result(shapes, target.computed);
     py::object index;
     if (argmax) {
         index = new_result(shapes, py::dtype::of<py::ssize_t>());
         attach_index(shapes, index);
     }
-    use_tuning();
     run_in(workspace, problem, choice);
-    if (overlaps) py::module_::import("numpy").attr("copyto")(target, result);
-    const py::object c = given_out ? py::object(target) : as_result(target);
+    const py::object c = finish(target);
     return argmax ? py::object(py::make_tuple(c, as_result(index))) : c;
 }
 
 PyObject* gemm_entry(PyObject*, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
-    try {
-        return gemm_of(parse_arguments(args, positional, keywords)).release().ptr();
-    } catch (py::error_already_set& error) {
-        error.restore();
-    } catch (const py::builtin_exception& error) {
-        error.set_error();
-    } catch (const std::bad_alloc&) {
-        PyErr_NoMemory();
-    } catch (const std::invalid_argument& error) {
-        PyErr_SetString(PyExc_ValueError, error.what());
-    } catch (const std::exception& error) {
-        PyErr_SetString(PyExc_RuntimeError, error.what());
-    }
-    return nullptr;
+    return call(signature, gemm_of, args, positional, keywords);
 }
 
 // The text signature that inspect reads, then the documentation.
@@ -336,10 +233,6 @@ PyMethodDef definition = {"gemm",
 
 }  // namespace
 
-void bind_gemm(py::module_& module) {
-    const py::object name = module.attr("__name__");
-    module.add_object("gemm", py::reinterpret_steal<py::object>(
-                                  PyCFunction_NewEx(&definition, nullptr, name.ptr())));
-}
+void bind_gemm(py::module_& module) { add_function(module, definition); }
 
 }  // namespace tropical

@@ -2,6 +2,7 @@
 #include "../threads.hpp"
 #include "config.hpp"
 #include "gemm.hpp"
+#include "linear.hpp"
 #include "memory.hpp"
 #include "tuning.hpp"
 #include "workspace.hpp"
@@ -9,6 +10,7 @@
 PYBIND11_MODULE(_core, module) {
     module.doc() = "The products of tropical, in C++; use them through the package tropical.";
     tropical::bind_gemm(module);
+    tropical::bind_linear(module);
     tropical::bind_workspace(module);
     tropical::bind_config(module);
     tropical::bind_tuning(module);

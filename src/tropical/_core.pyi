@@ -127,6 +127,17 @@ def gemm(
     kernel: str | None = None,
     return_argmax: bool,
 ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.intp]]: ...
+def linear(
+    x: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | None = None,
+    *,
+    relu: bool = False,
+    out: NDArray[Any] | None = None,
+    threads: int | None = None,
+    kernel: str | None = None,
+    workspace: GemmWorkspace | None = None,
+) -> NDArray[Any]: ...
 
 class GemmWorkspace:
     def __init__(self) -> None: ...

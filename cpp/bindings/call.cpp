@@ -1,0 +1,136 @@
+#include "call.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "../gemm.hpp"
+#include "gil.hpp"
+#include "tuning.hpp"
+#include "workspace.hpp"
+
+namespace tropical {
+namespace {
+
+[[noreturn]] void refuse(const Signature& signature, const std::string& message) {
+    throw py::type_error(signature.function + ("() " + message));
+}
+
+[[noreturn]] void refuse_positional(const Signature& signature, Py_ssize_t given) {
+    std::string list;
+    for (const std::string_view name :
+         signature.names.first(static_cast<std::size_t>(signature.positional)))
+        list += (list.empty() ? "" : ", ") + std::string(name);
+    refuse(signature, (signature.positional > signature.required ? "takes at most " : "takes ") +
+                          std::to_string(signature.positional) + " positional arguments (" + list +
+                          ") but " + std::to_string(given) + " were given");
+}
+
+std::size_t index_of(PyObject* name, const Signature& signature) {
+    const std::string_view text = text_of(name);
+    for (std::size_t i = 0; i < signature.names.size(); ++i)
+        if (text == signature.names[i]) return i;
+    refuse(signature,
+           "got an unexpected keyword argument " + std::string(py::repr(py::handle(name))));
+}
+
+Arguments parse_arguments(const Signature& signature, PyObject* const* args, Py_ssize_t positional,
+                          PyObject* keywords) {
+    if (positional > signature.positional) refuse_positional(signature, positional);
+    Arguments arguments;
+    std::copy_n(args, positional, arguments.values);
+    for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); ++i) {
+        const std::size_t which = index_of(PyTuple_GET_ITEM(keywords, i), signature);
+        if (arguments.values[which])
+            refuse(signature, "got multiple values for argument '" +
+                                  std::string(signature.names[which]) + "'");
+        arguments.values[which] = args[positional + i];
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(signature.required); ++i)
+        if (!arguments.values[i])
+            refuse(signature,
+                   "missing required argument '" + std::string(signature.names[i]) + "'");
+    return arguments;
+}
+
+// Below this many products releasing the GIL costs more than it gives.
+constexpr double products_worth_the_gil = 1 << 15;
+
+void run(const Problem& problem, const Choice& choice, Workspace& workspace) {
+    const double products = static_cast<double>(problem.m) * static_cast<double>(problem.n) *
+                            static_cast<double>(problem.k) *
+                            static_cast<double>(problem.batch.items);
+    if (products < products_worth_the_gil) return gemm(problem, choice, workspace);
+    without_gil([&] { gemm(problem, choice, workspace); });
+}
+
+}  // namespace
+
+bool Arguments::is_true(int which) const {
+    if (!values[which]) return false;
+    const int truth = PyObject_IsTrue(values[which]);
+    if (truth < 0) throw py::error_already_set();
+    return truth;
+}
+
+PyObject* call(const Signature& signature, py::object (*compute)(const Arguments&),
+               PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
+    try {
+        return compute(parse_arguments(signature, args, positional, keywords)).release().ptr();
+    } catch (py::error_already_set& error) {
+        error.restore();
+    } catch (const py::builtin_exception& error) {
+        error.set_error();
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    } catch (const std::invalid_argument& error) {
+        PyErr_SetString(PyExc_ValueError, error.what());
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_RuntimeError, error.what());
+    }
+    return nullptr;
+}
+
+void add_function(py::module_& module, PyMethodDef& definition) {
+    const py::object name = module.attr("__name__");
+    module.add_object(definition.ml_name, py::reinterpret_steal<py::object>(
+                                              PyCFunction_NewEx(&definition, nullptr, name.ptr())));
+}
+
+Target make_target(PyObject* out, const Shapes& shapes, const py::dtype& dtype,
+                   std::initializer_list<const py::array*> operands) {
+    const bool given = out != Py_None;
+    const py::array array = given ? check_out(out, shapes, dtype) : new_result(shapes, dtype);
+    bool overlaps = false;
+    for (const py::array* const operand : operands)
+        if (given && operand && may_overlap(array, *operand)) overlaps = true;
+    return {array, overlaps ? py::array(array.attr("copy")("C")) : array, given, overlaps};
+}
+
+py::object finish(const Target& target) {
+    if (target.overlaps) py::module_::import("numpy").attr("copyto")(target.out, target.computed);
+    return target.given ? py::object(target.out) : as_result(target.out);
+}
+
+py::object as_result(const py::array& array) {
+    if (array.ndim() > 0) return array;
+    return py::reinterpret_steal<py::object>(PyObject_GetItem(array.ptr(), py::tuple().ptr()));
+}
+
+void check_workspace(PyObject* workspace) {
+    if (workspace != Py_None && !py::isinstance<PyWorkspace>(workspace))
+        throw py::type_error("workspace must be a GemmWorkspace, got " +
+                             std::string(py::repr(py::handle(workspace))));
+}
+
+void run_in(PyObject* workspace, const Problem& problem, const Choice& choice) {
+    use_tuning();
+    if (workspace != Py_None) {
+        PyWorkspace::Lease lease(py::cast<PyWorkspace&>(py::handle(workspace)));
+        return run(problem, choice, lease.memory());
+    }
+    Workspace& own = thread_workspace();
+    run(problem, choice, own);
+    if (own.bytes() > kept_bytes) own.clear();
+}
+
+}  // namespace tropical
