@@ -119,6 +119,34 @@ BUGS = [
         "exact",
     ),
     Bug(
+        "a bias that is added again in the next block of k",
+        "micro_kernel.hpp",
+        "R::fuses && !from_c ? start : readable(c);",
+        "R::fuses && start.data ? start : readable(c);",
+        "linear",
+    ),
+    Bug(
+        "relu between two blocks of k",
+        "gemm.cpp",
+        "p.relu && pc + k == p.k",
+        "p.relu",
+        "linear",
+    ),
+    Bug(
+        "relu between two blocks of k, unpacked",
+        "direct.hpp",
+        "g.relu && first_p + k == g.k",
+        "g.relu",
+        "linear",
+    ),
+    Bug(
+        "a NaN that relu drops",
+        "micro_kernel.hpp",
+        "floor > value ? floor : value",
+        "value > floor ? value : floor",
+        "linear",
+    ),
+    Bug(
         "a group of bits dropped",
         "bits.hpp",
         "pg < g.k; pg += steps_per_group",
@@ -204,7 +232,7 @@ BUGS = [
     ),
     Bug(
         "a GIL that is kept",
-        "bindings/gemm.cpp",
+        "bindings/call.cpp",
         "if (products < products_worth_the_gil)",
         "if (products >= 0)",
         "threads",
