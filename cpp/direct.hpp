@@ -15,7 +15,7 @@ inline constexpr ptrdiff_t strip_bytes = 32 * 1024;
 template <class R, bool Argmax, int MR, int NV>
 [[gnu::always_inline]] inline void direct_tile(const DirectArgs& g, const ConstView& a, ptrdiff_t k,
                                                const char* b, ptrdiff_t b_stride, const TileOfC& c,
-                                               const View& index, const ConstView& start,
+                                               const View& index, const TileOfC& start,
                                                ptrdiff_t first_p) {
     const StridedA<typename R::T> tile_of_a{a.data, a.row_stride, a.col_stride};
     const Ends ends{g.accumulate || first_p > 0, start, g.relu && first_p + k == g.k};
@@ -29,6 +29,9 @@ template <class R, bool Argmax, int MR, int NV>
 template <class R, bool Argmax, int MR, int NV>
 [[gnu::noinline]] void direct_strip(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr,
                                     const char* b, ptrdiff_t b_stride) {
+    if constexpr (R::can_fuse && !R::fuses)
+        if (g.start.data || g.relu)
+            return direct_strip<Fused<R>, Argmax, MR, NV>(g, pc, k, jr, b, b_stride);
     const auto tile = [&](auto rows, ptrdiff_t ir) {
         const ConstView a{g.a.data + ir * g.a.row_stride + pc * g.a.col_stride, g.a.row_stride,
                           g.a.col_stride};
@@ -36,8 +39,8 @@ template <class R, bool Argmax, int MR, int NV>
                         g.c.col_stride, g.m - ir, g.n - jr};
         const View index{g.index.data + ir * g.index.row_stride + jr * g.index.col_stride,
                          g.index.row_stride, g.index.col_stride};
-        direct_tile<R, Argmax, decltype(rows)::value, NV>(g, a, k, b, b_stride, c, index,
-                                                          tile_of<R>(g.start, ir, jr), pc);
+        direct_tile<R, Argmax, decltype(rows)::value, NV>(
+            g, a, k, b, b_stride, c, index, tile_of<R>(g.start, ir, jr, c.m, c.n), pc);
     };
     ptrdiff_t ir = 0;
     for (; ir + MR <= g.m; ir += MR) tile(Constant<MR>{}, ir);

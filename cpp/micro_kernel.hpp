@@ -66,9 +66,6 @@ struct TileOfC {
     ptrdiff_t row_stride, col_stride;
     ptrdiff_t m, n;
 };
-[[gnu::always_inline]] inline ConstView readable(const TileOfC& c) {
-    return {c.data, c.row_stride, c.col_stride};
-}
 
 // Elements [0, count) of one register at `source`, stride bytes apart.
 template <class T, class V>
@@ -98,38 +95,39 @@ template <class T, class V>
 // two only where R::fuses.
 struct Ends {
     bool accumulate;
-    ConstView start = {};
+    TileOfC start = {};
     bool relu = false;
 };
 
-// tile[i * nv + v] = encoded `source`, as far as C exists. Out of line: edges are rare, and the code
-// would be everywhere.
+// `start` from element (i, j) on, for m x n; never written to. Null stays null.
 template <class R>
-[[gnu::noinline]] void load_tile(typename R::V* tile, ptrdiff_t mr, ptrdiff_t nv,
-                                 const ConstView& source, ptrdiff_t m, ptrdiff_t n) {
-    Mask<typename R::V> covered{};  // what came out of a product is
-    for (ptrdiff_t i = 0; i < mr && i < m; ++i)
-        for (ptrdiff_t v = 0; v < nv && v * R::lanes < n; ++v)
-            tile[i * nv + v] = R::encode(
-                load_some<typename R::T, typename R::V>(
-                    source.data + i * source.row_stride + v * R::lanes * source.col_stride,
-                    source.col_stride, n - v * R::lanes),
-                covered);
+[[gnu::always_inline]] inline TileOfC tile_of(const ConstView& start, ptrdiff_t i, ptrdiff_t j,
+                                              ptrdiff_t m, ptrdiff_t n) {
+    if (!R::fuses || !start.data) return {};
+    return {const_cast<char*>(start.data) + i * start.row_stride + j * start.col_stride,
+            start.row_stride, start.col_stride, m, n};
 }
 
-// `start` from element (i, j) on; null stays null.
+// tile[i * nv + v] = encoded C, as far as C exists. Out of line: edges are rare, and the code would
+// be everywhere.
 template <class R>
-[[gnu::always_inline]] inline ConstView tile_of(const ConstView& start, ptrdiff_t i, ptrdiff_t j) {
-    if (!R::fuses || !start.data) return {};
-    return {start.data + i * start.row_stride + j * start.col_stride, start.row_stride,
-            start.col_stride};
+[[gnu::noinline]] void load_tile(typename R::V* tile, ptrdiff_t mr, ptrdiff_t nv,
+                                 const TileOfC& c) {
+    Mask<typename R::V> covered{};  // what came out of a product is
+    for (ptrdiff_t i = 0; i < mr && i < c.m; ++i)
+        for (ptrdiff_t v = 0; v < nv && v * R::lanes < c.n; ++v)
+            tile[i * nv + v] =
+                R::encode(load_some<typename R::T, typename R::V>(
+                              c.data + i * c.row_stride + v * R::lanes * c.col_stride, c.col_stride,
+                              c.n - v * R::lanes),
+                          covered);
 }
 
 // The accumulators' first values: C, `start` (null: none), or zero.
 template <class R, int MR, int NV>
 [[gnu::always_inline]] inline void start_tile(typename R::V (&acc)[MR][NV], const TileOfC& c,
-                                              bool from_c, const ConstView& start = {}) {
-    const ConstView source = R::fuses && !from_c ? start : readable(c);
+                                              bool from_c, const TileOfC& start = {}) {
+    const TileOfC& source = R::fuses && !from_c ? start : c;
     if (R::fuses ? !source.data : !from_c) {
         TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
             for (int v = 0; v < NV; ++v) acc[i][v] = R::zero();
@@ -145,7 +143,7 @@ template <class R, int MR, int NV>
         return;
     }
     typename R::V tile[MR * NV] = {};
-    load_tile<R>(tile, MR, NV, source, c.m, c.n);
+    load_tile<R>(tile, MR, NV, source);
     TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
         for (int v = 0; v < NV; ++v) acc[i][v] = tile[i * NV + v];
 }
@@ -224,7 +222,9 @@ template <class R, int MR, int NV, class A, class Fetch = Nothing>
 
 // The jr and ir loops over one packed block of A (in L2) and panel of B.
 template <class R, int MR, int NV>
-void macro_kernel(const MacroArgs& g) {
+[[gnu::noinline]] void macro_kernel(const MacroArgs& g) {
+    if constexpr (R::can_fuse && !R::fuses)
+        if (g.start.data || g.relu) return macro_kernel<Fused<R>, MR, NV>(g);
     using T = typename R::T;
     constexpr ptrdiff_t size = sizeof(T), NR = NV * R::lanes;
     // The next micro-panel comes from L3, one part of it with each tile: else the first tile of each
@@ -237,7 +237,7 @@ void macro_kernel(const MacroArgs& g) {
         for (ptrdiff_t ir = 0; ir < g.m; ir += MR) {  // A[ir:ir+MR, :]
             const TileOfC c{g.c.data + ir * g.c.row_stride + jr * g.c.col_stride, g.c.row_stride,
                             g.c.col_stride, g.m - ir, g.n - jr};
-            const Ends ends{g.accumulate, tile_of<R>(g.start, ir, jr), g.relu};
+            const Ends ends{g.accumulate, tile_of<R>(g.start, ir, jr, c.m, c.n), g.relu};
             micro_kernel<R, MR, NV>(g.k, PackedA<T, MR>{g.a + ir * g.k * size}, b, NR * size, c,
                                     ends, Ahead{b, next, part});
             next += g.k * part;

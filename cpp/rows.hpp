@@ -61,10 +61,9 @@ template <class R, int Steps>
 // A row of sums is set from C, where one chain of sums goes on from it, from `start` (null: none), or
 // to zero.
 template <class R>
-[[gnu::noinline]] void start_row(char* sums, const TileOfC& c, bool from_c,
-                                 const ConstView& start) {
+[[gnu::noinline]] void start_row(char* sums, const TileOfC& c, bool from_c, const TileOfC& start) {
     constexpr ptrdiff_t size = sizeof(typename R::T);
-    const ConstView source = R::fuses && !from_c ? start : readable(c);
+    const TileOfC& source = R::fuses && !from_c ? start : c;
     const bool from_source = R::fuses ? source.data != nullptr : from_c;
     for (ptrdiff_t j = 0; j < c.n; j += R::lanes)
         store(sums + j * size,
@@ -90,6 +89,7 @@ template <class R>
 template <class R>
 bool rows_by_rows(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n) {
     constexpr ptrdiff_t size = sizeof(typename R::T), many = 4;
+    using F = typename FusedIfPossible<R>::type;  // the ends of a few rows cost nothing
     const ptrdiff_t pitch = row_of_sums(g.m);
     alignas(64) char sums[bytes_of_sums];
     const auto row_of_c = [&](ptrdiff_t i) {
@@ -97,8 +97,8 @@ bool rows_by_rows(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n) {
                        g.c.col_stride, 1, n};
     };
     for (ptrdiff_t i = 0; i < g.m; ++i)
-        start_row<R>(sums + i * pitch, row_of_c(i), R::chained && g.accumulate,
-                     tile_of<R>(g.start, i, jr));
+        start_row<F>(sums + i * pitch, row_of_c(i), R::chained && g.accumulate,
+                     tile_of<F>(g.start, i, jr, 1, n));
     bool noticed = false;
     // What more than one row of A meets stays in L1 meanwhile.
     const ptrdiff_t piece = g.m == 1 ? n : 2048 / size;
@@ -116,7 +116,7 @@ bool rows_by_rows(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n) {
         p += steps;
     }
     for (ptrdiff_t i = 0; i < g.m; ++i)
-        finish_row<R>(sums + i * pitch, row_of_c(i), g.accumulate, R::fuses && g.relu);
+        finish_row<F>(sums + i * pitch, row_of_c(i), g.accumulate, F::fuses && g.relu);
     return noticed;
 }
 

@@ -121,8 +121,8 @@ BUGS = [
     Bug(
         "a bias that is added again in the next block of k",
         "micro_kernel.hpp",
-        "R::fuses && !from_c ? start : readable(c);",
-        "R::fuses && start.data ? start : readable(c);",
+        "R::fuses && !from_c ? start : c;",
+        "R::fuses && start.data ? start : c;",
         "linear",
     ),
     Bug(
