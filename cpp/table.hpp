@@ -35,8 +35,8 @@ struct PackArgs {
 
 // C[0:m, 0:n] = (accumulate ? C : zero) (+) A (x) B over the k of one packed block of A (ceil(m /
 // MR) micro-panels of k * MR elements) and panel of B (ceil(n / NR) of k * NR). For the argmax:
-// index, the p of the block's first step. scratch: see slot_layout. plus-times over floats alone,
-// and there without cost: start, with data, is what sums begin with in place of zero; relu turns
+// index, the p of the block's first step. scratch: see slot_layout. plus-times over floats alone
+// heeds start, which unless null is what sums begin with in place of zero, and relu, which turns
 // results below 0 into 0.
 struct MacroArgs {
     ptrdiff_t m, n, k;
