@@ -88,7 +88,7 @@ divide: Binary = _binary(np.true_divide,
     lambda g, b, y: -g * y / b, "a / b.")
 power: Binary = _binary(np.power,
     lambda g, a, b: g * b * power(a, _lowered(b)),
-    lambda g, a, y: g * y * log(where(data_of(a) > 0, a, 1)),
+    lambda g, a, y: g * y * _log_of_base(a),
     "a to the power b; the gradient for b is 0 where a <= 0.")
 maximum: Binary = _binary(np.maximum,
     lambda g, a, b: _share(g, data_of(a), data_of(b)),
@@ -184,6 +184,13 @@ def _inside(x: Array, low: float | None, high: float | None) -> Array:
 
 def _share(g: Any, mine: Any, other: Any) -> Any:
     return g * (mine > other) + g * (mine == other) / 2
+
+
+def _log_of_base(base: Any) -> Any:
+    """Return the logarithm; 0 for what has none."""
+    if isinstance(base, (int, float)):  # stays one, which leaves float32 as it is
+        return math.log(base) if base > 0 else 0.0
+    return log(where(data_of(base) > 0, base, 1))
 
 
 def _lowered(exponent: Any) -> Any:

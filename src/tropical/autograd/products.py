@@ -129,7 +129,7 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
         result = tensor_of(_gemm(x, y, semiring=ring.name), None)
     else:
         c, index = _gemm(x, y, semiring=ring.name, return_argmax=True)
-        if ring.multiply == "+":
+        if ring.multiply == "+" or not x.shape[-1]:  # of no products nothing has a gradient
             result = _best_sum(a, b, index, c)
         elif ring.multiply == "x":
             result = _best_product(a, b, index, c)

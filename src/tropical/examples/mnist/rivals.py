@@ -206,4 +206,8 @@ class Jax:
         return np.asarray(self.scores_of(self.layers, images))
 
 
-RIVALS: dict[str, Callable[[nn.Module, Settings], Contender]] = {"numpy": NumPy, "torch": Torch, "jax": Jax}
+RIVALS: dict[str, Callable[[nn.Module, Settings], Contender]] = {
+    "numpy": NumPy,
+    "torch": Torch,
+    "jax": Jax,
+}
