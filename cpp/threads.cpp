@@ -55,10 +55,12 @@ struct Gate {
 };
 static_assert(std::atomic<Gate>::is_always_lock_free);
 
-// Long enough to bridge the gap between two calls in a row (about 50 microseconds), short enough to
-// go unnoticed; `soon` is safely shorter.
-constexpr int spins_before_sleep = 2000;
-constexpr std::chrono::microseconds soon{20};
+// How long a worker waits before it sleeps, as waking it may take as long as a short product does (8
+// to 60 microseconds). `briefly` bridges the gap between two calls in a row; `patiently`, where the last
+// gap was shorter than that, those of a loop that does something else in between. `soon` is safely
+// shorter than both.
+constexpr std::chrono::microseconds soon{20}, briefly{50}, patiently{500};
+constexpr int spins_before_yield = 2000;
 constexpr int max_workers = 1024;
 
 class Pool {
@@ -116,7 +118,7 @@ class Pool {
             if (gate.inside == 0 && gate_.compare_exchange_strong(gate, {epoch, 0, Gate::closed},
                                                                   std::memory_order_acq_rel))
                 return;
-            if (spins < spins_before_sleep) {
+            if (spins < spins_before_yield) {
                 ++spins;
                 pause_cpu();
             } else {
@@ -143,16 +145,29 @@ class Pool {
         }
     }
 
+    // False: nothing came in time.
+    bool spin(std::uint32_t seen, std::chrono::steady_clock::time_point end) const {
+        do {
+            for (int i = 0; i < 16; ++i) {
+                if (wake_.load(std::memory_order_acquire) != seen) return true;
+                pause_cpu();
+            }
+        } while (std::chrono::steady_clock::now() < end);
+        return false;
+    }
+
     [[noreturn]] void work() {
         std::uint32_t seen = 0;
+        std::chrono::steady_clock::duration patience = briefly;
         for (;;) {
-            for (int spins = 0;
-                 wake_.load(std::memory_order_acquire) == seen && spins < spins_before_sleep;
-                 ++spins)
-                pause_cpu();
-            asleep_.fetch_add(1, std::memory_order_relaxed);
-            wake_.wait(seen, std::memory_order_acquire);
-            asleep_.fetch_sub(1, std::memory_order_relaxed);
+            const auto start = std::chrono::steady_clock::now();
+            if (!spin(seen, start + patience)) {
+                asleep_.fetch_add(1, std::memory_order_relaxed);
+                wake_.wait(seen, std::memory_order_acquire);
+                asleep_.fetch_sub(1, std::memory_order_relaxed);
+            }
+            const auto gap = std::chrono::steady_clock::now() - start;
+            patience = gap < patiently ? patiently : briefly;
             seen = wake_.load(std::memory_order_acquire);
             join();
         }

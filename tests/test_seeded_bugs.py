@@ -226,8 +226,8 @@ BUGS = [
     Bug(
         "workers that spin on",
         "threads.cpp",
-        "spins_before_sleep = 2000;",
-        "spins_before_sleep = 2000000000;",
+        "briefly{50}, patiently{500};",
+        "briefly{1 << 30}, patiently{1 << 30};",
         "threads",
     ),
     Bug(
