@@ -20,41 +20,52 @@ if TYPE_CHECKING:
 
 # fmt: off
 _softmax: Operation = Operation(lambda x, axis: _softmax_value(x, axis),
-    lambda g, y, axis: y * (g - sum(g * y, axis, keepdims=True)))
+    lambda g, y, axis: _softmax_rule(g, y, axis))
 _log_softmax: Operation = Operation(lambda x, axis: _log_softmax_value(x, axis),
     lambda g, y, axis: g - exp(y) * sum(g, axis, keepdims=True))
-# Minus the sum of the logarithms at (row, target), times scale.
-_picked_loss: Operation = Operation(
-    lambda x, rows, targets, scale: -scale * np.sum(x[rows, targets]),
-    lambda g, x_shape, rows, targets, scale: _spread_loss(g, x_shape, rows, targets, scale))
-_spread_loss: Operation = Operation(
-    lambda x, shape, rows, targets, scale: _spread_loss_value(x, shape, rows, targets, scale),
-    lambda g, rows, targets, scale: _picked_loss(g, rows, targets, scale))
+_cross_entropy: Operation = Operation(
+    lambda x, targets, scale: _cross_entropy_value(x, targets, scale),
+    lambda g, x, targets, scale: _error(x, g, targets, scale))
+# (softmax(x) - one hot) g scale
+_error: Operation = Operation(
+    lambda x, g, targets, scale: _error_value(x, g, targets, scale),
+    lambda v, x, g, scale: _softmax_rule(v * g * scale, softmax(x)),
+    lambda v, x, targets, scale: sum(v * _error(x, 1.0, targets, scale)))
 # Mean 0 and variance 1 over `axes`.
 _standardize: Operation = Operation(lambda x, axes, epsilon: _standardize_value(x, axes, epsilon),
     lambda g, x, y, axes, epsilon: _standardize_rule(g, x, y, axes, epsilon))
 # fmt: on
 
 
-def _softmax_value(x: Array, axis: int) -> Array:
-    y = x - np.max(x, axis=axis, keepdims=True)
+def _softmax_value(x: Array, axis: int = -1) -> Array:
+    y = x - np.maximum.reduce(x, axis=axis, keepdims=True)
     np.exp(y, out=y)
-    y /= np.sum(y, axis=axis, keepdims=True)
+    y /= np.add.reduce(y, axis=axis, keepdims=True)
     return y
+
+
+def _softmax_rule(g: Any, y: Any, axis: int = -1) -> Any:
+    return y * (g - sum(g * y, axis, keepdims=True))
 
 
 def _log_softmax_value(x: Array, axis: int) -> Array:
-    y = x - np.max(x, axis=axis, keepdims=True)
-    y -= np.log(np.sum(np.exp(y), axis=axis, keepdims=True))
+    y = x - np.maximum.reduce(x, axis=axis, keepdims=True)
+    y -= np.log(np.add.reduce(np.exp(y), axis=axis, keepdims=True))
     return y
 
 
-def _spread_loss_value(
-    x: Array, shape: tuple[int, ...], rows: Array, targets: Array, scale: float
-) -> Array:
-    spread = np.zeros(shape, dtype=x.dtype)
-    spread[rows, targets] = -scale * x
-    return spread
+def _cross_entropy_value(x: Array, targets: Array, scale: float) -> Array:
+    y = x - np.maximum.reduce(x, axis=1, keepdims=True)
+    picked = y[np.arange(len(y)), targets]
+    logarithms = np.log(np.add.reduce(np.exp(y, out=y), axis=1))
+    return np.add.reduce(logarithms - picked) * scale
+
+
+def _error_value(x: Array, g: Any, targets: Array, scale: float) -> Array:
+    error = _softmax_value(x)
+    error[np.arange(len(x)), targets] -= 1
+    error *= g * scale
+    return error
 
 
 def _standardize_value(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
@@ -121,7 +132,7 @@ def cross_entropy(logits: Operand, targets: ArrayLike, *, reduction: str = "mean
         )
     _check_reduction(reduction)
     scale = 1.0 / max(len(classes), 1) if reduction == "mean" else 1.0
-    return _picked_loss(log_softmax(logits), np.arange(len(classes)), classes, scale)
+    return _cross_entropy(logits, classes, scale)
 
 
 def mse(x: Operand, targets: Operand, *, reduction: str = "mean") -> Tensor:

@@ -104,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         p.error("--rival trains the mlp only")
     if arguments.predict and not arguments.load:
         p.error("--predict needs --load")
-    for target in (arguments.save, arguments.plots and arguments.plots / "x"):
+    for target in (arguments.save, arguments.plots):
         if target and not target.parent.is_dir():
             p.error(f"there is no folder {target.parent}")
     require("rich", _INSTALL)

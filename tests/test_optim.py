@@ -1,0 +1,666 @@
+"""Optimizers against their formulas, schedules, clipping."""
+
+import math
+
+import numpy as np
+import pytest
+from support import assert_same_bits
+
+from tropical import autograd, nn, optim
+from tropical.autograd import Tensor, memory_mode, memory_stats, reset_memory_stats
+
+RNG = np.random.default_rng
+
+
+# --- formulas, in float64: each takes p, the gradient, the number of the step and its states ---
+
+
+def sgd(p, g, t, s, lr, momentum=0.0, weight_decay=0.0, nesterov=False):
+    g = g + weight_decay * p
+    s["v"] = momentum * s.get("v", 0) + g
+    return p - lr * (g + momentum * s["v"] if nesterov else s["v"])
+
+
+def adam(p, g, t, s, lr=1e-3, betas=(0.9, 0.999), epsilon=1e-8, weight_decay=0.0):
+    g = g + weight_decay * p
+    s["m"] = betas[0] * s.get("m", 0) + (1 - betas[0]) * g
+    s["v"] = betas[1] * s.get("v", 0) + (1 - betas[1]) * g**2
+    mean, square = s["m"] / (1 - betas[0] ** t), s["v"] / (1 - betas[1] ** t)
+    return p - lr * mean / (np.sqrt(square) + epsilon)
+
+
+def adamw(p, g, t, s, lr=1e-3, weight_decay=0.01, **options):
+    return adam(p, g, t, s, lr, **options) - lr * weight_decay * p
+
+
+def adagrad(p, g, t, s, lr=1e-2, epsilon=1e-10, weight_decay=0.0):
+    g = g + weight_decay * p
+    s["sum"] = s.get("sum", 0) + g**2
+    return p - lr * g / (np.sqrt(s["sum"]) + epsilon)
+
+
+def rmsprop(p, g, t, s, lr=1e-2, alpha=0.99, epsilon=1e-8, weight_decay=0.0):
+    g = g + weight_decay * p
+    s["mean"] = alpha * s.get("mean", 0) + (1 - alpha) * g**2
+    return p - lr * g / (np.sqrt(s["mean"]) + epsilon)
+
+
+FORMULAS = {
+    optim.SGD: sgd,
+    optim.Adam: adam,
+    optim.AdamW: adamw,
+    optim.Adagrad: adagrad,
+    optim.RMSProp: rmsprop,
+}
+CASES = [
+    (optim.SGD, {"lr": 0.1}),
+    (optim.SGD, {"lr": 0.1, "weight_decay": 0.3}),
+    (optim.SGD, {"lr": 0.1, "momentum": 0.9}),
+    (optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+    (optim.SGD, {"lr": 0.1, "momentum": 0.5, "nesterov": True, "weight_decay": 0.3}),
+    (optim.Adam, {}),
+    (optim.Adam, {"lr": 0.1, "betas": (0.5, 0.8), "epsilon": 0.01, "weight_decay": 0.3}),
+    (optim.Adam, {"lr": 0.1, "betas": (0.2, 0.4), "epsilon": 0.01}),
+    (optim.AdamW, {}),
+    (optim.AdamW, {"lr": 0.1, "betas": (0.5, 0.8), "epsilon": 0.01, "weight_decay": 0.3}),
+    (optim.AdamW, {"lr": 0.1, "weight_decay": 0.0}),
+    (optim.Adagrad, {}),
+    (optim.Adagrad, {"lr": 0.5, "epsilon": 0.01, "weight_decay": 0.3}),
+    (optim.RMSProp, {}),
+    (optim.RMSProp, {"lr": 0.1, "alpha": 0.5, "epsilon": 0.01, "weight_decay": 0.3}),
+    (optim.RMSProp, {"lr": 0.1, "alpha": 0.3, "epsilon": 1e-3}),
+]
+IDS = [f"{kind.__name__} {options}" for kind, options in CASES]
+# One of each, states and decay included.
+EACH = [CASES[4], CASES[6], CASES[9], CASES[12], CASES[14]]
+EACH_ID = [kind.__name__ for kind, _ in EACH]
+
+
+def parameters(*shapes, dtype="float64", seed=0):
+    draw = RNG(seed).standard_normal
+    return [nn.Parameter(np.asarray(draw(shape)).astype(dtype)) for shape in shapes]
+
+
+def give_gradients(several, seed):
+    draw = RNG(seed).standard_normal
+    for p in several:
+        p.grad = Tensor(np.asarray(draw(p.shape)).astype(p.dtype))
+
+
+def steps(optimizer, numbers):
+    for number in numbers:
+        give_gradients(optimizer.parameters, 100 + number)
+        optimizer.step()
+
+
+def bits(several):
+    return [p.data.copy() for p in several]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kind, options", CASES, ids=IDS)
+def test_formula(kind, options, dtype):
+    several = parameters((3, 4), (), (5,), (0, 2), dtype=dtype)
+    optimizer = kind(several, **options)
+    arrays = [p.data for p in several]
+    wanted = [p.data.astype(np.float64) for p in several]
+    states = [{} for _ in several]
+    tolerance = {"rtol": 1e-11} if dtype == "float64" else {"rtol": 2e-5, "atol": 4e-6}
+    for t in range(1, 21):
+        give_gradients(several, t)
+        gradients = [p.grad.data.copy() for p in several]
+        optimizer.step()
+        for i, p in enumerate(several):
+            assert_same_bits(p.grad.data, gradients[i])
+            gradient = gradients[i].astype(np.float64)
+            wanted[i] = FORMULAS[kind](wanted[i], gradient, t, states[i], **options)
+            np.testing.assert_allclose(p.data, wanted[i], **tolerance)
+            assert p.data is arrays[i] and p.dtype == dtype
+
+
+@pytest.mark.parametrize(
+    "kind, options",
+    [(optim.RMSProp, {"alpha": 0.0}), (optim.Adam, {"betas": (0.0, 0.0)})],
+    ids=["RMSProp", "Adam"],
+)
+@pytest.mark.parametrize("dtype, small", [("float32", 1e-5), ("float64", 1e-9)])
+def test_what_is_to_be_forgotten_leaves_no_rounding_errors(kind, options, dtype, small):
+    """A small gradient after a large one: what remembers nothing steps by lr whatever the size."""
+    p = nn.Parameter(np.zeros(1, dtype))
+    optimizer = kind([p], lr=1.0, epsilon=small / 1000, **options)
+    for size in (1.0, small):
+        p.data[:] = 0
+        p.grad = Tensor(np.full(1, size, dtype))
+        optimizer.step()
+        assert p.data[0] == pytest.approx(-1, rel=2e-3)
+
+
+@pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
+def test_parameters_of_both_dtypes(kind, options):
+    mixed = [*parameters(4), *parameters(3, dtype="float32")]
+    alone = [parameters(4), parameters(3, dtype="float32")]
+    steps(kind(mixed, **options), range(5))
+    for number, one in enumerate(alone):
+        optimizer = kind(one, **options)
+        for step in range(5):
+            give_gradients(mixed, 100 + step)
+            one[0].grad = mixed[number].grad
+            optimizer.step()
+        assert_same_bits(one[0].data, mixed[number].data)
+
+
+@pytest.mark.parametrize("piece", [1, 7, 12, 13])
+@pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
+def test_pieces_do_not_change_bits(kind, options, piece, monkeypatch):
+    results = []
+    for size in (optim._PIECE, piece):
+        monkeypatch.setattr(optim, "_PIECE", size)
+        several = parameters((5, 5), 3, (2, 3, 2), 13)
+        steps(kind(several, **options), range(4))
+        results.append(bits(several))
+    for whole, pieces in zip(*results, strict=True):
+        assert_same_bits(pieces, whole)
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
+@pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
+def test_parameters_larger_than_a_piece(kind, options, size):
+    (p,) = parameters((2, optim._PIECE + size))
+    optimizer = kind([p], **options)
+    wanted, states = p.data.copy(), {}
+    for t in (1, 2):
+        give_gradients([p], t)
+        optimizer.step()
+        wanted = FORMULAS[kind](wanted, p.grad.data, t, states, **options)
+    np.testing.assert_allclose(p.data, wanted, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("order", ["fortran", "strided", "broadcast"])
+@pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
+def test_gradients_in_any_order(kind, options, order):
+    values = RNG(1).standard_normal((4, 6))
+    if order == "broadcast":
+        values = np.broadcast_to(values[:1], (4, 6))
+    ways = {
+        "fortran": np.asfortranarray(values),
+        "strided": np.repeat(values, 2, axis=1)[:, ::2],
+        "broadcast": values,
+    }
+    results = []
+    for gradient in (np.ascontiguousarray(values), ways[order]):
+        (p,) = parameters((4, 6))
+        p.grad = Tensor(gradient)
+        optimizer = kind([p], **options)
+        optimizer.step()
+        optimizer.step()
+        results.append(p.data)
+    assert_same_bits(*results)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
+def test_a_step_allocates_nothing(kind, options, dtype):
+    with memory_mode("off"):
+        optimizer = kind(parameters((300, 400), 7, dtype=dtype), **options)
+        give_gradients(optimizer.parameters, 1)
+        optimizer.step()
+        before = memory_stats().allocations
+        optimizer.step()
+        assert memory_stats().allocations == before
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
+def test_a_step_needs_no_room_for_arrays(kind, options, dtype):
+    with memory_mode("off"):
+        optimizer = kind(parameters((300, 400), 7, dtype=dtype), **options)
+        give_gradients(optimizer.parameters, 1)
+        optimizer.step()
+        reset_memory_stats()
+        before = memory_stats().live_bytes
+        optimizer.step()
+        assert memory_stats().peak_live_bytes - before < 100
+        assert memory_stats().live_bytes == before
+
+
+@pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
+def test_gradients_of_layers_need_no_copies(kind, options):
+    """What backward leaves is contiguous, however the layer used its weights."""
+    x = RNG(0).standard_normal((2, 2, 6, 5)).astype(np.float32)
+    model = nn.Sequential(
+        nn.Conv2d(2, 3, 3),
+        nn.BatchNorm(3),
+        nn.Flatten(),
+        nn.Linear(36, 8),
+        nn.LayerNorm(8),
+        nn.TropicalLinear(8, 4),
+    )
+    model(x).sum().backward()
+    kind(model.parameters(), **options).step()
+    layouts = {name: p.grad.data.flags.c_contiguous for name, p in model.named_parameters()}
+    assert all(layouts.values()), layouts
+
+
+def test_gradients_of_transposed_use_are_contiguous():
+    p = nn.Parameter(np.ones((3, 4)))
+    (p.T * RNG(0).standard_normal((4, 3))).sum().backward()
+    assert p.grad.data.flags.c_contiguous
+
+
+# --- states ---
+
+
+@pytest.mark.parametrize("kind, options", CASES, ids=IDS)
+def test_restored_states_continue_identically(kind, options, tmp_path):
+    several = parameters((3, 4), 5)
+    optimizer = kind(several, **options)
+    steps(optimizer, range(5))
+    optimizer.lr *= 0.5
+    values = bits(several)
+    nn.save_arrays(tmp_path / "o.npz", optimizer.state_dict())
+    steps(optimizer, range(5, 10))
+    others = [nn.Parameter(value) for value in values]
+    other = kind(others, **options)
+    steps(kind(parameters((3, 4), 5), **options), range(3))  # states are nobody else's
+    other.load_state_dict(nn.load_arrays(tmp_path / "o.npz"))
+    steps(other, range(5, 10))
+    for got, want in zip(others, several, strict=True):
+        assert_same_bits(got.data, want.data)
+    assert other.steps == 10 and other.lr == optimizer.lr and type(other.lr) is float
+
+
+def test_states_are_copies():
+    optimizer = optim.Adam(parameters(3))
+    steps(optimizer, range(2))
+    state = optimizer.state_dict()
+    assert list(state) == ["steps", "lr", "0.0", "0.1"]
+    kept = {name: array.copy() for name, array in state.items()}
+    for array in state.values():
+        array[...] = 7
+    again = optimizer.state_dict()
+    for name, array in kept.items():
+        assert_same_bits(again[name], array)
+    optimizer.load_state_dict(again)
+    for array in again.values():
+        array[...] = 7
+    for name, array in kept.items():
+        assert_same_bits(optimizer.state_dict()[name], array)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"0.1": None}, "are wanted, got"),
+        ({"1.0": np.zeros(3)}, "are wanted, got"),
+        ({"0.1": np.zeros(4)}, r"state: 0.1 has shape \(4,\), \(3,\) is wanted"),
+        ({"steps": np.zeros(2)}, r"state: steps has shape \(2,\)"),
+    ],
+)
+def test_states_that_do_not_fit_change_nothing(change, message):
+    optimizer = optim.Adam(parameters(3))
+    steps(optimizer, range(2))
+    state = {name: array + 1 for name, array in optimizer.state_dict().items()} | change
+    state = {name: array for name, array in state.items() if array is not None}
+    before = optimizer.state_dict()
+    with pytest.raises(ValueError, match=message):
+        optimizer.load_state_dict(state)
+    for name, array in optimizer.state_dict().items():
+        assert_same_bits(array, before[name])
+
+
+@pytest.mark.parametrize("name", ["0.1", "lr", "steps"])
+def test_dtypes_that_do_not_fit_change_nothing(name):
+    optimizer = optim.Adam(parameters(3))
+    steps(optimizer, range(2))
+    before = optimizer.state_dict()
+    state = {key: array + 1 for key, array in before.items()}
+    state[name] = np.full(before[name].shape, "a")
+    with pytest.raises((TypeError, ValueError)):
+        optimizer.load_state_dict(state)
+    for key, array in optimizer.state_dict().items():
+        assert_same_bits(array, before[key])
+
+
+# --- which parameters ---
+
+
+@pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
+def test_parameters_without_gradient_are_untouched(kind, options):
+    still, moving = parameters(3, 3)
+    optimizer = kind([still, moving], **options)
+    before = bits([still, moving])
+    states = optimizer.state_dict()
+    for number in range(3):
+        give_gradients([moving], number)
+        optimizer.step()
+    assert_same_bits(still.data, before[0])
+    assert (moving.data != before[1]).all()
+    for name, array in optimizer.state_dict().items():
+        if name.startswith("0."):
+            assert_same_bits(array, states[name])
+    optimizer.zero_grad()
+    assert still.grad is None and moving.grad is None
+    optimizer.step()
+
+
+def test_zero_gradients_are_gradients():
+    (p,) = parameters(3)
+    optimizer = optim.SGD([p], 0.1, momentum=0.9, weight_decay=0.5)
+    wanted = p.data.copy()
+    p.grad = Tensor(np.zeros(3))
+    optimizer.step()
+    np.testing.assert_allclose(p.data, wanted * 0.95)
+
+
+def leaf(*shape):
+    return Tensor(np.ones(shape), requires_grad=True)
+
+
+@pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (list, "parameters: there are none"),
+        (lambda: [leaf(2), *[leaf(3)] * 2], "parameters: one is given twice"),
+        (lambda: [leaf(2), leaf(2) * 2], r"parameters\[1\]: must be a leaf"),
+        (lambda: [Tensor([1.0])], r"parameters\[0\]: must be a leaf that requires grad"),
+        (
+            lambda: [Tensor(np.ones((2, 3)).T, requires_grad=True)],
+            r"parameters\[0\]: .*contiguous data",
+        ),
+        (lambda: leaf(3), r"parameters\[0\]: must be a leaf"),  # its elements are computed
+    ],
+)
+def test_wrong_parameters(kind, options, make, message):
+    with pytest.raises(ValueError, match=message):
+        kind(make(), **options)
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    "kind, options, message",
+    [
+        *((kind, {"lr": -0.1}, "lr: must not be negative, got -0.1") for kind in FORMULAS),
+        *((kind, {"lr": NAN}, "lr: must not be negative, got nan") for kind in FORMULAS),
+        *(
+            (kind, {"lr": 1.0, "weight_decay": bad}, f"weight_decay: must not be .*got {bad}")
+            for kind in FORMULAS
+            for bad in (-1.0, NAN)
+        ),
+        *(
+            (kind, {"epsilon": bad}, "epsilon: must not be negative")
+            for kind in (optim.Adam, optim.AdamW, optim.Adagrad, optim.RMSProp)
+            for bad in (-1.0, NAN)
+        ),
+        *(
+            (optim.SGD, {"lr": 1.0, "momentum": bad}, r"momentum: must lie in \[0, 1\)")
+            for bad in (1.0, -0.1, NAN)
+        ),
+        (optim.SGD, {"lr": 1.0, "nesterov": True}, "nesterov: needs a momentum"),
+        *(
+            (kind, {"betas": betas}, rf"betas\[{i}\]: must lie in \[0, 1\)")
+            for kind in (optim.Adam, optim.AdamW)
+            for i, betas in [(0, (1.0, 0.9)), (1, (0.9, 1.0)), (0, (-0.1, 0.9)), (1, (0.9, NAN))]
+        ),
+        *(
+            (optim.RMSProp, {"alpha": bad}, r"alpha: must lie in \[0, 1\)")
+            for bad in (1.0, -0.1, NAN)
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_numbers(kind, options, message):
+    with pytest.raises(ValueError, match=message):
+        kind(parameters(2), **options)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [np.ones((4, 3)).T, np.ones((3, 8))[:, ::2]],
+    ids=["transposed", "strided"],
+)
+@pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
+def test_data_that_is_contiguous_no_more_is_refused_before_anything_changes(kind, options, data):
+    several = parameters(2, (3, 4), 2)
+    optimizer = kind(several, **options)
+    steps(optimizer, range(2))
+    several[1].data = data.copy("K") if data.flags.f_contiguous else data
+    assert not several[1].data.flags.c_contiguous
+    before, state = bits(several), optimizer.state_dict()
+    with pytest.raises(ValueError, match="contiguous"):
+        optimizer.step()
+    for p, want in zip(several, before, strict=True):
+        assert_same_bits(p.data, want)
+    for name, array in optimizer.state_dict().items():
+        assert_same_bits(array, state[name], name)
+
+
+@pytest.mark.parametrize(
+    "data", [np.ones(5), np.ones(3, np.float32)], ids=["of another shape", "of another dtype"]
+)
+def test_other_data_is_refused_before_anything_changes(data):
+    several = parameters(2, 3)
+    optimizer = optim.Adam(several)
+    several[1].data = data.copy()
+    give_gradients(several, 0)
+    before = bits(several)
+    with pytest.raises(ValueError, match="parameters"):
+        optimizer.step()
+    for p, want in zip(several, before, strict=True):
+        assert_same_bits(p.data, want)
+
+
+def test_other_contiguous_data_is_taken():
+    (p,) = parameters(3)
+    optimizer = optim.SGD([p], 0.5)
+    p.data = np.array([1.0, 2.0, 3.0])
+    p.grad = Tensor([2.0, 2.0, 2.0])
+    optimizer.step()
+    assert p.data.tolist() == [0, 1, 2]
+
+
+def test_optimizers_of_modules():
+    model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+    optimizer = optim.Adam(model.parameters(), lr=0.05)
+    x = RNG(0).standard_normal((32, 2)).astype(np.float32)
+    losses = []
+    for _ in range(40):
+        optimizer.zero_grad()
+        loss = autograd.mse(model(x), x.sum(axis=1, keepdims=True))
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] / 2
+    assert {p.dtype for p in model.parameters()} == {np.dtype("float32")}
+
+
+@pytest.mark.parametrize(
+    "kind, options",
+    [
+        (optim.SGD, {"lr": 0.05}),
+        (optim.SGD, {"lr": 0.02, "momentum": 0.9}),
+        (optim.SGD, {"lr": 0.02, "momentum": 0.9, "nesterov": True}),
+        (optim.Adam, {"lr": 0.2}),
+        (optim.AdamW, {"lr": 0.2, "weight_decay": 1e-6}),
+        (optim.Adagrad, {"lr": 1.0}),
+        (optim.RMSProp, {"lr": 0.1}),
+    ],
+)
+def test_a_quadratic_is_minimised(kind, options):
+    target, weights = np.array([1.0, -2.0, 3.0]), np.array([1.0, 0.3, 5.0])
+    x = nn.Parameter(np.zeros(3))
+    optimizer = kind([x], **options)
+    schedule = optim.Schedule(optimizer, optim.cosine_decay(400))
+    for _ in range(400):
+        optimizer.zero_grad()
+        (weights * (x - target) ** 2).sum().backward()
+        optimizer.step()
+        schedule.step()
+    np.testing.assert_allclose(x.data, target, atol=1e-2)
+
+
+# --- schedules ---
+
+
+def rates(factor, count, lr=0.5):
+    optimizer = optim.SGD(parameters(1), lr)
+    schedule = optim.Schedule(optimizer, factor)
+    result = []
+    for _ in range(count):
+        result.append(optimizer.lr)
+        schedule.step()
+    assert schedule.steps == count
+    return result
+
+
+def test_step_decay():
+    want = [0.5] * 3 + [0.05] * 3 + [0.005] * 3
+    np.testing.assert_allclose(rates(optim.step_decay(3), 9), want, rtol=1e-14)
+    want = [0.5 * 0.3**t for t in range(6)]
+    np.testing.assert_allclose(rates(optim.step_decay(1, 0.3), 6), want, rtol=1e-14)
+
+
+@pytest.mark.parametrize("least", [0.0, 0.2])
+def test_cosine_decay(least):
+    want = [0.5 * (least + (1 - least) * (1 + math.cos(math.pi * t / 8)) / 2) for t in range(9)]
+    got = rates(optim.cosine_decay(8, least), 15)
+    np.testing.assert_allclose(got[:9], want, rtol=1e-14)
+    assert got[0] == 0.5 and got[8:] == [0.5 * least] * 7
+    assert sorted(got, reverse=True) == got
+
+
+def test_warm_up():
+    np.testing.assert_allclose(
+        rates(optim.warm_up(4), 8), [0.125, 0.25, 0.375, *[0.5] * 5], rtol=1e-15
+    )
+    assert rates(optim.warm_up(1), 3) == [0.5] * 3
+
+
+def test_schedules_compose():
+    after = optim.cosine_decay(6, 0.1)
+    got = rates(optim.warm_up(3, optim.warm_up(2, after)), 14)
+    want = [0.5 * f for f in (1 / 3, 2 / 3, 1, 1 / 2, 1, *map(after, range(9)))]
+    np.testing.assert_allclose(got, want, rtol=1e-14)
+    assert rates(lambda step: 1 / (1 + step), 3) == [0.5, 0.25, 0.5 / 3]
+
+
+def test_a_schedule_takes_the_rate_at_its_making_as_full():
+    optimizer = optim.SGD(parameters(1), 1.0)
+    optimizer.lr = 0.25
+    schedule = optim.Schedule(optimizer, optim.step_decay(1, 0.5))
+    schedule.step()
+    assert optimizer.lr == 0.125
+
+
+@pytest.mark.parametrize("make", [optim.step_decay, optim.cosine_decay, optim.warm_up])
+def test_schedules_want_a_step_at_least(make):
+    for wrong in (0, -3):
+        with pytest.raises(ValueError, match=f"at least 1, not {wrong}"):
+            make(wrong)
+
+
+# --- clipping ---
+
+
+def with_gradients(*gradients, dtype="float64"):
+    result = []
+    for gradient in gradients:
+        p = nn.Parameter(np.zeros(np.shape(gradient), dtype))
+        p.grad = Tensor(np.array(gradient, dtype))
+        result.append(p)
+    return result
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_clip_grad_norm(dtype):
+    several = [
+        *with_gradients([[3.0, 0.0]], 4.0, [[0.0, 12.0]], dtype=dtype),
+        *parameters(2, dtype=dtype),
+    ]
+    several[2].grad = Tensor(np.array([[0.0], [12.0]], dtype).T)
+    arrays = [p.grad.data for p in several[:3]]
+    assert optim.clip_grad_norm(several, 20.0) == 13
+    assert optim.clip_grad_norm(several, 13.0) == 13  # not above it
+    assert [a.tolist() for a in arrays] == [[[3, 0]], 4, [[0, 12]]]
+    assert optim.clip_grad_norm(iter(several), 6.5) == 13
+    assert several[3].grad is None
+    for p, array, want in zip(several, arrays, ([[1.5, 0]], 2, [[0, 6]]), strict=False):
+        assert p.grad.data is array and array.dtype == dtype
+        np.testing.assert_allclose(array, want, rtol=1e-6)
+    assert optim.clip_grad_norm(several, 0.0) == pytest.approx(6.5)
+    assert not any(array.any() for array in arrays)
+
+
+def test_clip_grad_norm_of_nothing():
+    assert optim.clip_grad_norm([], 1.0) == 0
+    assert optim.clip_grad_norm(parameters(3), 1.0) == 0
+    (p,) = with_gradients([0.0, 0.0])
+    assert optim.clip_grad_norm([p], 1.0) == 0 and optim.clip_grad_norm([p], 0.0) == 0
+    assert p.grad.data.tolist() == [0, 0]
+    (empty,) = with_gradients(np.zeros((0, 3)))
+    assert optim.clip_grad_norm([empty], 1.0) == 0
+
+
+def test_clip_grad_norm_of_what_is_not_finite():
+    first, second = with_gradients([1.0, np.nan], [2.0])
+    assert math.isnan(optim.clip_grad_norm([first, second], 1.0))
+    np.testing.assert_array_equal(first.grad.data, [1, np.nan])
+    assert second.grad.data.tolist() == [2]  # left as it is: the norm tells
+    first, second = with_gradients([1.0, np.inf], [2.0])
+    with np.errstate(invalid="ignore"):  # infinity times zero
+        assert optim.clip_grad_norm([first, second], 1.0) == math.inf
+    np.testing.assert_array_equal(first.grad.data, [0, np.nan])
+    assert second.grad.data.tolist() == [0]
+
+
+@pytest.mark.parametrize("size", [1e30, 1e-30])
+def test_clip_grad_norm_neither_overflows_nor_vanishes(size):
+    (p,) = with_gradients([3 * size, 4 * size], dtype="float32")
+    assert optim.clip_grad_norm([p], size) == pytest.approx(5 * size, rel=1e-6)
+    np.testing.assert_allclose(p.grad.data, [0.6 * size, 0.8 * size], rtol=1e-6)
+
+
+def test_clip_grad_norm_of_many_elements():
+    (p,) = with_gradients(np.full(1_000_000, 0.1), dtype="float32")
+    assert optim.clip_grad_norm([p], 1.0) == pytest.approx(100, rel=1e-4)
+    assert np.linalg.norm(p.grad.data.astype(np.float64)) == pytest.approx(1, rel=1e-4)
+
+
+def test_clip_grad_value():
+    several = [*with_gradients([[-3.0, 0.5]], 4.0), *parameters(2)]
+    several[1].grad.data[...] = np.inf
+    array = several[0].grad.data
+    optim.clip_grad_value(several, 1.0)
+    assert several[0].grad.data is array
+    assert array.tolist() == [[-1, 0.5]] and several[1].grad.item() == 1
+    (p,) = with_gradients([np.nan, -np.inf, 1.0])
+    optim.clip_grad_value([p], 0.5)
+    np.testing.assert_array_equal(p.grad.data, [np.nan, -0.5, 0.5])
+    optim.clip_grad_value([p], 0.0)
+    np.testing.assert_array_equal(p.grad.data, [np.nan, 0, 0])
+
+
+@pytest.mark.parametrize("clip", [optim.clip_grad_norm, optim.clip_grad_value])
+def test_clipping_refuses(clip):
+    for wrong in (-1.0, NAN):
+        with pytest.raises(ValueError, match="most: must not be negative"):
+            clip(parameters(1), wrong)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_clipping_scales_each_gradient_once(create_graph):
+    a, b = (nn.Parameter(np.zeros(2)) for _ in range(2))
+    (a + b).backward([3.0, 4.0], create_graph=create_graph)
+    assert optim.clip_grad_norm([a, b], 0.5) == pytest.approx(math.sqrt(50))
+    for p in (a, b):
+        np.testing.assert_allclose(p.grad.data, np.array([3, 4]) * 0.5 / math.sqrt(50))
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_gradients_of_sums_can_be_clipped(create_graph):
+    p = nn.Parameter(np.zeros((2, 2)))
+    p.sum().backward(create_graph=create_graph)
+    assert optim.clip_grad_norm([p], 1.0) == 2
+    optim.clip_grad_value([p], 0.25)
+    assert p.grad.data.tolist() == [[0.25, 0.25]] * 2
