@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from functools import partial
@@ -16,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from tropical.bench import contenders, timing
-from tropical.bench.bars import bars
+from tropical.bench import contenders, timing, training
+from tropical.bench.bars import Figure, bars, figures
 from tropical.bench.table import main
 from tropical.bench.timing import QUICK, Budget, Contender, interleave
 
@@ -88,7 +89,7 @@ def test_asv_configuration_names_what_is_there() -> None:
 
 
 def test_names_of_bars_differ() -> None:
-    names = [bar.name for bar in bars()]
+    names = [row.name for row in (*bars(), *figures())]
     assert len(names) == len(set(names)) > 80
 
 
@@ -100,7 +101,7 @@ def test_quick_table_runs_every_row(tmp_path: Path, capsys: pytest.CaptureFixtur
     printed = capsys.readouterr().out
     for row in report["rows"]:
         assert row["case"] in printed
-        assert row["skipped"] or row["measured"] > 0
+        assert row["skipped"] or row["measured"] >= 0
         assert (row["met"] is None) == (row["bar"] is None or row["measured"] is None)
     assert sum(row["measured"] is not None for row in report["rows"]) > 30
 
@@ -126,6 +127,34 @@ def test_absent_rival_is_a_skipped_row(
     monkeypatch.setitem(sys.modules, "tropical_gemm", None)  # makes its import fail
     assert main(["--quick", "--rows", "over tropical-gemm: maxplus float32 64$"]) == 0
     assert "tropical-blas[bench]" in capsys.readouterr().out
+
+
+def test_training_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(training, "DIGITS", 512)  # few enough for --quick
+    monkeypatch.setitem(sys.modules, "torch", None)  # makes its import fail
+    path = tmp_path / "table.json"
+    rows = r"training: .*(numpy's, batch (64|512) threads=1|naive|torch)"
+    assert main(["--quick", "--rows", rows, "--json", str(path)]) == 0
+    report = json.loads(path.read_text())["rows"]
+    measured = [row["case"] for row in report if row["measured"] is not None]
+    assert len(measured) == 5 and len(report) == 12
+    for row in report:
+        if row["measured"] is None:
+            assert "torch" in row["case"]
+            assert re.search("torch is not installed|need as many cores", row["skipped"])
+
+
+@pytest.mark.parametrize("figure", list(figures()), ids=lambda figure: figure.case)
+def test_what_is_counted_meets_its_bar(figure: Figure) -> None:
+    if figure.group == "extension":
+        pytest.skip("depends on the build")
+    assert figure.count() <= (1.0 if figure.value is None else figure.value)
+
+
+def test_jax_keeps_its_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+    with pytest.raises(contenders.AbsentError, match=r"keeps the one thread|need as many cores"):
+        training.epoch("jax", 64, threads=2)
 
 
 def test_absent_instruction_set_and_cores() -> None:

@@ -1,7 +1,8 @@
 """What is promised: every bar of the table, with the two contenders that it compares.
 
 A bar is on the rate of the first contender over that of the second, or on the inverse (a ratio of
-times) where the promise reads "at most". Add a promise here; `table` needs no change.
+times) where the promise reads "at most". A figure needs no clock, and may be at most so large. Add
+a promise here; `table` needs no change.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 import tropical
-from tropical.bench import contenders
+from tropical import _core
+from tropical.bench import contenders, training
 from tropical.bench.contenders import AbsentError
 from tropical.bench.rivals import RIVALS
 from tropical.bench.timing import Budget, Contender, interleave
 
-__all__ = ["Bar", "bars"]
+__all__ = ["Bar", "Figure", "bars", "figures"]
 
 Pair = tuple[Contender, Contender]
 
@@ -61,6 +64,51 @@ class Bar:
         return f"{self.group}: {self.case}"
 
 
+@dataclass(frozen=True)
+class Figure:
+    """One row of the table that is counted rather than timed.
+
+    Attributes
+    ----------
+    group, case : str
+        What is counted.
+    value : float or None
+        What it may be at most; None where a number is shown but nothing promised.
+    count : callable
+        Returns the number.
+    """
+
+    group: str
+    case: str
+    value: float | None
+    count: Callable[[], float]
+
+    @property
+    def name(self) -> str:
+        """What `--rows` is matched with."""
+        return f"{self.group}: {self.case}"
+
+
+def figures() -> Iterator[Figure]:
+    """Every figure, in the order of the table."""
+    group = "memory of training"
+    for batch, value in {64: None, 128: 0.60, 512: None}.items():
+        case = f"peak live bytes, plan over off, 20 layers, batch {batch}"
+        yield Figure(group, case, value, partial(training.peak_over_off, batch))
+    for layers, hidden in {2: (256,), 20: training.DEEP}.items():
+        case = f"allocations of the fourth step, {layers} layers"
+        yield Figure(group, case, 0.0, partial(_allocations, hidden))
+    yield Figure("extension", "size in MB", 6.0, _extension_size)
+
+
+def _allocations(hidden: tuple[int, ...]) -> float:
+    return training.memory("plan", hidden, steps=3).step_allocations
+
+
+def _extension_size() -> float:
+    return Path(_core.__file__).stat().st_size / 1e6
+
+
 def bars() -> Iterator[Bar]:
     """Every bar, in the order of the table."""
     yield from _ceilings()
@@ -74,6 +122,7 @@ def bars() -> Iterator[Bar]:
     yield from _switch_points()
     yield from _skinny()
     yield from _tropical_gemm()
+    yield from _training()
 
 
 def _ceilings() -> Iterator[Bar]:
@@ -306,3 +355,33 @@ def _tropical_gemm() -> Iterator[Bar]:
         for n in (64, 128, 256, 512, 1024, 2048):
             case, make = f"maxplus {dtype} {n}", partial(pair, dtype, n)
             yield Bar("over tropical-gemm", case, value, 2 * n**3, make)
+
+
+def _training() -> Iterator[Bar]:
+    def epochs(rival: str, batch: int, threads: int) -> Pair:
+        make = partial(training.epoch, batch=batch, threads=threads)
+        return make("tropical"), make(rival)
+
+    def kernels(batch: int) -> Pair:  # the scalar loop takes long: it learns from fewer digits
+        make = partial(training.epoch, "tropical", batch)
+        return make(kernel="packed"), make(kernel="naive", count=512)
+
+    group, work = "training", float(training.OPERATIONS * training.DIGITS)
+    promises = {
+        "torch": {64: 0.65, 128: 0.75, 512: 0.92},
+        "numpy": {64: 1.0, 128: 1.0, 512: 1.0},
+        "jax": {128: 1.1},
+    }
+    for threads, (rival, by_batch) in itertools.product((1, 2), promises.items()):
+        for batch, value in by_batch.items():
+            case = f"time of an epoch over {rival}'s, batch {batch} threads={threads}"
+            make = partial(epochs, rival, batch, threads)
+            yield Bar(group, case, value, work, make, at_most=True)
+    for batch in (64, 128, 512):
+        yield Bar(group, f"packed over naive, batch {batch}", 50.0, work, partial(kernels, batch))
+
+    def chains() -> Pair:
+        return training.chain(), training.torch_chain()
+
+    case = f"time of {training.CHAIN} small additions over torch's"
+    yield Bar(group, case, 1.0, training.CHAIN, chains, at_most=True)

@@ -40,6 +40,7 @@ __all__ = [
     "ours",
     "packing",
     "require",
+    "require_threads",
     "torch_matmul",
     "tropical_gemm",
     "with_settings",
@@ -150,9 +151,7 @@ def ours(
     (2, 4)
     """
     _require_isa(isa)
-    cores = _core.config()["cores"]
-    if threads > cores:
-        raise AbsentError(f"{threads} threads need as many cores, this process may use {cores}")
+    require_threads(threads)
     out = _result(a, b)
 
     # As one types it: functools.partial would build the keywords anew for each call.
@@ -184,6 +183,13 @@ def with_settings(contender: Contender, name: str, settings: dict[str, int]) -> 
                 _core.set_settings(before)
 
     return replace(contender, name=name, context=context)
+
+
+def require_threads(threads: int) -> None:
+    """Raise AbsentError if this process may use fewer cores than `threads`."""
+    cores = _core.config()["cores"]
+    if threads > cores:
+        raise AbsentError(f"{threads} threads need as many cores, this process may use {cores}")
 
 
 def _require_isa(isa: str | None) -> None:

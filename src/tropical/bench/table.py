@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tropical import _core
-from tropical.bench.bars import Bar, bars
+from tropical.bench.bars import Bar, bars, figures
 from tropical.bench.contenders import AbsentError, blas_libraries
 from tropical.bench.timing import QUICK, Budget, interleave
 from tropical.config import config
@@ -33,8 +32,6 @@ __all__ = ["Row", "environment", "main", "measure"]
 
 # --quick leaves out larger products: the same code runs for the smaller ones.
 QUICK_WORK = 6e8
-MEGABYTE = 1e6
-SIZE_GROUP, SIZE_CASE, SIZE_BAR = "extension", "size in MB", 6.0
 
 
 @dataclass(frozen=True)
@@ -100,11 +97,6 @@ def _mean(group: str, bar: float, rows: Sequence[Row]) -> Row:
     if not measured:
         return dataclasses.replace(row, skipped="nothing was measured")
     return dataclasses.replace(row, measured=statistics.geometric_mean(measured))
-
-
-def _extension_size() -> Row:
-    size = Path(_core.__file__).stat().st_size / MEGABYTE
-    return Row(SIZE_GROUP, SIZE_CASE, SIZE_BAR, at_most=True, measured=size)
 
 
 def environment() -> dict[str, Any]:
@@ -206,8 +198,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parse(argv)
     matching = [bar for bar in bars() if options.rows.search(bar.name)]
     chosen = [bar for bar in matching if not options.quick or bar.work <= QUICK_WORK]
-    with_size = options.rows.search(f"{SIZE_GROUP}: {SIZE_CASE}") is not None
-    if not matching and not with_size:
+    counted = [figure for figure in figures() if options.rows.search(figure.name)]
+    if not matching and not counted:
         print(f"no row matches {options.rows.pattern!r}", file=sys.stderr)
         return 2
     start = time.perf_counter()
@@ -227,8 +219,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             add(measure(bar, QUICK if options.quick else Budget()))
         if bar and bar.mean is not None:
             add(_mean(group, bar.mean, rows))
-    if with_size:
-        add(_extension_size())
+    for figure in counted:
+        number = figure.count()
+        add(Row(figure.group, figure.case, figure.value, at_most=True, measured=number))
     seconds = time.perf_counter() - start
     _print_summary(rows, len(matching) - len(chosen), seconds)
     if options.json:
