@@ -1,0 +1,72 @@
+"""Training: a step and its parts, models, optimizers, the engine's own time, and memory."""
+
+from __future__ import annotations
+
+from tropical.bench import training
+from tropical.examples.mnist.training import OPTIMIZERS
+
+from .common import Call
+
+
+class Perceptron(Call):
+    """784-256-10 by SGD, in mode "plan"."""
+
+    params = (list(training.PARTS), [64, 128, 512], [1, 2])
+    param_names = ("part", "batch", "threads")
+
+    def setup(self, part: str, batch: int, threads: int) -> None:
+        self.prepare(training.step, "mlp", batch, part=part, threads=threads)
+
+    def time_part(self, *_: object) -> None:
+        self.call()
+
+
+class Models(Call):
+    params = (["cnn", "tropical"], list(training.PARTS))
+    param_names = ("model", "part")
+
+    def setup(self, model: str, part: str) -> None:
+        self.prepare(training.step, model, part=part)
+
+    def time_part(self, *_: object) -> None:
+        self.call()
+
+
+class Optimizers(Call):
+    """The update of 784-256-10 alone."""
+
+    params = (list(OPTIMIZERS),)
+    param_names = ("optimizer",)
+
+    def setup(self, optimizer: str) -> None:
+        self.prepare(training.step, part="update", optimizer=optimizer)
+
+    def time_update(self, *_: object) -> None:
+        self.call()
+
+
+class Chain(Call):
+    """A thousand additions of ten numbers, forward and backward: what the engine itself takes."""
+
+    def setup(self) -> None:
+        self.prepare(training.chain)
+
+    def time_chain(self) -> None:
+        self.call()
+
+
+class Memory:
+    """A step of a perceptron with 20 layers of 256, at batch 128."""
+
+    params = (["off", "pool", "plan"],)
+    param_names = ("mode",)
+
+    def track_peak_live_bytes(self, mode: str) -> int:
+        return training.memory(mode).peak_live_bytes
+
+    track_peak_live_bytes.unit = "bytes"  # type: ignore[attr-defined]
+
+    def track_allocations(self, mode: str) -> int:
+        return training.memory(mode, steps=3).step_allocations
+
+    track_allocations.unit = "allocations in the fourth step"  # type: ignore[attr-defined]
