@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import random
-from .graph import Array, Gradient, Node, enable_grad, leaf, no_grad, state
+from .graph import Gradient, Node, Walk, behind, enable_grad, state
 from .tensor import Tensor, tensor_of
 
 if TYPE_CHECKING:
@@ -21,7 +23,9 @@ def checkpoint(function: Callable[..., Tensor], *arguments: Any) -> Tensor:
     ----------
     function : callable
         Takes `arguments` and returns one Tensor; it may use parameters of its own, whose gradients
-        are collected as ever. Masks from the default generator are drawn the same again.
+        are collected as ever. The second time it must compute the same: masks from the default
+        generator are drawn the same again, those from a generator of its own are not. What it does
+        beside, it does twice: batch norm's running statistics move twice.
     *arguments
         Tensors and anything else.
 
@@ -32,8 +36,8 @@ def checkpoint(function: Callable[..., Tensor], *arguments: Any) -> Tensor:
 
     Raises
     ------
-    RuntimeError
-        In backward with ``create_graph=True``, which would need the inner values.
+    TypeError
+        If `function` returns anything else.
 
     Notes
     -----
@@ -48,60 +52,68 @@ def checkpoint(function: Callable[..., Tensor], *arguments: Any) -> Tensor:
     >>> x.grad
     Tensor([2., 4.])
     """
-    before = random.generator().bit_generator.state
-    with no_grad():
+    # As they are now: their owner may change what they refer to.
+    arguments = tuple(tensor_of(a.data, a.node) if isinstance(a, Tensor) else a for a in arguments)
+    generator = random.generator()
+    before = copy.deepcopy(generator)
+    newest = Node((), (), (), ()).number
+    with random.drawing_from(before) as drawn:
         value = function(*arguments)
+    generator.bit_generator.state = drawn.bit_generator.state
     if not isinstance(value, Tensor):
         raise TypeError(f"function: must return a Tensor, returned {type(value).__name__}")
-    if not state.recording:
+    if value.node is None or value.node.number <= newest:  # nothing was computed that is recorded
         return value
-    tensors = [a for a in arguments if isinstance(a, Tensor)]
-    replay = _Replay(function, arguments, before)
-    # The first rule walks the inner graph for all inputs. One more leads to a leaf that is always
-    # there: parameters inside may want gradients although no argument does.
-    nodes = (leaf(value), *(t.node for t in tensors))
-    rules = (replay.walk, *(replay.gradient_of(i) for i in range(len(tensors))))
-    empty: tuple[tuple[()], ...] = ((),) * len(nodes)
-    return tensor_of(value.data, Node(nodes, rules, empty, empty))
+    # The graph of this first time only tells what the value depends on.
+    _, ends = behind(value.node, lambda node: node.number <= newest)
+    inputs = tuple(ends)
+    replay = _Replay(partial(function, *arguments), before, inputs)
+    rules = tuple(partial(replay.gradient, number) for number in range(len(inputs)))
+    nothing: tuple[tuple[()], ...] = ((),) * len(inputs)
+    return tensor_of(value.data, Node(inputs, rules, nothing, nothing))
 
 
 class _Replay:
-    """Computes the inner graph again, once a walk."""
+    """Computes the graph again, once a walk, for the gradients of all inputs."""
 
     def __init__(
-        self, function: Callable[..., Tensor], arguments: tuple[Any, ...], generator: Any
+        self,
+        function: Callable[[], Tensor],
+        generator: np.random.Generator,
+        inputs: tuple[Node, ...],
     ) -> None:
         self.function = function
-        self.arguments = arguments
         self.generator = generator
-        self.inner: list[Tensor] = []
+        self.inputs = inputs
+        self.walk = 0
+        self.found: dict[Node, Gradient] = {}
 
-    def walk(self, g: Gradient) -> Gradient:
-        if isinstance(g, Tensor):
-            raise RuntimeError("checkpoint: create_graph=True is not possible through it")
-        self.inner = [
-            Tensor(a.data, requires_grad=a.requires_grad)
-            for a in self.arguments
-            if isinstance(a, Tensor)
-        ]
-        inner = iter(self.inner)
-        generator = random.generator().bit_generator
-        now, generator.state = generator.state, self.generator
-        try:
-            with enable_grad():
-                value = self.function(
-                    *(next(inner) if isinstance(a, Tensor) else a for a in self.arguments)
-                )
-        finally:
-            generator.state = now
-        if value.requires_grad:
-            value.backward(g)
-        return np.zeros(())
+    def gradient(self, number: int, g: Gradient) -> Gradient:
+        """Return the gradient of an input, g that of the value."""
+        if self.walk != state.walk:
+            self.walk = state.walk
+            self.found = self._gradients(g)
+        return self.found.pop(self.inputs[number])
 
-    def gradient_of(self, number: int) -> Callable[[Gradient], Array]:
-        def rule(g: Gradient) -> Array:
-            tensor = self.inner[number]
-            gradient, tensor.grad = tensor.grad, None
-            return np.zeros_like(tensor.data) if gradient is None else gradient.data
-
-        return rule
+    def _gradients(self, g: Gradient) -> dict[Node, Gradient]:
+        with random.drawing_from(self.generator), enable_grad():
+            value = self.function()
+        found: dict[Node, Gradient] = {}
+        recorded = isinstance(g, Tensor)
+        wanted = set(self.inputs)
+        if value.node is not None:
+            walk = Walk(
+                value.node,
+                found.__setitem__,
+                retain=recorded,
+                recorded=recorded,
+                wanted=wanted,
+                nested=True,
+            )
+            walk.run(g if recorded else tensor_of(g, None))
+        if found.keys() != wanted:
+            raise RuntimeError(
+                "checkpoint: function depends on other tensors the second time; "
+                f"{len(wanted - found.keys())} of {len(wanted)} got no gradient"
+            )
+        return found

@@ -8,7 +8,6 @@ view.
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -18,7 +17,7 @@ from .elementwise import add
 from .operation import Operation
 from .products import matmul
 from .reduce import mean
-from .shape import reshape, transpose
+from .shape import integers, reshape, transpose
 from .tensor import Operand, Tensor, data_of
 
 if TYPE_CHECKING:
@@ -121,14 +120,14 @@ def _largest(x: Array, windows: Windows) -> Array:
     """Return the place of the first largest pixel in each window."""
     down, across = windows.count(*x.shape[2:])
     padded = windows.padded(x, -np.inf)
-    best: Array | None = None
+    inside = windows.padded(np.ones((1, 1, *x.shape[2:]), dtype=bool), False)
+    best = np.full((*padded.shape[:2], down, across), -np.inf, dtype=x.dtype)
+    place = np.full(best.shape, -1, dtype=np.int32)
     for number, (rows, columns) in enumerate(windows.offsets(down, across)):
         candidate = padded[:, :, rows, columns]
-        if best is None:
-            best, place = candidate.copy(), np.zeros(candidate.shape, dtype=np.int32)
-            continue
         better = ~(candidate <= best)  # a NaN is, and stays
         better &= best == best
+        better |= (place < 0) & inside[:, :, rows, columns]  # a border is no pixel
         np.copyto(best, candidate, where=better)
         np.copyto(place, np.int32(number), where=better)
     return place.transpose(1, 0, 2, 3)
@@ -156,10 +155,10 @@ def _unpick_value(x: Array, shape: tuple[int, ...], place: Array, windows: Windo
 
 def pair(value: Pair, name: str, least: int) -> tuple[int, int]:
     """Return (down, across) of an argument that is an int or two."""
-    both = (value, value) if isinstance(value, int) else tuple(value)
-    if len(both) != 2 or any(operator.index(v) < least for v in both):
+    both = integers(value)
+    if len(both) not in (1, 2) or min(both) < least:
         raise ValueError(f"{name}: an int or two, at least {least}, not {value!r}")
-    return operator.index(both[0]), operator.index(both[1])
+    return both[0], both[-1]
 
 
 def _images(x: Operand) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from .graph import Array, Node, Rule, state
-from .operation import Operation
+from .operation import Operation, checked
 from .tensor import Operand, Tensor, data_of, tensor_of
 
 if TYPE_CHECKING:
@@ -53,12 +53,17 @@ def _binary(ufunc: np.ufunc, rule_a: Rule, rule_b: Rule, documentation: str) -> 
         if isinstance(b, Tensor):
             y = b.data
             node_b = b.node
+        alike = (
+            type(x) is ndarray and type(y) is ndarray and x.shape == y.shape and x.dtype is y.dtype
+        )
+        if not alike:
+            x, y = _operand(x), _operand(y)
         value = ufunc(x, y)
-        if type(value) is not ndarray:
-            value = np.asarray(value)
+        if type(value) is not ndarray or not alike:
+            value = checked(value)
         if (node_a is None and node_b is None) or not state.recording:
             return tensor_of(value, None)
-        if type(x) is ndarray and type(y) is ndarray and x.shape == y.shape and x.dtype is y.dtype:
+        if alike:
             saved: Any = nothing
             if saved is None:
                 context = (x, y, value)
@@ -73,7 +78,22 @@ def _binary(ufunc: np.ufunc, rule_a: Rule, rule_b: Rule, documentation: str) -> 
     return function
 
 
+def _operand(x: Any) -> Any:
+    """Return an operand as it is if it is an array or a number, whose dtype yields, else as one."""
+    return x if isinstance(x, (np.ndarray, np.generic, int, float)) else np.asarray(x)
+
+
+def _masked_value(x: Any, mask: Any) -> Array:
+    # By bits, as np.where takes ten times as long over an irregular mask.
+    ones = np.negative(mask.view(np.int8))
+    bits: Array = np.bitwise_and(x.view(f"i{x.itemsize}"), ones)
+    return bits.view(x.dtype)
+
+
 # fmt: off
+# x where the mask holds, else 0: as a product with it, but 0 also for infinite x.
+masked: Operation = Operation(lambda x, mask: _masked_value(x, mask),
+    lambda g, mask: masked(g, mask))
 add: Binary = _binary(np.add,
     lambda g: g,
     lambda g: g, "a + b.")
@@ -109,18 +129,18 @@ sqrt: Unary = _unary(np.sqrt,
     lambda g, y: g / (2 * y), "Square root.")
 tanh: Unary = _unary(np.tanh,
     lambda g, y: g * (1 - y * y), "Hyperbolic tangent.")
-sigmoid: Unary = _unary(lambda x: 0.5 + 0.5 * np.tanh(0.5 * x),
+sigmoid: Unary = _unary(lambda x: np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.absolute(x))),
     lambda g, y: g * y * (1 - y), "1 / (1 + exp(-x)), without overflow.")
 relu_operation = Operation(lambda x: np.maximum(x, 0),
-    lambda g, y: g * (data_of(y) > 0))
+    lambda g, y: masked(g, data_of(y) > 0))
 absolute: Unary = _unary(np.absolute,
     lambda g, x: g * np.sign(data_of(x)), "The absolute value; the gradient at 0 is 0.")
 
 _where: Operation = Operation(lambda a, b, condition: np.where(condition, a, b),
-    lambda g, condition: where(condition, g, 0),
-    lambda g, condition: where(condition, 0, g), broadcasts=True)
+    lambda g, condition: masked(g, condition),
+    lambda g, condition: masked(g, ~condition), broadcasts=True)
 _clip: Operation = Operation(lambda x, low, high: np.clip(x, low, high),
-    lambda g, x, low, high: g * _inside(data_of(x), low, high))
+    lambda g, x, low, high: masked(g, _inside(data_of(x), low, high)))
 # fmt: on
 
 
@@ -157,7 +177,7 @@ gelu: Unary = _unary(
 
 def where(condition: Any, a: Operand, b: Operand) -> Tensor:
     """Return a where `condition` (an array of truth values) holds, else b."""
-    return _where(a, b, data_of(condition))
+    return _where(a, b, np.asarray(data_of(condition), dtype=bool))
 
 
 def clip(x: Operand, low: float | None = None, high: float | None = None) -> Tensor:
@@ -183,7 +203,7 @@ def _inside(x: Array, low: float | None, high: float | None) -> Array:
 
 
 def _share(g: Any, mine: Any, other: Any) -> Any:
-    return g * (mine > other) + g * (mine == other) / 2
+    return masked(g, np.greater(mine, other)) + masked(g, np.equal(mine, other)) / 2
 
 
 def _log_of_base(base: Any) -> Any:

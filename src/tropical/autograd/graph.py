@@ -19,6 +19,7 @@ from .. import _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Set as AbstractSet
 
     from .tensor import Tensor
 
@@ -29,14 +30,14 @@ Rule: TypeAlias = "Callable[..., Gradient]"
 # Takes a gradient; returns None, or what replaces it.
 Hook: TypeAlias = "Callable[[Tensor], Any]"
 
-_number_of_next = itertools.count().__next__
+_number_of_next = itertools.count(1).__next__
 INPUT_IS_CONSTANT = None
 OUTPUT = -1
 
 
 class _State(threading.local):
     recording = True
-    walking = False
+    walk = 0  # the number of the innermost walk, 0 outside
 
 
 state = _State()
@@ -57,13 +58,25 @@ class Node:
         What each argument is: the number of an input, `OUTPUT`, or None for a constant.
     number : int
         Counts values in the order of their computation: inputs come before what is made of them.
+    is_leaf : bool
+        Whether gradients end here.
     hooks : dict or None
         Called with the gradient when it is complete.
     tensor : weak reference to Tensor or None
-        Of a leaf: where the gradient is put.
+        Where the gradient is put: that of a leaf, or of a value whose gradient is retained.
     """
 
-    __slots__ = ("__weakref__", "hooks", "inputs", "number", "rules", "saved", "sources", "tensor")
+    __slots__ = (
+        "__weakref__",
+        "hooks",
+        "inputs",
+        "is_leaf",
+        "number",
+        "rules",
+        "saved",
+        "sources",
+        "tensor",
+    )
 
     def __init__(
         self,
@@ -77,8 +90,15 @@ class Node:
         self.saved: tuple[tuple[Any, ...], ...] | None = saved
         self.sources = sources
         self.number = _number_of_next()
+        self.is_leaf = not inputs
         self.hooks: dict[int, Hook] | None = None
         self.tensor: weakref.ref[Tensor] | None = None
+
+    def release(self) -> None:
+        """Let go of everything that gradients need."""
+        self.saved = None
+        self.inputs = ()
+        self.rules = ()
 
 
 def leaf(tensor: Tensor) -> Node:
@@ -113,6 +133,9 @@ class no_grad(contextlib.ContextDecorator):
     def __exit__(self, *error: object) -> None:
         state.recording = self._before.pop()
 
+    def _recreate_cm(self) -> no_grad:
+        return type(self)()  # a decorated function may run in several threads at once
+
 
 class enable_grad(no_grad):
     """Record again, inside `no_grad`."""
@@ -142,36 +165,43 @@ class GraphReleasedError(RuntimeError):
     """A graph is walked a second time, after its buffers were released."""
 
 
-def _reachable(root: Node) -> tuple[list[Node], dict[Node, int]]:
-    """Return the nodes behind `root`, latest first, and of how many each leaf is an input."""
-    seen = {root}
-    inner: list[Node] = []
-    uses: dict[Node, int] = {}
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.tensor is not None:
-            continue
-        if node.saved is None:
-            raise GraphReleasedError(
-                "backward: this graph was walked before, and the buffers that it kept were "
-                "released; call backward(retain_graph=True) the first time to walk it again"
-            )
-        inner.append(node)
-        for parent in node.inputs:
-            if parent is None:
-                continue
-            if parent.tensor is not None:
-                uses[parent] = uses.get(parent, 0) + 1
-            if parent not in seen:
-                seen.add(parent)
-                stack.append(parent)
-    inner.sort(key=_number, reverse=True)
-    return inner, uses
+def _released() -> GraphReleasedError:
+    return GraphReleasedError(
+        "backward: this graph was walked before, and the buffers that it kept were released; call "
+        "backward(retain_graph=True) the first time to walk it again"
+    )
 
 
 def _number(node: Node) -> int:
     return node.number
+
+
+def behind(root: Node, ends: Callable[[Node], bool]) -> tuple[list[Node], set[Node]]:
+    """Return the nodes behind `root` and itself, latest first, and those of them that end it.
+
+    Raises
+    ------
+    GraphReleasedError
+        If the buffers of one before the ends were released.
+    """
+    seen = {root}
+    inner: list[Node] = []
+    found: set[Node] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if ends(node):
+            found.add(node)
+            continue
+        if node.saved is None:
+            raise _released()
+        inner.append(node)
+        for parent in node.inputs:
+            if parent is not None and parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    inner.sort(key=_number, reverse=True)
+    return inner, found
 
 
 class Walk:
@@ -182,11 +212,16 @@ class Walk:
     root : Node
         Where the walk begins.
     deliver : callable
-        Called with a leaf and its complete gradient, which nobody else holds.
+        Called with a node and its complete gradient, which nobody else holds.
     retain : bool, optional
         Keep the buffers, for another walk; `recorded` unless given.
     recorded : bool
         Record the walk itself: gradients are Tensors, and rules get Tensors.
+    wanted : set of Node, optional
+        Deliver the gradients of these alone, and walk no further than they need; unless given,
+        those of leaves and of values that retain theirs.
+    nested : bool, default False
+        The walk is a part of another one: it ends at `wanted`, whose hooks the other one calls.
     """
 
     def __init__(
@@ -196,70 +231,115 @@ class Walk:
         *,
         retain: bool | None,
         recorded: bool,
+        wanted: AbstractSet[Node] | None = None,
+        nested: bool = False,
     ) -> None:
         self.root = root
         self.deliver = deliver
         self.retain = recorded if retain is None else retain
         self.recorded = recorded
+        self.wanted = wanted
+        self.nested = nested
         self.gradients: dict[Node, Gradient] = {}
         self.own: set[Node] = set()  # whose gradient is a sum made here, that may grow in place
+        self.uses: dict[Node, int] = {}  # of the nodes where the walk ends: gradients still to come
+        self.leading: set[Node] | None = None  # to wanted nodes, or one of them
 
     def run(self, first: Tensor) -> None:
         """Walk, beginning with the gradient of the root."""
-        nodes, uses = _reachable(self.root)
+        nodes = self._plan()
         gradient: Gradient = first if self.recorded else first.data
-        if self.root.tensor is not None:
-            return self.deliver(self.root, _copy(gradient))
+        if not nodes:
+            if self.wanted is None or self.root in self.wanted:
+                self._complete(self.root, _copy(gradient))
+            return
         self.gradients[self.root] = gradient
         del first, gradient
-        outermost = not state.walking  # a rule may walk a graph of its own
-        if outermost:
+        outer = state.walk  # a rule may walk a graph of its own
+        if not outer:
             _core.backward_begins()
-        state.walking = True
+        state.walk = _number_of_next()
         try:
-            self._walk(nodes, uses)
+            self._walk(nodes)
         finally:
-            if outermost:
-                state.walking = False
+            state.walk = outer
+            if not outer:
                 _core.step_boundary()
 
-    def _walk(self, nodes: list[Node], uses: dict[Node, int]) -> None:
+    def _plan(self) -> list[Node]:
+        """Return the nodes to pass gradients on from, latest first; count the uses of the ends."""
+        wanted = self.wanted
+        if wanted is None:
+            nodes, _ = behind(self.root, _is_leaf)
+        else:
+            oldest = min(map(_number, wanted), default=0)
+            nodes, _ = behind(
+                self.root,
+                (lambda node: node.is_leaf or node in wanted)
+                if self.nested
+                else (lambda node: node.is_leaf or node.number <= oldest),
+            )
+            self.leading = leading = set(wanted)
+            passing = []
+            for node in reversed(nodes):
+                if not leading.isdisjoint(node.inputs):
+                    leading.add(node)
+                    passing.append(node)
+            nodes = passing[::-1]
+        inner = set(nodes)
+        uses = self.uses
+        for node in nodes:
+            for parent in node.inputs:
+                if parent is not None and parent not in inner:
+                    uses[parent] = uses.get(parent, 0) + 1
+        return nodes
+
+    def _walk(self, nodes: list[Node]) -> None:
         # Mode "off" is the yardstick: no buffer goes back before the walk has ended.
         kept: list[Any] | None = [] if _core.get_memory_mode() == "off" else None
         for node in nodes:
             g = self.gradients.pop(node, None)
             if g is None:
                 continue
-            if node.hooks:
-                g = call_hooks(node.hooks, g)
+            if node.hooks or node.tensor is not None or self.wanted is not None:
+                g = self._complete(node, g)
             if kept is not None:
                 kept.append((g, node.saved))
-            self._pass_on(node, g, uses)
+            self._pass_on(node, g)
             if not self.retain:
-                node.saved = None
-                node.inputs = ()
+                node.release()
 
-    def _pass_on(self, node: Node, g: Gradient, uses: dict[Node, int]) -> None:
+    def _complete(self, node: Node, g: Gradient) -> Gradient:
+        """Return the gradient as hooks leave it, delivered if it is one of those wanted."""
+        is_wanted = node.tensor is not None if self.wanted is None else node in self.wanted
+        if node.hooks and not (is_wanted and self.nested):
+            g = call_hooks(node.hooks, g)
+        if is_wanted:  # what goes on to the inputs is not the array of whoever gets this
+            self.deliver(node, g if node in self.uses else _copy(g))
+        return g
+
+    def _pass_on(self, node: Node, g: Gradient) -> None:
         saved = node.saved
-        assert saved is not None
+        if saved is None:  # by a walk of another thread, or of a hook
+            raise _released()
         if self.recorded:
             saved = _as_tensors(node)
-        gradients = self.gradients
+        gradients, uses, leading = self.gradients, self.uses, self.leading
         for parent, rule, arguments in zip(node.inputs, node.rules, saved, strict=True):
-            if parent is None:
+            if parent is None or (leading is not None and parent not in leading):
                 continue
             part = rule(g, *arguments)
-            ends = parent.tensor is not None
             sum_so_far = gradients.get(parent)
             if sum_so_far is not None:
                 part = self._sum(parent, sum_so_far, part)
-            elif ends and not self.recorded and (part is g or part.base is not None):
-                part = _copy(part)  # others hold it
-            gradients[parent] = part
-            if ends:
-                uses[parent] -= 1
-                if not uses[parent]:
-                    self.deliver(parent, gradients.pop(parent))
+            left = uses.get(parent, 0) - 1
+            if left:
+                gradients[parent] = part
+                if left > 0:
+                    uses[parent] = left
+                continue
+            gradients.pop(parent, None)
+            self._complete(parent, _copy(part) if _is_shared(part, g) else part)
 
     def _sum(self, node: Node, sum_so_far: Gradient, part: Gradient) -> Gradient:
         if self.recorded or type(sum_so_far) is not np.ndarray:
@@ -268,6 +348,22 @@ class Walk:
             return np.add(sum_so_far, part, out=sum_so_far)
         self.own.add(node)
         return sum_so_far + part
+
+
+def _is_leaf(node: Node) -> bool:
+    return node.is_leaf
+
+
+def _is_shared(part: Gradient, g: Gradient) -> bool:
+    """Return whether others hold the array of a part of g, or it is not one in C order."""
+    if not isinstance(part, (np.ndarray, np.generic)):
+        part, g = part.data, g.data
+    return (
+        part is g
+        or type(part) is not np.ndarray
+        or part.base is not None
+        or not part.flags.c_contiguous
+    )
 
 
 def _as_tensors(node: Node) -> tuple[tuple[Any, ...], ...]:
@@ -289,15 +385,21 @@ def _as_tensors(node: Node) -> tuple[tuple[Any, ...], ...]:
 
 
 def _copy(gradient: Gradient) -> Gradient:
-    return np.array(gradient) if isinstance(gradient, (np.ndarray, np.generic)) else gradient
+    """Return a gradient that nobody else holds, its data in C order; history stays."""
+    from .tensor import Tensor, tensor_of
+
+    if isinstance(gradient, Tensor):
+        return tensor_of(np.array(gradient.data, order="C"), gradient.node)
+    return np.array(gradient, order="C")
 
 
 def call_hooks(hooks: dict[int, Hook], gradient: Gradient) -> Gradient:
     """Return the gradient as the hooks leave it: each may return another in its place."""
-    from .tensor import Tensor
+    from .shape import cast
+    from .tensor import Tensor, tensor_of
 
     recorded = isinstance(gradient, Tensor)
-    tensor = gradient if recorded else Tensor(gradient)
+    tensor = gradient if recorded else tensor_of(np.asarray(gradient), None)
     for hook in list(hooks.values()):
         replaced = hook(tensor)
         if replaced is None:
@@ -307,5 +409,5 @@ def call_hooks(hooks: dict[int, Hook], gradient: Gradient) -> Gradient:
             raise ValueError(
                 f"a hook replaced a gradient of shape {tensor.shape} by one of {replaced.shape}"
             )
-        tensor = replaced
+        tensor = _copy(replaced if replaced.dtype == tensor.dtype else cast(replaced, tensor.dtype))
     return tensor if recorded else tensor.data

@@ -182,7 +182,8 @@ def dropout(
         raise ValueError(f"p: must lie in [0, 1), got {p}")
     array = np.asarray(data_of(x))
     if not training or p == 0:
-        return x if isinstance(x, Tensor) else Tensor(array)
+        unchanged: Any = x if isinstance(x, Tensor) else array
+        return unchanged
     draws = (rng or random.generator()).random(array.shape, dtype=array.dtype)
     mask = (draws >= p).astype(array.dtype)
     mask /= 1 - p
@@ -248,6 +249,11 @@ def batch_norm(
     epsilon : float, default 1e-5
         Added to the variance.
 
+    Raises
+    ------
+    ValueError
+        If shapes do not fit or there are too few values; the running ones are unchanged then.
+
     Notes
     -----
     S. Ioffe and C. Szegedy, "Batch normalization", ICML 2015, algorithm 1.
@@ -257,6 +263,18 @@ def batch_norm(
         raise ValueError(f"x: has shape {array.shape}, (n, channels, ...) is wanted")
     axes = (0, *range(2, array.ndim))
     along = (1, array.shape[1], *(1,) * (array.ndim - 2))
+    per_channel = {
+        "weight": weight,
+        "bias": bias,
+        "running_mean": running_mean,
+        "running_variance": running_variance,
+    }
+    for name, values in per_channel.items():
+        if values is not None and np.shape(data_of(values)) != array.shape[1:2]:
+            raise ValueError(
+                f"{name}: has shape {np.shape(data_of(values))}, x of shape {array.shape} has "
+                f"{array.shape[1]} channels"
+            )
     if training:
         count = array.size // max(array.shape[1], 1)
         if count < 2:

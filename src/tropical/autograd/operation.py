@@ -89,8 +89,7 @@ class Operation:
         value = self.value(*arrays)
         if not tensors:
             return value
-        if type(value) is not np.ndarray:
-            value = np.asarray(value)
+        value = checked(value)
         if not state.recording or not any(nodes):
             return tensor_of(value, None)
         return tensor_of(value, self.record(tuple(nodes), (*arrays, value)))
@@ -112,6 +111,14 @@ class Operation:
                 fitted = partial(_fitted, rules[i], x.dtype, shape)
                 rules = (*rules[:i], fitted, *rules[i + 1 :])
         return Node(nodes, rules, saved, self.sources)
+
+
+def checked(value: Any) -> Array:
+    """Return a value as an array; TypeError if a Tensor cannot hold it."""
+    array = np.asarray(value)
+    if array.dtype.char not in "fd":
+        raise TypeError(f"the result would be of {array.dtype}; a Tensor is of float32 or float64")
+    return array
 
 
 def _parameters(value: Callable[..., Any], inputs: int) -> list[str]:
@@ -139,9 +146,12 @@ def _fitted(rule: Rule, dtype: Any, shape: tuple[int, ...] | None, g: Gradient, 
     return gradient if gradient.dtype == dtype else cast(gradient, dtype)
 
 
-def recorded(value: Array, inputs: Sequence[Any], rules: Sequence[Rule]) -> Tensor:
+def recorded(value: Array, inputs: Sequence[Any], rules: Sequence[Rule]) -> Any:
     """Return `value` as computed from any number of inputs, by rules that name only g."""
     nodes = tuple(x.node if isinstance(x, Tensor) else None for x in inputs)
+    if not any(isinstance(x, Tensor) for x in inputs):
+        return value
+    value = checked(value)
     if not state.recording or not any(nodes):
         return tensor_of(value, None)
     fitted = tuple(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,17 +16,46 @@ from tropical import _core
 from tropical.semirings import Semiring
 from tropical.semirings import get as semiring_named
 
-from .elementwise import relu_operation
+from .elementwise import masked, relu_operation
 from .graph import Array, Node, state
-from .operation import Operation
+from .operation import Operation, checked
 from .shape import broadcast_to, put_along, reshape, sum_to, swap_last, take_along
 from .tensor import Operand, Tensor, data_of, tensor_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_gemm: Any = tropical.gemm
-_fused: Any = _core.linear
+
+@dataclass(eq=False)
+class ProductTime:
+    """What `time_products` has measured: calls and seconds of the products, checks included."""
+
+    calls: int = 0
+    seconds: float = 0.0
+
+
+def _timed(function: Any) -> Any:
+    """Return the function, with the clocks of `time_products` on it while there are any."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        if not _clocks:
+            return function(*args, **keywords)
+        start = time.perf_counter()
+        result = function(*args, **keywords)
+        seconds = time.perf_counter() - start
+        with _counting:
+            for clock in _clocks:
+                clock.seconds += seconds
+                clock.calls += 1
+        return result
+
+    return call
+
+
+_clocks: list[ProductTime] = []
+_counting = threading.Lock()
+_gemm = _timed(tropical.gemm)
+_fused = _timed(_core.linear)
 
 # fmt: off
 _matmul: Operation = Operation(lambda a, b: _gemm(a, b, semiring="plustimes"),
@@ -38,8 +69,8 @@ _best_product: Operation = Operation(lambda a, b, index, c: c,
     lambda g, a_shape, b, index: _put_a(g * _pick_b(b, index), a_shape, index),
     lambda g, a, b_shape, index: _put_b(g * _pick_a(a, index), b_shape, index))
 _best_choice = Operation(lambda a, b, index, c, chosen: c,  # chosen: whether it is the one of a
-    lambda g, a_shape, index, chosen: _put_a(g * chosen, a_shape, index),
-    lambda g, b_shape, index, chosen: _put_b(g * ~chosen, b_shape, index))
+    lambda g, a_shape, index, chosen: _put_a(masked(g, chosen), a_shape, index),
+    lambda g, b_shape, index, chosen: _put_b(masked(g, ~chosen), b_shape, index))
 _linear: Operation = Operation(lambda x, weight, bias: _fused(x, weight, bias),
     lambda g, weight: _matmul(g, weight),
     lambda g, x: _matmul(swap_last(_rows(g)), _rows(x)),
@@ -50,7 +81,7 @@ _linear_without_bias: Operation = Operation(lambda x, weight: _fused(x, weight),
 
 
 def _rows(x: Any) -> Any:
-    return x if x.ndim == 2 else reshape(x, (-1, x.shape[-1]))
+    return x if x.ndim == 2 else reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
 
 
 def _gradient_of_b(g: Any, a: Any, b_shape: tuple[int, ...]) -> Any:
@@ -125,8 +156,10 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
         result = _matmul(a, b)
     elif not ring.selective:
         raise TypeError(f"semiring: {ring.name} has no gradient; its values are not numbers")
+    elif not (isinstance(a, Tensor) or isinstance(b, Tensor)):
+        result = _gemm(x, y, semiring=ring.name)
     elif not (state.recording and (_requires_grad(a) or _requires_grad(b))):
-        result = tensor_of(_gemm(x, y, semiring=ring.name), None)
+        result = tensor_of(checked(_gemm(x, y, semiring=ring.name)), None)
     else:
         c, index = _gemm(x, y, semiring=ring.name, return_argmax=True)
         if ring.multiply == "+" or not x.shape[-1]:  # of no products nothing has a gradient
@@ -187,6 +220,10 @@ def linear(
     inputs = (x, weight) if bias is None else (x, weight, bias)
     arrays = tuple(np.asarray(data_of(operand)) for operand in inputs)
     value = _fused(*arrays, relu=activation == "relu")
+    if not any(isinstance(operand, Tensor) for operand in inputs):
+        result: Tensor = value
+        return result
+    value = checked(value)
     nodes = tuple(operand.node if isinstance(operand, Tensor) else None for operand in inputs)
     if not state.recording or not any(nodes):
         return tensor_of(value, None)
@@ -196,14 +233,6 @@ def linear(
     if activation == "relu":
         node = relu_operation.record((node,), (value, value))
     return tensor_of(value, node)
-
-
-@dataclass
-class ProductTime:
-    """What `time_products` has measured: calls and seconds of the products, checks included."""
-
-    calls: int = 0
-    seconds: float = 0.0
 
 
 @contextlib.contextmanager
@@ -220,22 +249,11 @@ def time_products() -> Iterator[ProductTime]:
     >>> clock.calls
     1
     """
-    global _gemm, _fused
     clock = ProductTime()
-
-    def timed(function: Any) -> Any:
-        def call(*args: Any, **keywords: Any) -> Any:
-            start = time.perf_counter()
-            result = function(*args, **keywords)
-            clock.seconds += time.perf_counter() - start
-            clock.calls += 1
-            return result
-
-        return call
-
-    before = _gemm, _fused
-    _gemm, _fused = timed(_gemm), timed(_fused)
+    with _counting:
+        _clocks.append(clock)
     try:
         yield clock
     finally:
-        _gemm, _fused = before
+        with _counting:
+            _clocks.remove(clock)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .elementwise import exp, where
+from .elementwise import exp, masked, where
 from .graph import Array
 from .operation import Operation
-from .shape import broadcast_to, normal_axis, reshape
+from .shape import broadcast_to, integers, normal_axis, reshape
 from .tensor import Axes, Operand, Tensor, data_of
 
 # fmt: off
@@ -18,9 +18,9 @@ _sum: Operation = Operation(lambda x, axes, keepdims: np.sum(x, axis=axes, keepd
 _mean: Operation = Operation(lambda x, axes, keepdims: np.mean(x, axis=axes, keepdims=keepdims),
     lambda g, x_shape, axes: _spread(g / _count(x_shape, axes), x_shape, axes))
 _max: Operation = Operation(lambda x, axes, keepdims: np.max(x, axis=axes, keepdims=keepdims),
-    lambda g, x, y, axes: _spread(g, data_of(x).shape, axes) * _ties(data_of(x), data_of(y), axes))
+    lambda g, x, y, axes: _shared(g, data_of(x), data_of(y), axes))
 _min: Operation = Operation(lambda x, axes, keepdims: np.min(x, axis=axes, keepdims=keepdims),
-    lambda g, x, y, axes: _spread(g, data_of(x).shape, axes) * _ties(data_of(x), data_of(y), axes))
+    lambda g, x, y, axes: _shared(g, data_of(x), data_of(y), axes))
 _logsumexp: Operation = Operation(lambda x, axes, keepdims: _logsumexp_value(x, axes, keepdims),
     lambda g, x, y, axes: _spread(g, data_of(x).shape, axes) * _shares(x, y, axes))
 # fmt: on
@@ -30,8 +30,8 @@ def _axes(x: Operand, axis: Axes) -> tuple[int, ...]:
     ndim = np.ndim(data_of(x))
     if axis is None:
         return tuple(range(ndim))
-    given = (axis,) if isinstance(axis, int) else tuple(axis)
-    axes = tuple(normal_axis(int(a), ndim) for a in given)
+    given = integers(axis)
+    axes = tuple(normal_axis(a, ndim) for a in given)
     if len(set(axes)) < len(axes):
         raise ValueError(f"axis: {given} names an axis twice")
     return axes
@@ -50,11 +50,11 @@ def _spread(g: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
     return broadcast_to(g if g.shape == kept else reshape(g, kept), shape)
 
 
-def _ties(x: Array, y: Array, axes: tuple[int, ...]) -> Array:
-    """Return the share of each element in the optimum y: those that attain it share alike."""
-    attains = (x == _spread(y, x.shape, axes)).astype(x.dtype)
-    share: Array = attains / np.maximum(attains.sum(axis=axes, keepdims=True), 1)
-    return share
+def _shared(g: Any, x: Array, y: Array, axes: tuple[int, ...]) -> Any:
+    """Return the share of each element of x in the gradient: those that attain y share alike."""
+    attains = x == _spread(y, x.shape, axes)
+    count = np.maximum(attains.sum(axis=axes, keepdims=True, dtype=x.dtype), 1)
+    return masked(_spread(g, x.shape, axes), attains) / count
 
 
 def _finite(values: Array) -> Array:
@@ -64,7 +64,7 @@ def _finite(values: Array) -> Array:
 
 def _logsumexp_value(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     top = _finite(np.max(x, axis=axes, keepdims=True))
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):  # of nothing, and beside infinity
         value = np.log(np.sum(np.exp(x - top), axis=axes, keepdims=True)) + top
     return value if keepdims else np.squeeze(value, axis=axes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ from .operation import Operation, recorded
 from .tensor import Operand, Tensor, data_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import DTypeLike
 
@@ -35,7 +36,7 @@ _take: Operation = Operation(lambda x, index: x[index],
     lambda g, x_shape, index: _put(g, x_shape, index))
 _put: Operation = Operation(lambda x, shape, index: _put_value(x, shape, index),
     lambda g, index: _take(g, index))
-_pad: Operation = Operation(lambda x, widths, constant: np.pad(x, widths, constant_values=constant),
+_pad: Operation = Operation(lambda x, widths, constant: _pad_value(x, widths, constant),
     lambda g, x_shape, widths: _take(g, _inner(widths, x_shape)))
 _take_along: Operation = Operation(lambda x, index, axis: np.take_along_axis(x, index, axis),
     lambda g, x_shape, index, axis: _put_along(g, x_shape, index, axis))
@@ -55,7 +56,9 @@ def _sum_to_value(x: Any, shape: tuple[int, ...]) -> Array:
 
 def _is_basic(index: Index) -> bool:
     parts = index if isinstance(index, tuple) else (index,)
-    return all(part is None or part is ... or isinstance(part, (int, slice)) for part in parts)
+    return all(
+        part is None or part is ... or isinstance(part, (int, np.integer, slice)) for part in parts
+    )
 
 
 def _put_value(x: Array, shape: tuple[int, ...], index: Index) -> Array:
@@ -80,14 +83,27 @@ def _put_along_value(x: Array, shape: tuple[int, ...], index: Array, axis: int) 
     return np.moveaxis(result, -1, axis)
 
 
+def _pad_value(x: Array, widths: Sequence[tuple[int, int]], constant: float) -> Array:
+    return np.pad(x, widths, constant_values=constant) if widths else x
+
+
 def _inner(widths: Sequence[tuple[int, int]], shape: tuple[int, ...]) -> tuple[slice, ...]:
     return tuple(
         slice(before, before + length) for (before, _), length in zip(widths, shape, strict=True)
     )
 
 
+def integers(values: Any) -> tuple[int, ...]:
+    """Return an integer, or a sequence of them, as a tuple of ints."""
+    try:
+        return (operator.index(values),)
+    except TypeError:
+        return tuple(map(operator.index, values))
+
+
 def normal_axis(axis: int, ndim: int, name: str = "axis") -> int:
     """Return an axis as a number from 0 on."""
+    axis = operator.index(axis)
     if not -ndim <= axis < ndim:
         raise ValueError(f"{name}: there is no axis {axis} in {ndim} dimensions")
     return axis % ndim
@@ -95,18 +111,17 @@ def normal_axis(axis: int, ndim: int, name: str = "axis") -> int:
 
 def reshape(x: Operand, *shape: Any) -> Tensor:
     """Return x in another shape, as `numpy.reshape`; -1 stands for what is left."""
-    wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-    return _reshape(x, tuple(wanted))
+    return _reshape(x, integers(shape[0] if len(shape) == 1 else shape))
 
 
 def transpose(x: Operand, *axes: Any) -> Tensor:
     """Return x with its axes in another order; reversed unless given."""
     ndim = np.ndim(data_of(x))
-    order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-    order = tuple(order) if order else tuple(reversed(range(ndim)))
-    normal = tuple(normal_axis(int(axis), ndim, "axes") for axis in order)
+    reverse = not axes or axes[0] is None
+    order = range(ndim)[::-1] if reverse else integers(axes[0] if len(axes) == 1 else axes)
+    normal = tuple(normal_axis(axis, ndim, "axes") for axis in order)
     if sorted(normal) != list(range(ndim)):
-        raise ValueError(f"axes: {order} is no order of the {ndim} axes")
+        raise ValueError(f"axes: {tuple(order)} is no order of the {ndim} axes")
     return _transpose(x, normal)
 
 
@@ -118,7 +133,7 @@ def swap_last(x: Operand) -> Tensor:
 
 def broadcast_to(x: Operand, shape: Sequence[int]) -> Tensor:
     """Return x repeated to `shape`, as `numpy.broadcast_to`."""
-    return _broadcast_to(x, tuple(shape))
+    return _broadcast_to(x, integers(shape))
 
 
 def sum_to(x: Operand, shape: Sequence[int]) -> Tensor:
@@ -167,8 +182,9 @@ def pad(x: Operand, widths: Any, constant: float = 0.0) -> Tensor:
     return _pad(x, pairs, constant)
 
 
-def concatenate(tensors: Sequence[Operand], axis: int = 0) -> Tensor:
+def concatenate(tensors: Iterable[Operand], axis: int = 0) -> Tensor:
     """Join tensors along an axis, as `numpy.concatenate`."""
+    tensors = list(tensors)
     arrays = [np.asarray(data_of(tensor)) for tensor in tensors]
     if not arrays:
         raise ValueError("tensors: need at least one to concatenate")
@@ -182,8 +198,9 @@ def concatenate(tensors: Sequence[Operand], axis: int = 0) -> Tensor:
     return recorded(value, tensors, rules)
 
 
-def stack(tensors: Sequence[Operand], axis: int = 0) -> Tensor:
+def stack(tensors: Iterable[Operand], axis: int = 0) -> Tensor:
     """Join tensors of one shape along a new axis, as `numpy.stack`."""
+    tensors = list(tensors)
     arrays = [np.asarray(data_of(tensor)) for tensor in tensors]
     if not arrays:
         raise ValueError("tensors: need at least one to stack")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -13,7 +13,9 @@ from . import graph
 from .graph import Array, Handle, Hook, Node, Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from typing_extensions import Self
 
     from tropical.semirings import Semiring
 
@@ -25,7 +27,7 @@ Axes: TypeAlias = "int | Sequence[int] | None"
 
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _new = object.__new__
-_RETAIN = -1  # the key of retain_grad's hook
+_accumulating = threading.Lock()  # several threads may walk graphs over the same leaves
 
 
 def _float_array(data: Any, dtype: DTypeLike | None) -> Array:
@@ -125,6 +127,12 @@ class Tensor:
     def __float__(self) -> float:
         return float(self.data)
 
+    def __int__(self) -> int:
+        return int(self.data)
+
+    def __format__(self, specification: str) -> str:
+        return format(self.data if self.ndim else self.data.item(), specification)
+
     def item(self) -> float:
         """Return the only element, as a number."""
         return float(self.data.item())
@@ -159,7 +167,7 @@ class Tensor:
     @property
     def is_leaf(self) -> bool:
         """Whether this tensor was made by the user rather than by a recorded operation."""
-        return self.node is None or self.node.tensor is not None
+        return self.node is None or self.node.is_leaf
 
     def detach(self) -> Tensor:
         """Return a tensor of the same data, without history."""
@@ -220,15 +228,7 @@ class Tensor:
         if self.node is None:
             raise RuntimeError("retain_grad: this tensor does not require grad")
         if not self.is_leaf:
-            reference = weakref.ref(self)
-
-            def keep(gradient: Tensor) -> None:
-                tensor = reference()
-                if tensor is not None:
-                    _accumulate(tensor, _owned(gradient))
-
-            self.node.hooks = self.node.hooks or {}
-            self.node.hooks[_RETAIN] = keep
+            self.node.tensor = weakref.ref(self)
 
     def register_hook(self, hook: Hook) -> Handle:
         """Call `hook` with the gradient of this tensor whenever a walk has completed it.
@@ -295,6 +295,42 @@ class Tensor:
 
     def __abs__(self) -> Tensor:
         return elementwise.absolute(self)
+
+    # In place only where nothing is recorded: a graph may still need the old values. Elsewhere
+    # Python takes ``x += y`` for ``x = x + y``.
+
+    def __iadd__(self, other: Operand) -> Self:
+        return self._in_place(np.add, other)
+
+    def __isub__(self, other: Operand) -> Self:
+        return self._in_place(np.subtract, other)
+
+    def __imul__(self, other: Operand) -> Self:
+        return self._in_place(np.multiply, other)
+
+    def __itruediv__(self, other: Operand) -> Self:
+        return self._in_place(np.true_divide, other)
+
+    def _in_place(self, ufunc: np.ufunc, other: Operand) -> Self:
+        if graph.state.recording:
+            if self.requires_grad and self.is_leaf:
+                raise RuntimeError(
+                    "a leaf that requires grad is not changed in place while operations are "
+                    "recorded: use no_grad(), or x = x + y"
+                )
+            return NotImplemented
+        ufunc(self.data, data_of(other), out=self.data, casting="same_kind")
+        return self
+
+    # --- copies ---
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "a Tensor computed from others cannot be copied or pickled with its history; "
+                "detach() it first"
+            )
+        return _copied, (type(self), self.data, self.requires_grad, self.grad)
 
     def __getitem__(self, index: Index) -> Tensor:
         return shape.take(self, index)
@@ -409,6 +445,15 @@ def tensor_of(data: Array, node: Node | None) -> Tensor:
     return tensor
 
 
+def _copied(kind: type[Tensor], data: Array, requires_grad: bool, grad: Tensor | None) -> Tensor:
+    """Return a leaf of its own; `copy` and `pickle` call it with the parts of another."""
+    tensor = _new(kind)
+    tensor.data = data
+    tensor.grad = grad
+    tensor.node = graph.leaf(tensor) if requires_grad else None
+    return tensor
+
+
 def data_of(x: Any) -> Any:
     """Return the array of a Tensor, and anything else as it is."""
     return x.data if isinstance(x, Tensor) else x
@@ -416,7 +461,7 @@ def data_of(x: Any) -> Any:
 
 def grad(
     output: Tensor,
-    inputs: Sequence[Tensor],
+    inputs: Tensor | Iterable[Tensor],
     gradient: Operand | None = None,
     *,
     retain_graph: bool | None = None,
@@ -428,7 +473,7 @@ def grad(
     ----------
     output : Tensor
         What is differentiated.
-    inputs : sequence of Tensors
+    inputs : Tensor or iterable of Tensors
         Leaves or computed tensors that `output` may depend on.
     gradient, retain_graph, create_graph
         As for `Tensor.backward`.
@@ -442,6 +487,8 @@ def grad(
     ------
     RuntimeError
         If `output` or an input does not require grad, or the graph was released.
+    TypeError
+        If `output` or an input is no Tensor.
 
     Examples
     --------
@@ -451,55 +498,34 @@ def grad(
     >>> slope.item(), grad(slope, [x])[0].item()
     (27.0, 18.0)
     """
-    node, first = output._start(gradient, "grad")
-    found: dict[Node, Tensor] = {}
-    handles = []
-    for i, x in enumerate(inputs):
+    tensors = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    for name, x in (("output", output), *((f"inputs[{i}]", x) for i, x in enumerate(tensors))):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"grad: {name} must be a Tensor, not {type(x).__name__}")
         if x.node is None:
-            raise RuntimeError(f"grad: inputs[{i}] does not require grad")
-        if x.node.tensor is None:
-            x.node.hooks = {} if x.node.hooks is None else x.node.hooks
-            keep = partial(_keep, found, x.node, create_graph)
-            handles.append(Handle(x.node.hooks, keep))
+            raise RuntimeError(f"grad: {name} does not require grad")
+    node, first = output._start(gradient, "grad")
+    found: dict[Node | None, Tensor] = {}
 
     def deliver(reached: Node, value: Any) -> None:
-        if reached.hooks:
-            value = graph.call_hooks(reached.hooks, value)
-        found[reached] = value if isinstance(value, Tensor) else tensor_of(np.asarray(value), None)
+        found[reached] = value if isinstance(value, Tensor) else tensor_of(value, None)
 
-    try:
-        Walk(node, deliver, retain=retain_graph, recorded=create_graph).run(first)
-    finally:
-        for handle in handles:
-            handle.remove()
+    wanted = {x.node for x in tensors if x.node is not None}
+    Walk(node, deliver, retain=retain_graph, recorded=create_graph, wanted=wanted).run(first)
     return [
         found[x.node] if x.node in found else tensor_of(np.zeros_like(x.data), None)
-        for x in inputs
-        if x.node is not None
+        for x in tensors
     ]
 
 
-def _keep(found: dict[Node, Tensor], node: Node, recorded: bool, gradient: Tensor) -> None:
-    found[node] = gradient if recorded else _owned(gradient)
-
-
-def _owned(gradient: Tensor) -> Tensor:
-    return gradient if gradient.requires_grad else tensor_of(np.array(gradient.data), None)
-
-
 def _add_to_grad(node: Node, gradient: Any) -> None:
-    if node.hooks:
-        gradient = graph.call_hooks(node.hooks, gradient)
     tensor = None if node.tensor is None else node.tensor()
     if tensor is None:  # nobody can look at it any more
         return
     if not isinstance(gradient, Tensor):
-        gradient = tensor_of(np.asarray(gradient), None)
-    _accumulate(tensor, gradient)
-
-
-def _accumulate(tensor: Tensor, gradient: Tensor) -> None:
-    tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
+        gradient = tensor_of(gradient, None)
+    with _accumulating:
+        tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
 
 
 # Last, as they import Tensor.
