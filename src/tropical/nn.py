@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,20 +12,53 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from tropical import autograd
-from tropical.autograd import Tensor
+from tropical import autograd, semirings
+from tropical.autograd import Tensor, is_grad_enabled
 from tropical.autograd.convolution import Pair, pair
 from tropical.autograd.graph import Handle
 from tropical.autograd.shape import identity
+from tropical.autograd.tensor import data_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from tropical.semirings import Semiring
-
 Array: TypeAlias = NDArray[Any]
 Rng: TypeAlias = "np.random.Generator | None"
 PathLike: TypeAlias = "str | os.PathLike[str]"
+
+# --- checks of arguments, by name ---
+
+
+def not_negative(**values: float) -> None:
+    """Raise ValueError unless these numbers are finite and at least 0."""
+    for name, value in values.items():
+        if not 0 <= value < math.inf:
+            raise ValueError(f"{name}: must be finite and not negative, got {value}")
+
+
+def _sizes(**sizes: Any) -> None:
+    for name, size in sizes.items():
+        if not isinstance(size, (int, np.integer)):
+            raise TypeError(f"{name}: must be an int, got {size!r}")
+    not_negative(**sizes)
+
+
+def _float_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    kind = np.dtype(dtype)
+    if kind not in (np.float32, np.float64):
+        raise TypeError(f"dtype: must be float32 or float64, got {kind}")
+    return kind
+
+
+def _generator(rng: Rng) -> np.random.Generator:
+    if rng is None:
+        return autograd.generator()
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng: must be a numpy.random.Generator, got {rng!r}")
+    return rng
+
+
+# --- modules ---
 
 
 class Parameter(Tensor):
@@ -69,59 +102,68 @@ class Module:
         """Compute the output; subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} does not define forward")
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         """Return what `forward` computes, as the hooks leave it."""
         if not self._hooks:
-            return self.forward(*inputs)
-        return self._with_hooks(inputs)
+            return self.forward(*inputs, **keywords)
+        return self._with_hooks(inputs, keywords)
 
-    # --- hooks ---
+    # --- hooks: they see positional inputs alone, and must change no value in place ---
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(module, inputs)`` before forward; a tuple it returns takes their place."""
+        """Call ``hook(module, inputs)`` before forward; a tuple it returns takes their place.
+
+        Keyword arguments pass it by. The hook must not change an input in place.
+        """
         return Handle(self._hooks.setdefault("forward_pre", {}), hook)
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(module, inputs, output)`` after forward; what it returns takes its place."""
+        """Call ``hook(module, inputs, output)`` after forward; what it returns takes its place.
+
+        The hook must not change inputs or output in place: gradients need them as they are.
+        """
         return Handle(self._hooks.setdefault("forward", {}), hook)
 
     def register_backward_pre_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call ``hook(module, gradient)`` with the output's gradient, before it enters the module.
 
-        What it returns, unless None, takes its place. The output must be one Tensor.
+        What it returns, unless None, takes its place; the hook must not change the gradient in
+        place, which others may hold. The output must be one Tensor.
         """
         return Handle(self._hooks.setdefault("backward_pre", {}), hook)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call ``hook(module, gradient)`` with the first input's gradient, as it leaves the module.
 
-        What it returns, unless None, takes its place. The first input must be a Tensor that
-        requires grad.
+        What it returns, unless None, takes its place; the hook must not change the gradient in
+        place, which others may hold. The first input must be a Tensor that requires grad.
         """
         return Handle(self._hooks.setdefault("backward", {}), hook)
 
-    def _with_hooks(self, inputs: tuple[Any, ...]) -> Any:
-        def hooks(kind: str) -> list[Any]:
-            return list(self._hooks.get(kind, {}).values())
-
-        for hook in hooks("forward_pre"):
+    def _with_hooks(self, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        for hook in self._hooks_of("forward_pre"):
             replaced = hook(self, inputs)
             if replaced is not None:
                 inputs = replaced if isinstance(replaced, tuple) else (replaced,)
-        if hooks("backward") and isinstance(inputs[0], Tensor) and inputs[0].requires_grad:
+        if inputs:
             inputs = (self._watched(inputs[0], "backward"), *inputs[1:])
-        output = self.forward(*inputs)
-        for hook in hooks("forward"):
+        output = self.forward(*inputs, **keywords)
+        for hook in self._hooks_of("forward"):
             replaced = hook(self, inputs, output)
             output = output if replaced is None else replaced
-        if hooks("backward_pre") and isinstance(output, Tensor) and output.requires_grad:
-            output = self._watched(output, "backward_pre")
-        return output
+        return self._watched(output, "backward_pre")
 
-    def _watched(self, tensor: Tensor, kind: str) -> Tensor:
-        """Return a tensor of its own, whose gradient the hooks of this kind see."""
-        watched = identity(tensor)
-        for hook in self._hooks[kind].values():
+    def _hooks_of(self, kind: str) -> list[Any]:
+        return list(self._hooks.get(kind, {}).values())
+
+    def _watched(self, value: Any, kind: str) -> Any:
+        """Return a tensor of its own, whose gradient the hooks see; other values as they are."""
+        hooks = self._hooks_of(kind)
+        recorded = is_grad_enabled() and isinstance(value, Tensor) and value.requires_grad
+        if not (hooks and recorded):
+            return value
+        watched = identity(value)
+        for hook in hooks:
             watched.register_hook(lambda gradient, hook=hook: hook(self, gradient))  # type: ignore[misc]
         return watched
 
@@ -198,19 +240,14 @@ class Module:
         ------
         ValueError
             If a name is missing or unknown or a shape differs; nothing is changed then.
+        TypeError
+            If an array cannot be cast to the dtype that is wanted; nothing is changed then.
         """
         targets = {name: parameter.data for name, parameter in self._named(Parameter)}
         targets.update(self.named_buffers())
-        missing, unknown = targets.keys() - state.keys(), state.keys() - targets.keys()
-        if missing or unknown:
-            raise ValueError(f"state: missing {sorted(missing)}, unknown {sorted(unknown)}")
+        arrays = matching(state, targets)
         for name, target in targets.items():
-            if np.shape(state[name]) != target.shape:
-                raise ValueError(
-                    f"state: {name} has shape {np.shape(state[name])}, {target.shape} is wanted"
-                )
-        for name, target in targets.items():
-            np.copyto(target, state[name], casting="same_kind")
+            np.copyto(target, arrays[name], casting="same_kind")
 
     def save(self, path: PathLike) -> None:
         """Write the state to an ``.npz`` file in one step: a failure leaves an old one as it is."""
@@ -243,33 +280,67 @@ class Module:
         return ""
 
 
+def matching(state: Mapping[str, Array], targets: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the arrays of a state; raise unless each can be copied into the target of its name."""
+    missing, unknown = targets.keys() - state.keys(), state.keys() - targets.keys()
+    if missing or unknown:
+        raise ValueError(f"state: missing {sorted(missing)}, unknown {sorted(unknown)}")
+    arrays = {name: np.asarray(state[name]) for name in targets}
+    for name, target in targets.items():
+        array = arrays[name]
+        if array.shape != target.shape:
+            raise ValueError(f"state: {name} has shape {array.shape}, {target.shape} is wanted")
+        if not np.can_cast(array.dtype, target.dtype, "same_kind"):
+            raise TypeError(f"state: {name} is of {array.dtype}, {target.dtype} is wanted")
+    return arrays
+
+
 def save_arrays(path: PathLike, arrays: Mapping[str, Array]) -> None:
-    """Write arrays by name to an ``.npz`` file, without pickle, replacing it in one step."""
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    """Write arrays by name to an ``.npz`` file, without pickle, replacing it in one step.
+
+    Of a symbolic link, the file that it leads to is replaced.
+    """
+    path = Path(path).resolve()
+    temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+        with temporary.open("xb") as file, zipfile.ZipFile(file, "w") as archive:
             for name, array in arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
 def load_arrays(path: PathLike) -> dict[str, Array]:
-    """Read the arrays of an ``.npz`` file; ValueError names the file if it is damaged."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        raise ValueError(
-            f"{os.fspath(path)}: is no .npz file of arrays, or damaged ({error})"
-        ) from None
+    """Read the arrays of an ``.npz`` file.
+
+    Raises
+    ------
+    ValueError
+        If the file is no such file or is damaged; the message names it.
+    OSError
+        If it cannot be opened.
+    """
+    with Path(path).open("rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return {
+                    name.removesuffix(".npy"): _member(archive, name) for name in archive.namelist()
+                }
+        except Exception as error:  # a damaged byte may raise anything, in zipfile, zlib or NumPy
+            raise ValueError(
+                f"{os.fspath(path)}: is no .npz file of arrays, or damaged ({error})"
+            ) from None
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> Array:
+    with archive.open(name) as member:
+        array: Array = np.lib.format.read_array(member, allow_pickle=False)
+        if member.read():  # to the end, where the checksum is compared
+            raise ValueError(f"{name} goes on after its array")
+    return array
 
 
 # --- initialisers ---
@@ -279,15 +350,17 @@ def uniform(
     shape: tuple[int, ...], bound: float, *, dtype: DTypeLike = np.float32, rng: Rng = None
 ) -> Array:
     """Return values drawn evenly from [-bound, bound)."""
-    values = (rng or autograd.generator()).random(shape, dtype=np.float64)
-    return ((2 * values - 1) * bound).astype(dtype)
+    kind = _float_dtype(dtype)
+    values = _generator(rng).random(shape, dtype=np.float64)
+    return ((2 * values - 1) * bound).astype(kind)
 
 
 def normal(
     shape: tuple[int, ...], deviation: float, *, dtype: DTypeLike = np.float32, rng: Rng = None
 ) -> Array:
     """Return values drawn from a normal distribution of mean 0."""
-    return ((rng or autograd.generator()).standard_normal(shape) * deviation).astype(dtype)
+    kind = _float_dtype(dtype)
+    return (_generator(rng).standard_normal(shape) * deviation).astype(kind)
 
 
 def _fans(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -359,6 +432,7 @@ class Linear(Module):
         rng: Rng = None,
     ) -> None:
         super().__init__()
+        _sizes(inputs=inputs, outputs=outputs)
         self.weight = Parameter(lecun_uniform((outputs, inputs), dtype=dtype, rng=rng))
         bound = 1 / math.sqrt(max(inputs, 1))
         self.bias = Parameter(uniform((outputs,), bound, dtype=dtype, rng=rng)) if bias else None
@@ -397,11 +471,15 @@ class TropicalLinear(Module):
         inputs: int,
         outputs: int,
         *,
-        semiring: str | Semiring = "maxplus",
+        semiring: str | semirings.Semiring = "maxplus",
         dtype: DTypeLike = np.float32,
         rng: Rng = None,
     ) -> None:
         super().__init__()
+        _sizes(inputs=inputs, outputs=outputs)
+        ring = semirings.get(semiring)
+        if not ring.selective:
+            raise TypeError(f"semiring: must be selective, {ring.name} is not")
         self.weight = Parameter(normal((outputs, inputs), 0.1, dtype=dtype, rng=rng))
         self.semiring = semiring
 
@@ -444,6 +522,9 @@ class Conv2d(Module):
         rng: Rng = None,
     ) -> None:
         super().__init__()
+        _sizes(channels=channels, filters=filters)
+        pair(stride, "stride", 1)
+        pair(padding, "padding", 0)
         shape = (filters, channels, *pair(kernel, "kernel", 1))
         self.weight = Parameter(lecun_uniform(shape, dtype=dtype, rng=rng))
         bound = 1 / math.sqrt(max(math.prod(shape[1:]), 1))
@@ -466,6 +547,9 @@ class Conv2d(Module):
 class _Pool(Module):
     def __init__(self, kernel: Pair, *, stride: Pair | None = None, padding: Pair = 0) -> None:
         super().__init__()
+        pair(kernel, "kernel", 1)
+        pair(kernel if stride is None else stride, "stride", 1)
+        pair(padding, "padding", 0)
         self.kernel = kernel
         self.stride = stride
         self.padding = padding
@@ -504,6 +588,11 @@ class BatchNorm(Module):
         Added to the variance.
     dtype : dtype, default float32
         Of parameters and buffers.
+
+    Notes
+    -----
+    Inside `tropical.autograd.checkpoint`, which computes its part again in backward, the running
+    mean and variance move twice a step.
     """
 
     def __init__(
@@ -515,6 +604,11 @@ class BatchNorm(Module):
         dtype: DTypeLike = np.float32,
     ) -> None:
         super().__init__()
+        _sizes(channels=channels)
+        not_negative(epsilon=epsilon)
+        if not 0 <= momentum <= 1:
+            raise ValueError(f"momentum: must lie in [0, 1], got {momentum}")
+        dtype = _float_dtype(dtype)
         self.weight = Parameter(np.ones(channels, dtype=dtype))
         self.bias = Parameter(np.zeros(channels, dtype=dtype))
         self.running_mean = np.zeros(channels, dtype=dtype)
@@ -543,6 +637,9 @@ class LayerNorm(Module):
         self, length: int, *, epsilon: float = 1e-5, dtype: DTypeLike = np.float32
     ) -> None:
         super().__init__()
+        _sizes(length=length)
+        not_negative(epsilon=epsilon)
+        dtype = _float_dtype(dtype)
         self.weight = Parameter(np.ones(length, dtype=dtype))
         self.bias = Parameter(np.zeros(length, dtype=dtype))
         self.epsilon = epsilon
@@ -559,6 +656,7 @@ class Embedding(Module):
         self, rows: int, length: int, *, dtype: DTypeLike = np.float32, rng: Rng = None
     ) -> None:
         super().__init__()
+        _sizes(rows=rows, length=length)
         self.weight = Parameter(normal((rows, length), 1.0, dtype=dtype, rng=rng))
 
     def forward(self, indices: Any) -> Tensor:
@@ -573,6 +671,7 @@ class Dropout(Module):
         super().__init__()
         if not 0 <= p < 1:
             raise ValueError(f"p: must lie in [0, 1), got {p}")
+        _generator(rng)
         self.p = p
         self.rng = rng
 
@@ -622,12 +721,17 @@ class Flatten(Module):
 
     def forward(self, x: Any) -> Tensor:
         """Return x as (n, everything else)."""
-        length = math.prod(np.shape(x)[1:] if not isinstance(x, Tensor) else x.shape[1:])
-        return autograd.reshape(x, (-1, length))
+        shape = np.shape(data_of(x))
+        if not shape:
+            raise ValueError("x: has no axes, (n, ...) is wanted")
+        return autograd.reshape(x, (shape[0], math.prod(shape[1:])))
 
 
 class Sequential(Module):
     """Modules one after the other. A `Linear` before a `ReLU` computes both in one pass.
+
+    Modules that are set as attributes later take part: one named "0", "1", ... in the place of the
+    module that had this name, others at the end.
 
     Parameters
     ----------
@@ -641,30 +745,27 @@ class Sequential(Module):
             if not isinstance(module, Module):
                 raise TypeError(f"modules[{number}]: must be a Module, got {module!r}")
             setattr(self, str(number), module)
-        self._modules = modules
 
     def forward(self, x: Any) -> Any:
         """Return what the last module makes of it."""
-        fused = None
-        for module, following in zip(self._modules, (*self._modules[1:], None), strict=True):
-            if module is fused:
+        done = False  # by the module before
+        for module, following in itertools.pairwise((*self, None)):
+            if done:
+                done = False
                 continue
-            if (
+            done = (
                 type(module) is Linear
                 and type(following) is ReLU
                 and not (module._hooks or following._hooks)
-            ):
-                x = module.forward(x, "relu")
-                fused = following
-            else:
-                x = module(x)
+            )
+            x = module.forward(x, activation="relu") if done else module(x)
         return x
 
     def __len__(self) -> int:
-        return len(self._modules)
+        return sum(1 for _ in self)
 
     def __getitem__(self, number: int) -> Module:
-        return self._modules[number]
+        return list(self)[number]
 
     def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules)
+        return (module for _, module in self.children())
