@@ -10,6 +10,7 @@ from tropical import autograd, nn, optim
 from tropical.autograd import Tensor, memory_mode, memory_stats, reset_memory_stats
 
 RNG = np.random.default_rng
+NAN = float("nan")
 
 
 # --- formulas, in float64: each takes p, the gradient, the number of the step and its states ---
@@ -135,6 +136,51 @@ def test_what_is_to_be_forgotten_leaves_no_rounding_errors(kind, options, dtype,
         assert p.data[0] == pytest.approx(-1, rel=2e-3)
 
 
+@pytest.mark.parametrize("kind", [optim.RMSProp, optim.Adam])
+def test_mean_squares_are_never_negative(kind):
+    """Differences of large and small numbers round below zero, sums of squares do not."""
+    p = nn.Parameter(np.zeros(1000, np.float32))
+    optimizer = kind([p])
+    for scale in (1e3, 0.0, 1e-3, 1e3, 1e-20, 0.0):
+        p.grad = Tensor((RNG(0).standard_normal(1000) * scale).astype(np.float32))
+        optimizer.step()
+        assert (optimizer.states[0][-1] >= 0).all() and np.isfinite(p.data).all()
+
+
+@pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
+def test_each_parameter_counts_its_own_steps(kind, options):
+    _, second = several = parameters((3,), (2, 2))
+    optimizer = kind(several, **options)
+    wanted, counts = [p.data.copy() for p in several], [0, 0]
+    states = [{}, {}]
+    for number in range(6):
+        give_gradients(several, number)
+        if number % 3 < 2:
+            second.grad = None
+        optimizer.step()
+        for i, p in enumerate(several):
+            if p.grad is not None:
+                counts[i] += 1
+                gradient = p.grad.data
+                wanted[i] = FORMULAS[kind](wanted[i], gradient, counts[i], states[i], **options)
+            np.testing.assert_allclose(p.data, wanted[i], rtol=1e-12)
+    assert optimizer.steps == counts == [6, 2]
+    assert optimizer.state_dict()["steps"].tolist() == [6, 2]
+
+
+@pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
+def test_the_rate_may_be_changed_at_any_time(kind, options):
+    (p,) = parameters((5,))
+    optimizer, wanted, state = kind([p], **options), p.data.copy(), {}
+    options = dict(options)
+    for t, rate in enumerate((0.5, 0.0, 0.25, np.float64(0.1)), start=1):
+        optimizer.lr = options["lr"] = rate
+        give_gradients([p], t)
+        optimizer.step()
+        wanted = FORMULAS[kind](wanted, p.grad.data, t, state, **options)
+        np.testing.assert_allclose(p.data, wanted, rtol=1e-12)
+
+
 @pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
 def test_parameters_of_both_dtypes(kind, options):
     mixed = [*parameters(4), *parameters(3, dtype="float32")]
@@ -203,7 +249,6 @@ def test_a_step_allocates_nothing(kind, options, dtype):
     with memory_mode("off"):
         optimizer = kind(parameters((300, 400), 7, dtype=dtype), **options)
         give_gradients(optimizer.parameters, 1)
-        optimizer.step()
         before = memory_stats().allocations
         optimizer.step()
         assert memory_stats().allocations == before
@@ -266,14 +311,15 @@ def test_restored_states_continue_identically(kind, options, tmp_path):
     steps(other, range(5, 10))
     for got, want in zip(others, several, strict=True):
         assert_same_bits(got.data, want.data)
-    assert other.steps == 10 and other.lr == optimizer.lr and type(other.lr) is float
+    assert other.steps == [10, 10]
+    assert other.lr == optimizer.lr and type(other.lr) is float
 
 
 def test_states_are_copies():
     optimizer = optim.Adam(parameters(3))
     steps(optimizer, range(2))
     state = optimizer.state_dict()
-    assert list(state) == ["steps", "lr", "0.0", "0.1"]
+    assert list(state) == ["optimizer", "steps", "lr", "0.0", "0.1"]
     kept = {name: array.copy() for name, array in state.items()}
     for array in state.values():
         array[...] = 7
@@ -287,19 +333,28 @@ def test_states_are_copies():
         assert_same_bits(optimizer.state_dict()[name], array)
 
 
+def moved(state):
+    return {name: array if array.dtype.kind == "U" else array + 1 for name, array in state.items()}
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"0.1": None}, "are wanted, got"),
-        ({"1.0": np.zeros(3)}, "are wanted, got"),
+        ({"0.1": None}, r"state: missing \['0.1'\], unknown \[\]"),
+        ({"1.0": np.zeros(3)}, r"state: missing \[\], unknown \['1.0'\]"),
         ({"0.1": np.zeros(4)}, r"state: 0.1 has shape \(4,\), \(3,\) is wanted"),
         ({"steps": np.zeros(2)}, r"state: steps has shape \(2,\)"),
+        ({"steps": np.array([-1])}, "steps: must be finite and not negative, got -1"),
+        ({"lr": np.array(np.nan)}, "lr: must be finite and not negative, got nan"),
+        ({"lr": np.array(np.inf)}, "lr: must be finite and not negative, got inf"),
+        ({"optimizer": np.array("AdamW")}, "state: is of the optimizer AdamW, Adam is wanted"),
+        ({"optimizer": None}, "state: is of the optimizer None, Adam is wanted"),
     ],
 )
 def test_states_that_do_not_fit_change_nothing(change, message):
     optimizer = optim.Adam(parameters(3))
     steps(optimizer, range(2))
-    state = {name: array + 1 for name, array in optimizer.state_dict().items()} | change
+    state = moved(optimizer.state_dict()) | change
     state = {name: array for name, array in state.items() if array is not None}
     before = optimizer.state_dict()
     with pytest.raises(ValueError, match=message):
@@ -313,9 +368,9 @@ def test_dtypes_that_do_not_fit_change_nothing(name):
     optimizer = optim.Adam(parameters(3))
     steps(optimizer, range(2))
     before = optimizer.state_dict()
-    state = {key: array + 1 for key, array in before.items()}
+    state = moved(before)
     state[name] = np.full(before[name].shape, "a")
-    with pytest.raises((TypeError, ValueError)):
+    with pytest.raises(TypeError, match=rf"state: {name} is of <U1, .* is wanted"):
         optimizer.load_state_dict(state)
     for key, array in optimizer.state_dict().items():
         assert_same_bits(array, before[key])
@@ -376,23 +431,27 @@ def test_wrong_parameters(kind, options, make, message):
         kind(make(), **options)
 
 
-NAN = float("nan")
-
-
 @pytest.mark.parametrize(
     "kind, options, message",
     [
-        *((kind, {"lr": -0.1}, "lr: must not be negative, got -0.1") for kind in FORMULAS),
-        *((kind, {"lr": NAN}, "lr: must not be negative, got nan") for kind in FORMULAS),
         *(
-            (kind, {"lr": 1.0, "weight_decay": bad}, f"weight_decay: must not be .*got {bad}")
+            (kind, {"lr": bad}, f"lr: must be finite and not negative, got {bad}")
             for kind in FORMULAS
-            for bad in (-1.0, NAN)
+            for bad in (-0.1, NAN, math.inf)
         ),
         *(
-            (kind, {"epsilon": bad}, "epsilon: must not be negative")
+            (kind, {"lr": 1.0, "weight_decay": bad}, f"weight_decay: must be finite .*got {bad}")
+            for kind in FORMULAS
+            for bad in (-1.0, NAN, math.inf)
+        ),
+        *(
+            (kind, {"epsilon": bad}, "epsilon: must be finite and not negative")
             for kind in (optim.Adam, optim.AdamW, optim.Adagrad, optim.RMSProp)
-            for bad in (-1.0, NAN)
+            for bad in (-1.0, NAN, math.inf)
+        ),
+        *(
+            (optim.Adam, {"betas": betas}, "betas: two numbers are wanted")
+            for betas in (0.9, (0.9,), (0.9, 0.99, 0.999))
         ),
         *(
             (optim.SGD, {"lr": 1.0, "momentum": bad}, r"momentum: must lie in \[0, 1\)")
@@ -449,6 +508,26 @@ def test_other_data_is_refused_before_anything_changes(data):
         optimizer.step()
     for p, want in zip(several, before, strict=True):
         assert_same_bits(p.data, want)
+
+
+@pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
+def test_wrong_gradients_are_refused_before_anything_changes(kind, options):
+    several = parameters(2, (3, 4))
+    optimizer = kind(several, **options)
+    steps(optimizer, range(2))
+    before, state = bits(several), optimizer.state_dict()
+    for shape in ((4,), (4, 3), ()):
+        several[1].grad = Tensor(np.ones(shape))
+        with pytest.raises(ValueError, match=r"parameters\[1\]: has shape \(3, 4\), its gradient"):
+            optimizer.step()
+    several[1].grad = Tensor(np.ones((3, 4)))
+    several[1].data.flags.writeable = False
+    with pytest.raises(ValueError, match=r"parameters\[1\]: its data must be writeable"):
+        optimizer.step()
+    for p, want in zip(several, before, strict=True):
+        assert_same_bits(p.data, want)
+    for name, array in optimizer.state_dict().items():
+        assert_same_bits(array, state[name], name)
 
 
 def test_other_contiguous_data_is_taken():
@@ -553,6 +632,47 @@ def test_a_schedule_takes_the_rate_at_its_making_as_full():
     assert optimizer.lr == 0.125
 
 
+def test_a_restored_schedule_goes_on_as_if_nothing_had_been(tmp_path):
+    def begin(lr=0.5):
+        optimizer = optim.SGD(parameters(1), lr)
+        return optimizer, optim.Schedule(optimizer, optim.warm_up(2, optim.cosine_decay(6)))
+
+    optimizer, schedule = begin()
+    for _ in range(4):
+        schedule.step()
+    nn.save_arrays(tmp_path / "s.npz", schedule.state_dict())
+    nn.save_arrays(tmp_path / "o.npz", optimizer.state_dict())
+    other, restored = begin(lr=0.1)
+    other.load_state_dict(nn.load_arrays(tmp_path / "o.npz"))
+    restored.load_state_dict(nn.load_arrays(tmp_path / "s.npz"))
+    for _ in range(5):
+        assert other.lr == optimizer.lr and restored.steps == schedule.steps
+        schedule.step()
+        restored.step()
+
+
+@pytest.mark.parametrize(
+    "change, error, message",
+    [
+        ({"full": None}, ValueError, r"state: missing \['full'\]"),
+        ({"more": np.array(1)}, ValueError, r"unknown \['more'\]"),
+        ({"steps": np.array(-1)}, ValueError, "steps: must be finite and not negative"),
+        ({"steps": np.array(1.5)}, TypeError, "state: steps is of float64, int64 is wanted"),
+        ({"full": np.array(NAN)}, ValueError, "full: must be finite and not negative"),
+        ({"full": np.zeros(2)}, ValueError, r"state: full has shape \(2,\)"),
+    ],
+)
+def test_states_that_do_not_fit_leave_the_schedule(change, error, message):
+    optimizer = optim.SGD(parameters(1), 0.5)
+    schedule = optim.Schedule(optimizer, optim.step_decay(1, 0.5))
+    schedule.step()
+    state = {"steps": np.array(7), "full": np.array(2.0)} | change
+    state = {name: array for name, array in state.items() if array is not None}
+    with pytest.raises(error, match=message):
+        schedule.load_state_dict(state)
+    assert (schedule.steps, schedule.full, optimizer.lr) == (1, 0.5, 0.25)
+
+
 @pytest.mark.parametrize("make", [optim.step_decay, optim.cosine_decay, optim.warm_up])
 def test_schedules_want_a_step_at_least(make):
     for wrong in (0, -3):
@@ -608,17 +728,39 @@ def test_clip_grad_norm_of_what_is_not_finite():
     np.testing.assert_array_equal(first.grad.data, [1, np.nan])
     assert second.grad.data.tolist() == [2]  # left as it is: the norm tells
     first, second = with_gradients([1.0, np.inf], [2.0])
-    with np.errstate(invalid="ignore"):  # infinity times zero
-        assert optim.clip_grad_norm([first, second], 1.0) == math.inf
+    assert optim.clip_grad_norm([first, second], math.inf) == math.inf
+    assert first.grad.data.tolist() == [1, math.inf]
+    assert optim.clip_grad_norm([first, second], 1.0) == math.inf
     np.testing.assert_array_equal(first.grad.data, [0, np.nan])
     assert second.grad.data.tolist() == [0]
+    first, second = with_gradients([np.inf], [np.nan])
+    assert math.isnan(optim.clip_grad_norm([first, second], 1.0))
+    assert first.grad.data.tolist() == [math.inf]
 
 
-@pytest.mark.parametrize("size", [1e30, 1e-30])
-def test_clip_grad_norm_neither_overflows_nor_vanishes(size):
-    (p,) = with_gradients([3 * size, 4 * size], dtype="float32")
-    assert optim.clip_grad_norm([p], size) == pytest.approx(5 * size, rel=1e-6)
-    np.testing.assert_allclose(p.grad.data, [0.6 * size, 0.8 * size], rtol=1e-6)
+@pytest.mark.parametrize(
+    "dtype, size",
+    [*(("float32", s) for s in (1e30, 1e-30)), *(("float64", s) for s in (1e200, 1e-200, 1e-300))],
+)
+def test_clip_grad_norm_neither_overflows_nor_vanishes(dtype, size):
+    several = with_gradients([3 * size, 4 * size], [[12 * size]], dtype=dtype)
+    assert optim.clip_grad_norm(several, size) == pytest.approx(13 * size, rel=1e-6)
+    for p, want in zip(several, ([3, 4], [[12]]), strict=True):
+        np.testing.assert_allclose(p.grad.data, np.array(want) * (size / 13), rtol=1e-6)
+
+
+def test_clip_grad_norm_of_gradients_larger_than_a_piece(monkeypatch):
+    monkeypatch.setattr(optim, "_PIECE", 3)
+    several = with_gradients(np.full((4, 4), 3.0), 4.0)
+    assert optim.clip_grad_norm(several, math.inf) == pytest.approx(math.sqrt(160), rel=1e-15)
+
+
+def test_one_parameter_may_be_clipped_alone():
+    (p,) = with_gradients([[3.0, 4.0], [0.0, 0.0]])
+    assert optim.clip_grad_norm(p, 1.0) == 5
+    np.testing.assert_allclose(p.grad.data, [[0.6, 0.8], [0, 0]])
+    optim.clip_grad_value(p, 0.7)
+    np.testing.assert_allclose(p.grad.data, [[0.6, 0.7], [0, 0]])
 
 
 def test_clip_grad_norm_of_many_elements():
@@ -646,6 +788,13 @@ def test_clipping_refuses(clip):
     for wrong in (-1.0, NAN):
         with pytest.raises(ValueError, match="most: must not be negative"):
             clip(parameters(1), wrong)
+
+
+def test_a_gradient_of_two_parameters_is_scaled_once():
+    a, b = with_gradients([3.0, 4.0], [0.0, 0.0])
+    b.grad = a.grad
+    assert optim.clip_grad_norm([a, b], 0.5) == pytest.approx(math.sqrt(50))
+    np.testing.assert_allclose(a.grad.data, np.array([3, 4]) * 0.5 / math.sqrt(50))
 
 
 @pytest.mark.parametrize("create_graph", [False, True])

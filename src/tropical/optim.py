@@ -1,6 +1,7 @@
 """Optimizers, schedules of their rates, and clipping of gradients. All update in place.
 
-Every update runs over pieces that stay in cache, through one scratch buffer: no step allocates.
+Every update runs over pieces that stay in cache, through scratch and 0-d arrays made beforehand: no
+step allocates an array, but for the copy of a gradient that is not contiguous.
 """
 
 from __future__ import annotations
@@ -11,20 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+from tropical.autograd import Tensor
+from tropical.nn import matching, not_negative
 
-    from tropical.autograd import Tensor
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 Array: TypeAlias = NDArray[Any]
 
 _PIECE = 1 << 16  # elements: three arrays of them and the scratch fit in a common L2
-
-
-def _not_negative(**values: float) -> None:
-    for name, value in values.items():
-        if not value >= 0:
-            raise ValueError(f"{name}: must not be negative, got {value}")
 
 
 def _share(**values: float) -> None:
@@ -34,12 +30,12 @@ def _share(**values: float) -> None:
 
 
 class Optimizer:
-    """What all optimizers share; subclasses define `update`.
+    """What all optimizers share; subclasses define `coefficients` and `update`.
 
     Parameters
     ----------
     parameters : iterable of Tensors
-        What to update: leaves that require grad, with contiguous data.
+        What to update: leaves that require grad, with writeable, contiguous data.
     lr : float
         The learning rate; may be changed at any time.
     weight_decay : float
@@ -47,33 +43,40 @@ class Optimizer:
     states : int
         How many arrays like itself each parameter needs.
 
+    Attributes
+    ----------
+    steps : list of int
+        How often each parameter was updated.
+
     Raises
     ------
     ValueError
         If there is no parameter, one is given twice, is no such leaf, or a number is out of range.
+
+    Notes
+    -----
+    A subclass sets what its `coefficients` are made of before it calls this constructor, which
+    counts them.
     """
 
     def __init__(
         self, parameters: Iterable[Tensor], lr: float, weight_decay: float, states: int
     ) -> None:
-        _not_negative(lr=lr, weight_decay=weight_decay)
+        not_negative(lr=lr, weight_decay=weight_decay)
         self.lr = lr
         self.weight_decay = weight_decay
-        self.parameters = list(parameters)
-        self.steps = 0
-        if not self.parameters:
-            raise ValueError("parameters: there are none")
-        if len({id(p) for p in self.parameters}) < len(self.parameters):
-            raise ValueError("parameters: one is given twice")
-        for number, p in enumerate(self.parameters):
-            if not (p.requires_grad and p.is_leaf and p.data.flags.c_contiguous):
-                raise ValueError(
-                    f"parameters[{number}]: must be a leaf that requires grad, with contiguous data"
-                )
+        self.parameters = _leaves(parameters)
+        self.steps = [0] * len(self.parameters)
         self.states = [tuple(np.zeros_like(p.data) for _ in range(states)) for p in self.parameters]
+        self._kinds = [(p.shape, p.dtype) for p in self.parameters]
+        length = min(_PIECE, max(p.size for p in self.parameters))
+        count = 1 + len(self.coefficients(1))
         self._scratch = {
-            p.dtype: np.empty((2, min(_PIECE, max(q.size for q in self.parameters))), p.dtype)
-            for p in self.parameters
+            dtype: (np.empty(length, dtype), np.empty(length, dtype)) for _, dtype in self._kinds
+        }
+        # NumPy makes an array of each Python float that it computes with; of these it makes none.
+        self._coefficients = {
+            dtype: tuple(np.zeros((), dtype) for _ in range(count)) for _, dtype in self._kinds
         }
 
     def zero_grad(self) -> None:
@@ -82,30 +85,91 @@ class Optimizer:
             p.grad = None
 
     def step(self) -> None:
-        """Update every parameter that has a gradient."""
-        self.steps += 1
-        for p, states in zip(self.parameters, self.states, strict=True):
+        """Update every parameter that has a gradient.
+
+        Raises
+        ------
+        ValueError
+            If the data of one is no longer writeable, contiguous and of the shape and dtype that
+            it had, or its gradient is of another shape; nothing is changed then.
+        """
+        known = None  # most parameters were updated equally often, and share their coefficients
+        for number in self._moving():
+            self.steps[number] += 1
+            needed = self._kinds[number][1], self.steps[number]
+            if needed != known:
+                self._set_coefficients(*needed)
+                known = needed
+            self._update(number)
+
+    def _moving(self) -> list[int]:
+        """Return which parameters have a gradient, all of them checked."""
+        moving = []
+        for number, (p, (shape, dtype)) in enumerate(
+            zip(self.parameters, self._kinds, strict=True)
+        ):
             if p.grad is None:
                 continue
-            if not p.data.flags.c_contiguous:
-                raise ValueError("parameters: the data of one is not contiguous any more")
-            scratch = self._scratch[p.dtype]
-            flat = [a.reshape(-1) for a in (p.data, p.grad.data, *states)]
-            for start in range(0, p.size, _PIECE):
-                data, gradient, *own = (a[start : start + _PIECE] for a in flat)
-                first, second = scratch[:, : data.size]
-                if self.weight_decay:
-                    np.multiply(data, self.weight_decay, out=first)
-                    gradient = np.add(first, gradient, out=first)
-                self.update(second, data, gradient, *own)
+            data, gradient = p.data, p.grad.data
+            if data.shape != shape or data.dtype != dtype or not data.flags.carray:
+                raise ValueError(
+                    f"parameters[{number}]: its data must be writeable, contiguous {dtype} of "
+                    f"shape {shape}, as before; is {data.dtype} of shape {data.shape}"
+                )
+            if gradient.shape != shape:
+                raise ValueError(
+                    f"parameters[{number}]: has shape {shape}, its gradient {gradient.shape}"
+                )
+            moving.append(number)
+        return moving
 
-    def update(self, scratch: Array, p: Array, g: Array, *states: Array) -> None:
-        """Update a piece of a parameter in place; `scratch` has its size, g includes the decay."""
+    def _set_coefficients(self, dtype: np.dtype[Any], steps: int) -> None:
+        values = (self.weight_decay, *self.coefficients(steps))
+        for array, value in zip(self._coefficients[dtype], values, strict=True):
+            array[...] = value
+
+    def _update(self, number: int) -> None:
+        p = self.parameters[number]
+        assert p.grad is not None
+        data, gradient = p.data, p.grad.data
+        decayed, scratch = self._scratch[data.dtype]
+        decay, *coefficients = self._coefficients[data.dtype]
+        flat = [a.reshape(-1) for a in (data, gradient, *self.states[number])]
+        for start in range(0, data.size, _PIECE):
+            piece, g, *own = [a[start : start + _PIECE] for a in flat]
+            if self.weight_decay:
+                room = decayed[: piece.size]
+                np.multiply(piece, decay, out=room)
+                g = np.add(room, g, out=room)
+            self.update(coefficients, scratch[: piece.size], piece, g, *own)
+
+    def coefficients(self, steps: int) -> tuple[float, ...]:
+        """Return the numbers that `update` needs for the steps-th update of a parameter."""
+        raise NotImplementedError
+
+    def update(
+        self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
+    ) -> None:
+        """Update a piece of a parameter in place.
+
+        Parameters
+        ----------
+        coefficients : sequence of arrays, ()
+            What the method of this name returned, in the dtype of p.
+        scratch, p, g : array, (n,)
+            Room for anything, the piece, and its gradient, decay included; g is not to be changed.
+        *states : array, (n,)
+            What the optimizer remembers of the piece.
+        """
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Array]:
         """Return copies of what the optimizer remembers, by name, for an ``.npz`` file."""
-        state = {"steps": np.array(self.steps), "lr": np.array(self.lr)}
+        state = {
+            "optimizer": np.array(type(self).__name__),
+            "steps": np.array(self.steps),
+            "lr": np.array(self.lr),
+        }
         for number, arrays in enumerate(self.states):
             state.update({f"{number}.{i}": array.copy() for i, array in enumerate(arrays)})
         return state
@@ -116,21 +180,57 @@ class Optimizer:
         Raises
         ------
         ValueError
-            If a name is missing or unknown or a shape differs; nothing is changed then.
+            If it is of another kind, a name is missing or unknown, a shape differs, or the rate or
+            a count of steps is out of range; nothing is changed then.
+        TypeError
+            If an array cannot be cast to the dtype that is wanted; nothing is changed then.
         """
-        own = self.state_dict()
-        if own.keys() != state.keys():
-            raise ValueError(f"state: {sorted(own)} are wanted, got {sorted(state)}")
-        for name, array in own.items():
-            if np.shape(state[name]) != array.shape:
-                raise ValueError(
-                    f"state: {name} has shape {np.shape(state[name])}, {array.shape} is wanted"
-                )
-        self.steps = int(state["steps"])
-        self.lr = float(state["lr"])
-        for number, arrays in enumerate(self.states):
-            for i, array in enumerate(arrays):
-                np.copyto(array, state[f"{number}.{i}"], casting="same_kind")
+        kind, own = str(state.get("optimizer")), type(self).__name__
+        if kind != own:
+            raise ValueError(f"state: is of the optimizer {kind}, {own} is wanted")
+        arrays = matching(state, self.state_dict())
+        lr, steps = float(arrays["lr"]), arrays["steps"].tolist()
+        not_negative(lr=lr, steps=min(steps))
+        self.lr, self.steps = lr, steps
+        for number, own_arrays in enumerate(self.states):
+            for i, array in enumerate(own_arrays):
+                np.copyto(array, arrays[f"{number}.{i}"], casting="same_kind")
+
+
+def _leaves(parameters: Iterable[Any]) -> list[Tensor]:
+    """Return the parameters as a list, checked."""
+    leaves = list(parameters)
+    if not leaves:
+        raise ValueError("parameters: there are none")
+    if len({id(p) for p in leaves}) < len(leaves):
+        raise ValueError("parameters: one is given twice")
+    for number, p in enumerate(leaves):
+        leaf = isinstance(p, Tensor) and p.requires_grad and p.is_leaf
+        if not (leaf and p.data.flags.carray):
+            raise ValueError(
+                f"parameters[{number}]: must be a leaf that requires grad, with writeable, "
+                "contiguous data"
+            )
+    return leaves
+
+
+def _move_mean_square(square: Array, g: Array, keep: Array, share: Array, scratch: Array) -> None:
+    """Set square to keep * square + share * g * g, which is never negative."""
+    square *= keep
+    np.multiply(g, share, out=scratch)
+    scratch *= g
+    square += scratch
+
+
+def _scaled_step(
+    scratch: Array, p: Array, g: Array, square: Array, lr: Array, epsilon: Array
+) -> None:
+    """Subtract lr * g / (sqrt(square) + epsilon) from p."""
+    np.sqrt(square, out=scratch)
+    scratch += epsilon
+    np.divide(g, scratch, out=scratch)
+    scratch *= lr
+    np.subtract(p, scratch, out=p)
 
 
 class SGD(Optimizer):
@@ -174,21 +274,28 @@ class SGD(Optimizer):
         _share(momentum=momentum)
         if nesterov and momentum == 0:
             raise ValueError("nesterov: needs a momentum")
-        super().__init__(parameters, lr, weight_decay, states=1 if momentum else 0)
         self.momentum = momentum
         self.nesterov = nesterov
+        super().__init__(parameters, lr, weight_decay, states=1 if momentum else 0)
 
-    def update(self, scratch: Array, p: Array, g: Array, *states: Array) -> None:
+    def coefficients(self, steps: int) -> tuple[float, ...]:
+        """Return lr, momentum, and their product."""
+        return self.lr, self.momentum, self.lr * self.momentum
+
+    def update(
+        self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
+    ) -> None:
         """Update a piece of a parameter."""
+        lr, momentum, ahead = coefficients
         for v in states:
-            v *= self.momentum
+            v *= momentum
             v += g
             if self.nesterov:
-                np.multiply(v, self.lr * self.momentum, out=scratch)
+                np.multiply(v, ahead, out=scratch)
                 np.subtract(p, scratch, out=p)
             else:
                 g = v
-        np.multiply(g, self.lr, out=scratch)
+        np.multiply(g, lr, out=scratch)
         np.subtract(p, scratch, out=p)
 
 
@@ -220,27 +327,35 @@ class Adam(Optimizer):
         epsilon: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
+        if np.shape(betas) != (2,):
+            raise ValueError(f"betas: two numbers are wanted, got {betas!r}")
         _share(**{"betas[0]": betas[0], "betas[1]": betas[1]})
-        _not_negative(epsilon=epsilon)
-        super().__init__(parameters, lr, weight_decay, states=2)
+        not_negative(epsilon=epsilon)
         self.betas = betas
         self.epsilon = epsilon
+        super().__init__(parameters, lr, weight_decay, states=2)
 
-    def update(self, scratch: Array, p: Array, g: Array, *states: Array) -> None:
+    def coefficients(self, steps: int) -> tuple[float, ...]:
+        """Return what each mean keeps and takes, and scale, epsilon and rate of the step."""
+        beta, gamma = self.betas
+        scale = 1 / math.sqrt(1 - gamma**steps)
+        rate = self.lr / (1 - beta**steps)
+        return beta, 1 - beta, gamma, 1 - gamma, scale, self.epsilon, rate
+
+    def update(
+        self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
+    ) -> None:
         """Update a piece of a parameter."""
-        (mean, square), (beta, gamma) = states, self.betas
-        np.subtract(g, mean, out=scratch)
-        scratch *= 1 - beta
+        (mean, square), (beta, new, gamma, share, scale, epsilon, rate) = states, coefficients
+        mean *= beta
+        np.multiply(g, new, out=scratch)
         mean += scratch
-        np.multiply(g, g, out=scratch)
-        scratch -= square
-        scratch *= 1 - gamma
-        square += scratch
+        _move_mean_square(square, g, gamma, share, scratch)
         np.sqrt(square, out=scratch)
-        scratch *= 1 / math.sqrt(1 - gamma**self.steps)
-        scratch += self.epsilon
+        scratch *= scale
+        scratch += epsilon
         np.divide(mean, scratch, out=scratch)
-        scratch *= self.lr / (1 - beta**self.steps)
+        scratch *= rate
         np.subtract(p, scratch, out=p)
 
 
@@ -266,14 +381,21 @@ class AdamW(Adam):
         epsilon: float = 1e-8,
         weight_decay: float = 0.01,
     ) -> None:
-        super().__init__(parameters, lr, betas=betas, epsilon=epsilon)
-        _not_negative(weight_decay=weight_decay)
+        not_negative(weight_decay=weight_decay)
         self.decay = weight_decay
+        super().__init__(parameters, lr, betas=betas, epsilon=epsilon)
 
-    def update(self, scratch: Array, p: Array, g: Array, *states: Array) -> None:
+    def coefficients(self, steps: int) -> tuple[float, ...]:
+        """Return those of Adam, and what stays of the weights."""
+        return (*super().coefficients(steps), 1 - self.lr * self.decay)
+
+    def update(
+        self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
+    ) -> None:
         """Update a piece of a parameter."""
-        p *= 1 - self.lr * self.decay
-        super().update(scratch, p, g, *states)
+        *of_adam, stays = coefficients
+        p *= stays
+        super().update(of_adam, scratch, p, g, *states)
 
 
 class Adagrad(Optimizer):
@@ -302,16 +424,22 @@ class Adagrad(Optimizer):
         epsilon: float = 1e-10,
         weight_decay: float = 0.0,
     ) -> None:
-        _not_negative(epsilon=epsilon)
-        super().__init__(parameters, lr, weight_decay, states=1)
+        not_negative(epsilon=epsilon)
         self.epsilon = epsilon
+        super().__init__(parameters, lr, weight_decay, states=1)
 
-    def update(self, scratch: Array, p: Array, g: Array, *states: Array) -> None:
+    def coefficients(self, steps: int) -> tuple[float, ...]:
+        """Return lr and epsilon."""
+        return self.lr, self.epsilon
+
+    def update(
+        self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
+    ) -> None:
         """Update a piece of a parameter."""
-        (total,) = states
+        (total,), (lr, epsilon) = states, coefficients
         np.multiply(g, g, out=scratch)
         total += scratch
-        _scaled_step(scratch, p, g, total, self.lr, self.epsilon)
+        _scaled_step(scratch, p, g, total, lr, epsilon)
 
 
 class RMSProp(Optimizer):
@@ -343,30 +471,22 @@ class RMSProp(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         _share(alpha=alpha)
-        _not_negative(epsilon=epsilon)
-        super().__init__(parameters, lr, weight_decay, states=1)
+        not_negative(epsilon=epsilon)
         self.alpha = alpha
         self.epsilon = epsilon
+        super().__init__(parameters, lr, weight_decay, states=1)
 
-    def update(self, scratch: Array, p: Array, g: Array, *states: Array) -> None:
+    def coefficients(self, steps: int) -> tuple[float, ...]:
+        """Return what the mean keeps and takes, lr and epsilon."""
+        return self.alpha, 1 - self.alpha, self.lr, self.epsilon
+
+    def update(
+        self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
+    ) -> None:
         """Update a piece of a parameter."""
-        (square,) = states
-        np.multiply(g, g, out=scratch)
-        scratch -= square
-        scratch *= 1 - self.alpha
-        square += scratch
-        _scaled_step(scratch, p, g, square, self.lr, self.epsilon)
-
-
-def _scaled_step(
-    scratch: Array, p: Array, g: Array, square: Array, lr: float, epsilon: float
-) -> None:
-    """Subtract lr * g / (sqrt(square) + epsilon) from p."""
-    np.sqrt(square, out=scratch)
-    scratch += epsilon
-    np.divide(g, scratch, out=scratch)
-    scratch *= lr
-    np.subtract(p, scratch, out=p)
+        (square,), (alpha, share, lr, epsilon) = states, coefficients
+        _move_mean_square(square, g, alpha, share, scratch)
+        _scaled_step(scratch, p, g, square, lr, epsilon)
 
 
 # --- schedules: factors of the learning rate, by the number of steps taken ---
@@ -432,43 +552,107 @@ class Schedule:
         self.factor = factor
         self.full = optimizer.lr
         self.steps = 0
-        optimizer.lr = self.full * factor(0)
+        self._set_rate()
 
     def step(self) -> None:
         """Count a step of the optimizer, and set the rate of the next."""
         self.steps += 1
+        self._set_rate()
+
+    def _set_rate(self) -> None:
         self.optimizer.lr = self.full * self.factor(self.steps)
+
+    def state_dict(self) -> dict[str, Array]:
+        """Return the count of steps and the rate at factor 1, by name, for an ``.npz`` file."""
+        return {"steps": np.array(self.steps), "full": np.array(self.full)}
+
+    def load_state_dict(self, state: Mapping[str, Array]) -> None:
+        """Go on where another schedule of this factor was, and set the optimizer's rate.
+
+        Raises
+        ------
+        ValueError
+            If a name is missing or unknown, a shape differs or a number is out of range; nothing is
+            changed then.
+        TypeError
+            If one is no number; nothing is changed then.
+        """
+        arrays = matching(state, self.state_dict())
+        steps, full = int(arrays["steps"]), float(arrays["full"])
+        not_negative(steps=steps, full=full)
+        self.steps, self.full = steps, full
+        self._set_rate()
 
 
 # --- clipping ---
 
 
-def _gradients(parameters: Iterable[Tensor]) -> Iterator[Array]:
-    return (p.grad.data for p in parameters if p.grad is not None)
+def _gradients(parameters: Iterable[Tensor] | Tensor, most: float) -> list[Array]:
+    """Return the gradients that are to be clipped to `most`."""
+    if not most >= 0:
+        raise ValueError(f"most: must not be negative, got {most}")
+    several = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [p.grad.data for p in several if p.grad is not None]
 
 
-def clip_grad_norm(parameters: Iterable[Tensor], most: float) -> float:
+def _pieces(array: Array) -> Iterator[Array]:
+    flat = array.reshape(-1)
+    return (flat[start : start + _PIECE] for start in range(0, flat.size, _PIECE))
+
+
+def _norm(x: Array) -> float:
+    """Return the Euclidean norm, which neither overflows nor vanishes on the way."""
+    wide = x.astype(np.float64, copy=False)
+    square = float(np.vdot(wide, wide))
+    if 1e-200 < square < math.inf:
+        return math.sqrt(square)
+    largest = float(np.abs(wide).max(initial=0.0))
+    if not 0 < largest < math.inf:
+        return largest
+    scaled = wide / largest
+    return largest * math.sqrt(np.vdot(scaled, scaled))
+
+
+def clip_grad_norm(parameters: Iterable[Tensor] | Tensor, most: float) -> float:
     """Scale all gradients, in place, so that their common Euclidean norm is at most `most`.
 
-    R. Pascanu, T. Mikolov and Y. Bengio, "On the difficulty of training recurrent neural networks",
-    ICML 2013, algorithm 1.
+    Parameters
+    ----------
+    parameters : iterable of Tensors, or Tensor
+        Those without gradient are passed over.
+    most : float
+        The largest norm to allow; infinity to learn the norm alone.
 
     Returns
     -------
     float
-        The norm before.
+        The norm before, summed in float64. Where it is NaN, the gradients are left as they are.
+        Where it is infinite they are multiplied by 0, so that infinities become NaN and all else
+        becomes 0. Look at it before the optimizer's step.
+
+    Notes
+    -----
+    R. Pascanu, T. Mikolov and Y. Bengio, "On the difficulty of training recurrent neural networks",
+    ICML 2013, algorithm 1.
     """
-    _not_negative(most=most)
-    gradients = list(_gradients(parameters))
-    norm = math.sqrt(sum(float(np.vdot(g, g)) for g in gradients))
+    gradients = _gradients(parameters, most)
+    norm = _norm(np.array([_norm(piece) for g in gradients for piece in _pieces(g)]))
     if norm > most:
-        for g in gradients:
-            g *= most / norm
+        with np.errstate(invalid="ignore"):  # infinity times zero
+            for g in {id(g): g for g in gradients}.values():
+                g *= most / norm
     return norm
 
 
-def clip_grad_value(parameters: Iterable[Tensor], most: float) -> None:
-    """Limit every element of every gradient, in place, to [-most, most]."""
-    _not_negative(most=most)
-    for g in _gradients(parameters):
+def clip_grad_value(parameters: Iterable[Tensor] | Tensor, most: float) -> None:
+    """Limit every element of every gradient, in place, to [-most, most]; NaN stays.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensors, or Tensor
+        Those without gradient are passed over.
+    most : float
+        The largest size to allow.
+    """
+    for g in _gradients(parameters, most):
         np.clip(g, -most, most, out=g)
