@@ -138,7 +138,6 @@ def test_what_is_to_be_forgotten_leaves_no_rounding_errors(kind, options, dtype,
 
 @pytest.mark.parametrize("kind", [optim.RMSProp, optim.Adam])
 def test_mean_squares_are_never_negative(kind):
-    """Differences of large and small numbers round below zero, sums of squares do not."""
     p = nn.Parameter(np.zeros(1000, np.float32))
     optimizer = kind([p])
     for scale in (1e3, 0.0, 1e-3, 1e3, 1e-20, 0.0):
