@@ -1,0 +1,73 @@
+"""The short examples: what they learn is right, and they run as modules."""
+
+import numpy as np
+import pytest
+from support import run_python
+
+from tropical.autograd import Tensor
+from tropical.examples import learn_paths, xor
+
+
+def run_module(name):
+    return run_python(f"import runpy; runpy.run_module({name!r}, run_name='__main__')")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_xor_is_learned_from_any_weights(seed):
+    answers = xor.learn(seed)(xor.QUESTIONS).data
+    np.testing.assert_allclose(answers, xor.ANSWERS, atol=0.05)
+
+
+def test_xor_is_not_known_from_the_start():
+    assert abs(xor.learn(steps=0)(xor.QUESTIONS).data - xor.ANSWERS).max() > 0.3
+
+
+def test_xor_runs():
+    lines = run_module("tropical.examples.xor").splitlines()
+    assert [line[:10] for line in lines] == [
+        "0 xor 0 = ", "0 xor 1 = ", "1 xor 0 = ", "1 xor 1 = ",
+    ]  # fmt: skip
+    assert [round(float(line[10:])) for line in lines] == [0, 1, 1, 0]
+
+
+def floyd_warshall(roads, lengths):
+    n = roads.max() + 1
+    far = np.full((n, n), np.inf)
+    far[roads[:, 0], roads[:, 1]] = far[roads[:, 1], roads[:, 0]] = lengths
+    np.fill_diagonal(far, 0)
+    for stop in range(n):
+        far = np.minimum(far, far[:, stop, None] + far[stop])
+    return far
+
+
+@pytest.mark.parametrize("side", [2, 3, 5])
+def test_trips_are_the_shortest(side):
+    roads = learn_paths.grid(side)
+    lengths = np.random.default_rng(side).uniform(0.1, 5, len(roads))
+    got = learn_paths.trips(Tensor(lengths), roads).data
+    np.testing.assert_allclose(got, floyd_warshall(roads, lengths), rtol=1e-12)
+
+
+def test_a_trip_longer_than_any_power_of_two_below():
+    """A street of 10 places, whose ends are 9 roads apart."""
+    roads = np.stack([np.arange(9), np.arange(1, 10)], axis=1)
+    lengths = Tensor(np.arange(1.0, 10), requires_grad=True)
+    far = learn_paths.trips(lengths, roads)[0, 9]
+    assert far.item() == 45
+    far.backward()
+    assert lengths.grad.data.tolist() == [1] * 9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_roads_are_learned_from_trips(seed):
+    """All of them from half of the trips between places that are no neighbors."""
+    *_, last = (line for line in learn_paths.report(seed) if " km" in line and "." in line)
+    _, road, _, trip, _ = last.split()
+    assert float(road) < 0.02 and float(trip) < 0.02
+
+
+def test_learn_paths_runs():
+    lines = run_module("tropical.examples.learn_paths").splitlines()
+    assert lines[0] == "40 roads, unknown; 130 trips of two roads or more, known"
+    true = np.random.default_rng(0).uniform(learn_paths.LEAST, learn_paths.MOST, 40)
+    assert lines[-9:] == list(learn_paths.drawing(true))
