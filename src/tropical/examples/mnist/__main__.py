@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import functools
+import math
 import statistics
 import sys
+import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,42 +27,63 @@ from .rivals import RIVALS
 from .training import OPTIMIZERS, Contender, History, Ours, Settings, accuracy, train
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _NAME = "python -m tropical.examples.mnist"
 _INSTALL = "'tropical-blas[mnist]'"
 # The scalar triple loop takes minutes for an epoch: it learns from a part, and the time is scaled.
 NAIVE_DIGITS = 1024
+KERNELS = ("naive", "tiled", "direct", "packed")
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
+    # fmt: off
+    # fmt: off
     p = argparse.ArgumentParser(prog=_NAME, description=__doc__)
-    p.add_argument("--data-dir", type=Path, help="folder with the four IDX files of MNIST")
-    p.add_argument("--model", choices=list(models.MODELS), default="mlp")
-    p.add_argument("--hidden", type=_size, nargs="+", metavar="N", help="lengths of hidden layers")
-    p.add_argument("--epochs", type=_size, default=3)
-    p.add_argument("--batch", type=_size, default=64, help="digits a step (64)")
-    p.add_argument("--optimizer", choices=list(OPTIMIZERS), help="sgd; adam for cnn and tropical")
-    p.add_argument("--lr", type=_rate, help="learning rate (0.1; 0.001 but for sgd and momentum)")
-    p.add_argument("--seed", type=int, default=0, help="of weights and orders (0)")
-    p.add_argument("--threads", type=_size, help="the most threads")
-    p.add_argument("--kernel", choices=["naive", "tiled", "direct", "packed"])
-    p.add_argument("--memory", choices=["off", "pool", "plan"], default="plan")
-    p.add_argument("--fast", action="store_true", help="time kernels and threads, take the best")
-    p.add_argument("--compare", action="store_true", help="train with every kernel")
-    p.add_argument("--rival", nargs="+", choices=list(RIVALS), default=[], metavar="RIVAL",
-                   help=f"train these side by side ({', '.join(RIVALS)}); mlp only")  # fmt: skip
-    p.add_argument("--plots", type=Path, metavar="DIR", help="draw curves, confusion, errors")
-    p.add_argument("--save", type=Path, metavar="FILE.npz", help="write the weights")
-    p.add_argument("--load", type=Path, metavar="FILE.npz", help="begin with these weights")
-    p.add_argument("--predict", type=Path, metavar="IMAGE", help="read a digit with --load")
+    sizes = ", ".join(f"{name} {size}" for name, (size,) in models.HIDDEN.items())
+    add = p.add_argument_group("digits and network").add_argument
+    add("--data-dir", type=Path, metavar="DIR",
+        help="folder with MNIST's four IDX files (default: MNIST_DIR, the cache, a download)")
+    add("--model", choices=list(models.MODELS), default="mlp",
+        help="perceptron, convolutions, or max-plus layers (%(default)s)")
+    add("--hidden", type=_size, nargs="+", metavar="N", help=f"lengths of hidden layers ({sizes})")
+    add("--seed", type=_seed, default=0, help="of weights and orders (%(default)s)")
+    add = p.add_argument_group("training").add_argument
+    add("--epochs", type=_size, default=3, metavar="N",
+        help="times through all digits (%(default)s)")
+    add("--batch", type=_size, default=64, metavar="N", help="digits a step (%(default)s)")
+    add("--optimizer", choices=list(OPTIMIZERS), help="(mlp: sgd, the others: adam)")
+    add("--lr", type=_rate, help="learning rate (sgd and momentum: 0.1, the others: 0.001)")
+    engine = p.add_argument_group("engine")
+    add = engine.add_argument
+    add("--threads", type=_size, metavar="N", help="the most threads (as many as there are cores)")
+    add("--memory", choices=["off", "pool", "plan"], default="plan",
+        help="where arrays live: the system, a pool, a planned arena (%(default)s)")
+    add = engine.add_mutually_exclusive_group().add_argument
+    add("--kernel", choices=KERNELS, help="of every product (chosen by size)")
+    add("--fast", action="store_true", help="time kernels and threads, take the best")
+    add("--compare", action="store_true", help="train with every kernel, print what each takes")
+    add = p.add_argument_group("rivals, pictures and weights").add_argument
+    add("--rival", nargs="+", choices=list(RIVALS), default=[], metavar="RIVAL",
+        help=f"train these too, from the same weights, in turns ({', '.join(RIVALS)}; mlp only)")
+    add("--plots", type=Path, metavar="DIR", help="draw curves, confusion matrix, worst errors")
+    add("--save", type=Path, metavar="FILE.npz", help="write the weights")
+    add("--load", type=Path, metavar="FILE.npz", help="begin with these weights")
+    add("--predict", type=Path, metavar="IMAGE", help="read a digit from a picture; needs --load")
+    # fmt: on
     return p
 
 
 def _size(text: str) -> int:
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"a whole number from 1 on, not {text}")
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"a whole number from 0 on, not {text}")
     return int(text)
 
 
@@ -84,6 +109,31 @@ def _settings(arguments: argparse.Namespace) -> Settings:
     )
 
 
+def _check(p: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Refuse, before anything is trained, what could not be done afterwards."""
+    if arguments.rival and arguments.model != "mlp":
+        p.error("--rival trains the mlp only")
+    if arguments.predict and not arguments.load:
+        p.error("--predict needs --load")
+    for name in ("rival", "plots", "save", "load"):
+        if arguments.compare and getattr(arguments, name):
+            p.error(f"--compare begins anew with every kernel and keeps nothing: not with --{name}")
+    for name in ("plots", "save"):
+        target = getattr(arguments, name)
+        if target:
+            folder = target if name == "plots" and target.is_dir() else target.parent
+            if target.exists() and target.is_dir() != (name == "plots"):
+                p.error(f"--{name}: {target} is {'a folder' if target.is_dir() else 'no folder'}")
+            try:
+                with tempfile.TemporaryFile(dir=folder):
+                    pass
+            except OSError as error:
+                p.error(f"--{name}: cannot write in {folder}: {error.strerror}")
+    require("rich", _INSTALL)
+    if arguments.plots:
+        require("matplotlib", _INSTALL)
+
+
 @refusing(_NAME)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command.
@@ -96,41 +146,54 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status; 2, with a message, if data or a package is missing or damaged.
+        The exit status; 2, with a message, if data or a package is missing or damaged; 130 if
+        interrupted.
     """
+    try:
+        return _run(argv)
+    except KeyboardInterrupt:
+        print(f"{_NAME}: interrupted; nothing is saved", file=sys.stderr)
+        return 130
+
+
+def _run(argv: Sequence[str] | None) -> int:
     p = parser()
     arguments = p.parse_args(argv)
-    if arguments.rival and arguments.model != "mlp":
-        p.error("--rival trains the mlp only")
-    if arguments.predict and not arguments.load:
-        p.error("--predict needs --load")
-    for target in (arguments.save, arguments.plots):
-        if target and not target.parent.is_dir():
-            p.error(f"there is no folder {target.parent}")
-    require("rich", _INSTALL)
+    _check(p, arguments)
     model = models.build(arguments.model, arguments.hidden, arguments.seed)
     if arguments.load:
-        model.load(arguments.load)
+        _load(model, arguments.load)
     settings = _settings(arguments)
     if arguments.predict:
         return _predict(model, settings, arguments.predict)
     console = new_console()
-    data = mnist.load(arguments.data_dir, notify=console.print)
-    console.print(
+    say = functools.partial(console.print, markup=False, highlight=False, soft_wrap=True)
+    data = mnist.load(arguments.data_dir, notify=say)
+    say(
         f"{len(data.train_labels):,} digits to train with, {len(data.validation_labels):,} to "
         f"validate, {len(data.test_labels):,} to test ({data.source})"
     )
-    if arguments.fast:
-        settings = _fastest(console, arguments, settings, data)
     if arguments.compare:
         _compare(console, arguments, settings, data)
         return 0
-    _train(console, arguments, model, settings, data)
+    if arguments.fast:
+        with console.status("timing kernels and threads"):
+            settings = _fastest(arguments, settings, data)
+        say(f"fastest: kernel {settings.kernel or 'by size'}, threads {settings.threads}")
+    _train(console, say, arguments, model, settings, data)
     return 0
+
+
+def _load(model: nn.Module, path: Path) -> None:
+    try:
+        model.load(path)
+    except ValueError as error:
+        raise ValueError(f"{error}; --model and --hidden must be those of the file") from None
 
 
 def _train(
     console: Any,
+    say: Callable[[str], None],
     arguments: argparse.Namespace,
     model: nn.Module,
     settings: Settings,
@@ -144,43 +207,45 @@ def _train(
     for rival in contenders[1:]:
         if hasattr(rival, "compile"):
             rival.compile(data.train_images, data.train_labels)
-    histories = _with_bar(console, contenders, data, arguments.epochs, arguments.seed)
-    _print_histories(console, histories)
+    histories = _with_bar(console, say, contenders, data, arguments.epochs, arguments.seed)
+    if len(histories) > 1:
+        console.print(_table(histories))
     for contender in contenders:
         share = accuracy(contender.classify(data.test_images), data.test_labels)
-        console.print(f"{contender.name}: {share:.2%} of the test digits right")
+        say(f"{contender.name}: {share:.2%} of the test digits right")
+    if not math.isfinite(histories[0].losses[-1]):
+        say("the loss is no number any more: try a smaller --lr")
     if arguments.save:
         model.save(arguments.save)
-        console.print(f"weights: {arguments.save}")
+        say(f"weights: {arguments.save}")
     if arguments.plots:
         scores = ours.classify(data.test_images)
         for path in pictures.draw(arguments.plots, histories, scores, data):
-            console.print(f"picture: {path}")
+            say(f"picture: {path}")
 
 
 def _with_bar(
-    console: Any, contenders: list[Any], data: mnist.Dataset, epochs: int, seed: int
+    console: Any,
+    say: Callable[[str], None],
+    contenders: list[Contender],
+    data: mnist.Dataset,
+    epochs: int,
+    seed: int,
 ) -> list[History]:
     progress = require("rich.progress", _INSTALL)
-    digits = len(data.train_labels)
-    with progress.Progress(console=console, transient=True) as bar:
-        task = bar.add_task("", total=epochs * digits * len(contenders))
-        before = {"count": 0, "done": 0}
+    with progress.Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        tasks = {
+            contender.name: bar.add_task(contender.name, total=epochs) for contender in contenders
+        }
 
-        def report(name: str, epoch: int, done: int, total: float) -> None:
-            if done < before["done"]:
-                before["count"] += digits
-            # Drawing costs more than a step: tell the bar now and then.
-            if done < before["done"] or done - before["done"] >= 2000 or done == digits:
-                before["done"] = done
-                bar.update(
-                    task,
-                    completed=before["count"] + done,
-                    description=f"{name}, epoch {epoch + 1}: loss {total / done:.4f}",
-                )
+        def report(history: History) -> None:
+            done, loss = history.curve[-1]
+            known = f", validation {history.accuracies[-1]:.2%}" if history.accuracies else ""
+            text = f"{history.name}: loss {loss:.4f}{known}"
+            bar.update(tasks[history.name], completed=done, description=text)
 
         def finished(history: History) -> None:
-            console.print(
+            say(
                 f"{history.name:<20} epoch {len(history.losses)}: {history.seconds[-1]:7.3f} s, "
                 f"loss {history.losses[-1]:.4f}, validation {history.accuracies[-1]:.2%}"
             )
@@ -188,17 +253,15 @@ def _with_bar(
         return train(contenders, data, epochs, seed, report=report, finished=finished)
 
 
-def _print_histories(console: Any, histories: list[History]) -> None:
-    if len(histories) < 2:
-        return
+def _table(histories: list[History]) -> Any:
+    """Make a table of contenders, the first of which is compared with each."""
     table = new_table(
         "Medians over the epochs, taken in turns",
         ["s an epoch", "ours / theirs", "last loss", "last accuracy"],
         justify="right",
     )
-    first = histories[0]
     for history in histories:
-        ratios = [a / b for a, b in zip(first.seconds, history.seconds, strict=True)]
+        ratios = [a / b for a, b in zip(histories[0].seconds, history.seconds, strict=True)]
         table.add_row(
             history.name,
             f"{statistics.median(history.seconds):.3f}",
@@ -206,86 +269,71 @@ def _print_histories(console: Any, histories: list[History]) -> None:
             f"{history.losses[-1]:.4f}",
             f"{history.accuracies[-1]:.2%}",
         )
-    console.print(table)
+    return table
 
 
-def _fastest(
-    console: Any, arguments: argparse.Namespace, settings: Settings, data: mnist.Dataset
-) -> Settings:
-    """Return the settings whose kernel and threads take least time for a few hundred steps."""
-    from dataclasses import replace
-
-    cores = tropical.get_num_threads()
+def _fastest(arguments: argparse.Namespace, settings: Settings, data: mnist.Dataset) -> Settings:
+    """Return the settings whose kernel and threads take least time for a few steps."""
     choices = [
         replace(settings, kernel=kernel, threads=threads)
         for kernel in (None, "direct", "packed")
-        for threads in sorted({1, settings.threads, cores})
+        for threads in sorted({1, settings.threads})
     ]
-    digits = np.arange(min(50 * settings.batch, len(data.train_labels)))
+    digits = np.arange(min(30 * settings.batch, len(data.train_labels)))
     times: dict[Settings, list[float]] = {choice: [] for choice in choices}
     for _ in range(5):
         for choice in choices:
             ours = Ours(models.build(arguments.model, arguments.hidden), choice)
-            start = time.perf_counter()
-            ours.epoch(data.train_images, data.train_labels, digits, lambda done, total: None)
-            times[choice].append(time.perf_counter() - start)
-    best = min(choices, key=lambda choice: min(times[choice]))
-    console.print(f"fastest: kernel {best.kernel or 'by size'}, {best.threads} threads")
-    return best
+            times[choice].append(_seconds(ours, data, digits))
+    return min(choices, key=lambda choice: min(times[choice]))
+
+
+def _seconds(ours: Ours, data: mnist.Dataset, order: Any) -> float:
+    """Train on some digits; return the time."""
+    start = time.perf_counter()
+    ours.epoch(data.train_images, data.train_labels, order, lambda done, total: None)
+    return time.perf_counter() - start
 
 
 def _compare(
     console: Any, arguments: argparse.Namespace, settings: Settings, data: mnist.Dataset
 ) -> None:
     """Train with every kernel and print what each takes."""
-    from dataclasses import replace
-
-    cores = settings.threads
-    cases: list[tuple[str, Settings]] = [
-        (kernel, replace(settings, kernel=kernel, threads=1))
-        for kernel in ("naive", "tiled", "direct", "packed")
-    ]
-    if cores > 1:
-        cases.append(
-            (f"packed, {cores} threads", replace(settings, kernel="packed", threads=cores))
-        )
-    cases.append(("by size", replace(settings, kernel=None, threads=cores)))
+    cases = {kernel: replace(settings, kernel=kernel, threads=1) for kernel in KERNELS}
+    if settings.threads > 1:
+        cases[f"packed, {settings.threads} threads"] = replace(settings, kernel="packed")
+    cases["by size"] = settings
+    epochs = f"{arguments.epochs} epoch{'s' if arguments.epochs > 1 else ''}"
     table = new_table(
-        f"{arguments.model}, batches of {settings.batch}, {arguments.epochs} epochs",
+        f"{arguments.model}, {settings.optimizer}, batches of {settings.batch}, {epochs}",
         ["s an epoch", "s in all", "naive / this", "validation", "in products"],
         justify="right",
     )
     whole = len(data.train_labels)
-    order = np.random.default_rng(arguments.seed).permutation(whole)
-    naive = None
-    for name, choice in cases:
-        slow = choice.kernel == "naive" and whole > NAIVE_DIGITS
-        digits = order[:NAIVE_DIGITS] if slow else order
-        epochs = 1 if slow else arguments.epochs
+    rng = np.random.default_rng((arguments.seed, 1))
+    orders = [rng.permutation(whole) for _ in range(arguments.epochs)]
+    naive = 0.0
+    for name, choice in cases.items():
+        part = choice.kernel == "naive" and whole > NAIVE_DIGITS
         ours = Ours(models.build(arguments.model, arguments.hidden, arguments.seed), choice)
-        seconds, in_products = 0.0, 0.0
-        for _ in range(epochs):
-            start = time.perf_counter()
-            with time_products() as clock:
-                ours.epoch(data.train_images, data.train_labels, digits, lambda done, total: None)
-            seconds += time.perf_counter() - start
-            in_products += clock.seconds
-        an_epoch = seconds / epochs * whole / len(digits)
+        with console.status(f"training: {name}"), time_products() as clock:
+            trained = [orders[0][:NAIVE_DIGITS]] if part else orders
+            seconds = sum(_seconds(ours, data, order) for order in trained)
+            share = clock.seconds / seconds
+            right = accuracy(ours.classify(data.validation_images), data.validation_labels)
+        an_epoch = seconds * whole / sum(map(len, trained))
         naive = naive or an_epoch
-        share = accuracy(
-            ours.classify(data.validation_images[:1000]), data.validation_labels[:1000]
-        )
         table.add_row(
-            f"{name} *" if slow else name,
+            f"{name} *" if part else name,
             f"{an_epoch:.3f}",
-            "-" if slow else f"{seconds:.3f}",
+            "-" if part else f"{seconds:.3f}",
             f"{naive / an_epoch:.1f}",
-            "-" if slow else f"{share:.2%}",
-            f"{in_products / seconds:.0%}",
+            "-" if part else f"{right:.2%}",
+            f"{share:.0%}",
         )
     console.print(table)
     if whole > NAIVE_DIGITS:
-        console.print(f"* timed on {NAIVE_DIGITS:,} digits and scaled to {whole:,}")
+        console.print(f"* trained on {NAIVE_DIGITS:,} digits, the time scaled to {whole:,}")
 
 
 def _predict(model: nn.Module, settings: Settings, path: Path) -> int:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[Any]
 # Takes the digits done and the sum of their losses.
 Report: TypeAlias = Callable[[int, float], None]
+# Points of a curve, of an epoch.
+POINTS = 25
 
 OPTIMIZERS: dict[str, Callable[[Any, float], optim.Optimizer]] = {
     "sgd": lambda parameters, lr: optim.SGD(parameters, lr),
@@ -133,12 +135,28 @@ class Ours:
 
 @dataclass
 class History:
-    """What became of one contender; an entry an epoch."""
+    """What became of one contender; an entry an epoch.
+
+    Attributes
+    ----------
+    name : str
+        Of the contender.
+    seconds : list of float
+        For training alone.
+    losses : list of float
+        The mean over the digits as they were trained with, in nats.
+    accuracies : list of float
+        On the validation part, after the epoch.
+    curve : list of (float, float)
+        Epochs done, and the mean loss since the point before: `POINTS` an epoch if the contender
+        reports as often.
+    """
 
     name: str
     seconds: list[float] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
     accuracies: list[float] = field(default_factory=list)
+    curve: list[tuple[float, float]] = field(default_factory=list)
 
 
 def accuracy(scores: Array, labels: Array) -> float:
@@ -152,7 +170,7 @@ def train(
     epochs: int,
     seed: int,
     *,
-    report: Callable[[str, int, int, float], None] = lambda name, epoch, done, total: None,
+    report: Callable[[History], None] = lambda history: None,
     finished: Callable[[History], None] = lambda history: None,
 ) -> list[History]:
     """Train all contenders, epoch by epoch in turns, in the same random orders.
@@ -168,16 +186,16 @@ def train(
     seed : int
         Of the orders.
     report : callable
-        Takes a name, the epoch, the digits done and the sum of their losses.
+        Takes the history of whoever has reached another point of its curve.
     finished : callable
         Takes the history of whoever has ended an epoch.
 
     Returns
     -------
     list of History
-        Seconds are those of training alone.
+        Of each contender.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng((seed, 1))  # not the numbers that the weights were drawn from
     histories = [History(contender.name) for contender in contenders]
     for epoch in range(epochs):
         order = rng.permutation(len(data.train_labels))
@@ -189,9 +207,7 @@ def train(
                 data.train_images,
                 data.train_labels,
                 order,
-                lambda done, total, name=contender.name, epoch=epoch: report(
-                    name, epoch, done, total
-                ),
+                _recorder(history, epoch, len(order), report),
             )
             history.seconds.append(time.perf_counter() - start)
             history.losses.append(loss)
@@ -199,3 +215,20 @@ def train(
             history.accuracies.append(accuracy(scores, data.validation_labels))
             finished(history)
     return histories
+
+
+def _recorder(
+    history: History, epoch: int, digits: int, report: Callable[[History], None]
+) -> Report:
+    """Return what a contender reports to in an epoch: it adds points to the curve."""
+    before = (0, 0.0)
+
+    def point(done: int, total: float) -> None:
+        nonlocal before
+        if done * POINTS // digits > before[0] * POINTS // digits:
+            loss = (total - before[1]) / (done - before[0])
+            history.curve.append((epoch + done / digits, loss))
+            before = done, total
+            report(history)
+
+    return point
