@@ -553,6 +553,97 @@ def test_optimizers_of_modules():
     assert {p.dtype for p in model.parameters()} == {np.dtype("float32")}
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kind, options", CASES, ids=IDS)
+def test_minimize_is_backward_and_step(kind, options, dtype):
+    rng = RNG(0)
+    networks = [
+        nn.Sequential(
+            nn.Linear(6, 5, rng=RNG(1), dtype=dtype), nn.ReLU(), nn.LayerNorm(5, dtype=dtype),
+            nn.Linear(5, 3, bias=False, rng=RNG(2), dtype=dtype),
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    one, other = (kind(network.parameters(), **options) for network in networks)
+    for _ in range(4):
+        x, targets = rng.standard_normal((2, 7, 6)).astype(dtype), rng.integers(0, 3, 14)
+        losses = [
+            autograd.cross_entropy(autograd.reshape(network(Tensor(x)), (14, 3)), targets)
+            for network in networks
+        ]
+        one.minimize(losses[0])
+        other.zero_grad()
+        losses[1].backward()
+        other.step()
+    for a, b in zip(*(network.parameters() for network in networks), strict=True):
+        np.testing.assert_allclose(a.data, b.data, rtol=1e-5 if dtype == "float32" else 1e-12)
+        assert a.grad is None
+    assert one.steps == other.steps == [4] * len(one.parameters)
+
+
+def test_minimize_makes_no_gradient_of_a_weight():
+    model = nn.Linear(500, 300, rng=RNG(0))
+    x = Tensor(np.ones((2, 500), np.float32))
+    for optimizer, makes in (
+        (optim.SGD(model.parameters(), 0.1), False),
+        (optim.SGD(model.parameters(), 0.1, momentum=0.5), True),
+    ):
+        with memory_mode("pool"):
+            loss = model(x).sum()
+            reset_memory_stats()
+            before = memory_stats().live_bytes
+            optimizer.minimize(loss)
+            assert (memory_stats().peak_live_bytes - before >= model.weight.data.nbytes) == makes
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_minimize_of_weights_used_twice_or_with_hooks(once):
+    weight = Tensor(np.eye(2), requires_grad=True)
+    seen = []
+    if once:
+        weight.register_hook(lambda g: seen.append(g.data.copy()) or 2 * g)
+    x = Tensor([[1.0, 2.0]])
+    y = autograd.linear(x, weight)
+    if not once:
+        y = autograd.linear(y, weight)
+    optim.SGD([weight], 0.5).minimize(y.sum())
+    gradient = [[2.0, 4.0], [2.0, 4.0]]
+    np.testing.assert_array_equal(weight.data, np.eye(2) - 0.5 * np.array(gradient))
+    assert len(seen) == once
+
+
+def test_minimize_uses_weights_before_it_changes_them():
+    weights = [Tensor(np.full((2, 2), 0.5), requires_grad=True) for _ in range(3)]
+    x = Tensor([[1.0, 2.0]], requires_grad=True)
+    y = x
+    for weight in weights:
+        y = autograd.linear(y, weight)
+    optim.SGD(weights, 100.0).minimize(y.sum())
+    np.testing.assert_array_equal(x.grad.data, [[1.0, 1.0]])
+
+
+def test_minimize_changes_nothing_if_it_cannot():
+    model = nn.Sequential(nn.Linear(3, 3, rng=RNG(0)), nn.Linear(3, 1, rng=RNG(0)))
+    optimizer = optim.SGD(model.parameters(), 0.1)
+    before = model.state_dict()
+    loss = model(np.ones((4, 3), np.float32)).sum()
+    loss.backward()
+    with pytest.raises(autograd.GraphReleasedError):
+        optimizer.minimize(loss)
+    with pytest.raises(ValueError, match=r"gradient: is needed.*\(4, 1\)"):
+        optimizer.minimize(model(np.ones((4, 3), np.float32)))
+    with pytest.raises(RuntimeError, match="minimize: this tensor does not require grad"):
+        optimizer.minimize(Tensor(1.0))
+    loss = model(np.ones((4, 3), np.float32)).sum()
+    last = model[1].bias
+    last.data = last.data.astype(np.float64)
+    with pytest.raises(ValueError, match=r"parameters\[3\]: its data"):
+        optimizer.minimize(loss)
+    last.data = last.data.astype(np.float32)
+    for name, value in model.state_dict().items():
+        assert_same_bits(value, before[name])
+
+
 @pytest.mark.parametrize(
     "kind, options",
     [

@@ -13,10 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropical.autograd import Tensor
+from tropical.autograd.products import add_weight_gradient, weight_gradient
+from tropical.autograd.tensor import walk_back
 from tropical.nn import matching, not_negative
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from tropical.autograd.graph import Absorb, Node, Rule
 
 Array: TypeAlias = NDArray[Any]
 
@@ -102,26 +106,56 @@ class Optimizer:
                 known = needed
             self._update(number)
 
+    def minimize(self, loss: Tensor) -> None:
+        """Walk back from a loss and take a step; no gradient is kept.
+
+        What `zero_grad`, `Tensor.backward`, `step` and `zero_grad` do, but for rounding. `SGD`
+        without momentum and weight decay adds the gradient of a weight of `autograd.linear` to the
+        weight in the product that computes it, if the weight is used once and has no hooks.
+
+        Parameters
+        ----------
+        loss : Tensor
+            One number. Nothing but a parameter itself may refer to its data: not a view of it, and
+            not ``parameter.detach()``, from which `loss` was also computed.
+
+        Raises
+        ------
+        RuntimeError, ValueError
+            As `Tensor.backward` and `step` do, before any parameter is changed.
+        """
+        for number in range(len(self.parameters)):
+            self._check_data(number)
+        self.zero_grad()
+        walk_back(loss, "minimize", absorb=self._absorber())
+        self.step()
+        self.zero_grad()
+
+    def _absorber(self) -> Absorb | None:
+        """Return what takes gradients in during the walk, for `minimize`."""
+        return None
+
     def _moving(self) -> list[int]:
         """Return which parameters have a gradient, all of them checked."""
         moving = []
-        for number, (p, (shape, dtype)) in enumerate(
-            zip(self.parameters, self._kinds, strict=True)
-        ):
+        for number, p in enumerate(self.parameters):
             if p.grad is None:
                 continue
-            data, gradient = p.data, p.grad.data
-            if data.shape != shape or data.dtype != dtype or not data.flags.carray:
+            self._check_data(number)
+            if p.grad.shape != p.shape:
                 raise ValueError(
-                    f"parameters[{number}]: its data must be writeable, contiguous {dtype} of "
-                    f"shape {shape}, as before; is {data.dtype} of shape {data.shape}"
-                )
-            if gradient.shape != shape:
-                raise ValueError(
-                    f"parameters[{number}]: has shape {shape}, its gradient {gradient.shape}"
+                    f"parameters[{number}]: has shape {p.shape}, its gradient {p.grad.shape}"
                 )
             moving.append(number)
         return moving
+
+    def _check_data(self, number: int) -> None:
+        data, (shape, dtype) = self.parameters[number].data, self._kinds[number]
+        if data.shape != shape or data.dtype != dtype or not data.flags.carray:
+            raise ValueError(
+                f"parameters[{number}]: its data must be writeable, contiguous {dtype} of "
+                f"shape {shape}, as before; is {data.dtype} of shape {data.shape}"
+            )
 
     def _set_coefficients(self, dtype: np.dtype[Any], steps: int) -> None:
         values = (self.weight_decay, *self.coefficients(steps))
@@ -277,6 +311,22 @@ class SGD(Optimizer):
         self.momentum = momentum
         self.nesterov = nesterov
         super().__init__(parameters, lr, weight_decay, states=1 if momentum else 0)
+
+    def _absorber(self) -> Absorb | None:
+        """Return what adds -lr times its gradient to a weight, in one product."""
+        if self.momentum or self.weight_decay:
+            return None
+        numbers = {p.node: number for number, p in enumerate(self.parameters)}
+
+        def absorb(node: Node, rule: Rule, g: Any, arguments: tuple[Any, ...]) -> bool:
+            number = numbers.get(node)
+            if rule is not weight_gradient or number is None:
+                return False
+            add_weight_gradient(self.parameters[number].data, -self.lr, g, *arguments)
+            self.steps[number] += 1
+            return True
+
+        return absorb
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
         """Return lr, momentum, and their product."""

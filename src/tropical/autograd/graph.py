@@ -29,6 +29,8 @@ Gradient: TypeAlias = Any
 Rule: TypeAlias = "Callable[..., Gradient]"
 # Takes a gradient; returns None, or what replaces it.
 Hook: TypeAlias = "Callable[[Tensor], Any]"
+# Takes a leaf and the rule, g and arguments that give its gradient; returns whether it used them.
+Absorb: TypeAlias = "Callable[[Node, Rule, Gradient, tuple[Any, ...]], bool]"
 
 _number_of_next = itertools.count(1).__next__
 INPUT_IS_CONSTANT = None
@@ -222,6 +224,9 @@ class Walk:
         those of leaves and of values that retain theirs.
     nested : bool, default False
         The walk is a part of another one: it ends at `wanted`, whose hooks the other one calls.
+    absorb : callable, optional
+        Is offered the rules of leaves that are used once and have no hooks; what it uses is not
+        delivered.
     """
 
     def __init__(
@@ -233,6 +238,7 @@ class Walk:
         recorded: bool,
         wanted: AbstractSet[Node] | None = None,
         nested: bool = False,
+        absorb: Absorb | None = None,
     ) -> None:
         self.root = root
         self.deliver = deliver
@@ -240,6 +246,7 @@ class Walk:
         self.recorded = recorded
         self.wanted = wanted
         self.nested = nested
+        self.absorb = absorb
         self.gradients: dict[Node, Gradient] = {}
         self.own: set[Node] = set()  # whose gradient is a sum made here, that may grow in place
         self.uses: dict[Node, int] = {}  # of the nodes where the walk ends: gradients still to come
@@ -324,15 +331,19 @@ class Walk:
             raise _released()
         if self.recorded:
             saved = _as_tensors(node)
-        gradients, uses, leading = self.gradients, self.uses, self.leading
+        gradients, uses = self.gradients, self.uses
+        leading, absorb = self.leading, self.absorb
         for parent, rule, arguments in zip(node.inputs, node.rules, saved, strict=True):
             if parent is None or (leading is not None and parent not in leading):
                 continue
-            part = rule(g, *arguments)
+            left = uses.get(parent, 0) - 1
             sum_so_far = gradients.get(parent)
+            alone = not left and sum_so_far is None and not parent.hooks
+            if alone and absorb is not None and absorb(parent, rule, g, arguments):
+                continue
+            part = rule(g, *arguments)
             if sum_so_far is not None:
                 part = self._sum(parent, sum_so_far, part)
-            left = uses.get(parent, 0) - 1
             if left:
                 gradients[parent] = part
                 if left > 0:

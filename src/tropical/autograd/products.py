@@ -57,6 +57,17 @@ _counting = threading.Lock()
 _gemm = _timed(tropical.gemm)
 _fused = _timed(_core.linear)
 
+
+def weight_gradient(g: Any, x: Any) -> Any:
+    """Return the gradient of the weight of `linear`."""
+    return _matmul(swap_last(_rows(g)), _rows(x))
+
+
+def add_weight_gradient(weight: Array, scale: float, g: Array, x: Array) -> None:
+    """Add `scale` times the gradient of the weight to the weight, in one product."""
+    _gemm(_rows(g * scale).T, _rows(x), semiring="plustimes", out=weight, accumulate=True)
+
+
 # fmt: off
 _matmul: Operation = Operation(lambda a, b: _gemm(a, b, semiring="plustimes"),
     lambda g, a_shape, b: sum_to(_matmul(g, swap_last(b)), a_shape),
@@ -71,9 +82,10 @@ _best_product: Operation = Operation(lambda a, b, index, c: c,
 _best_choice = Operation(lambda a, b, index, c, chosen: c,  # chosen: whether it is the one of a
     lambda g, a_shape, index, chosen: _put_a(masked(g, chosen), a_shape, index),
     lambda g, b_shape, index, chosen: _put_b(masked(g, ~chosen), b_shape, index))
+# The weight's rule comes after the one that needs the weight.
 _linear: Operation = Operation(lambda x, weight, bias: _fused(x, weight, bias),
     lambda g, weight: _matmul(g, weight),
-    lambda g, x: _matmul(swap_last(_rows(g)), _rows(x)),
+    weight_gradient,
     lambda g, bias_shape: sum_to(g, bias_shape))
 _linear_without_bias: Operation = Operation(lambda x, weight: _fused(x, weight),
     *_linear.rules[:2])

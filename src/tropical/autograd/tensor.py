@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from . import graph
-from .graph import Array, Handle, Hook, Node, Walk
+from .graph import Absorb, Array, Handle, Hook, Node, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -201,8 +201,7 @@ class Tensor:
         ValueError
             If `gradient` is missing or of another shape.
         """
-        node, first = self._start(gradient, "backward")
-        Walk(node, _add_to_grad, retain=retain_graph, recorded=create_graph).run(first)
+        walk_back(self, "backward", gradient, retain=retain_graph, recorded=create_graph)
 
     def _start(self, gradient: Operand | None, name: str) -> tuple[Node, Tensor]:
         if self.node is None:
@@ -516,6 +515,20 @@ def grad(
         found[x.node] if x.node in found else tensor_of(np.zeros_like(x.data), None)
         for x in tensors
     ]
+
+
+def walk_back(
+    output: Tensor,
+    name: str,
+    gradient: Operand | None = None,
+    *,
+    retain: bool | None = None,
+    recorded: bool = False,
+    absorb: Absorb | None = None,
+) -> None:
+    """Do what `Tensor.backward` does, in the name of `name`; for the others see `graph.Walk`."""
+    node, first = output._start(gradient, name)
+    Walk(node, _add_to_grad, retain=retain, recorded=recorded, absorb=absorb).run(first)
 
 
 def _add_to_grad(node: Node, gradient: Any) -> None:
