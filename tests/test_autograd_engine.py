@@ -726,6 +726,13 @@ def test_arrays_alone_give_arrays():
         assert type(value) is np.ndarray
 
 
+def test_operations_know_their_names():
+    for name in autograd.__all__:
+        value = getattr(autograd, name)
+        if callable(value) and not isinstance(value, type):
+            assert value.__name__ == name and value.__doc__, name
+
+
 def test_clocks_of_several_threads_see_every_product():
     with autograd.time_products() as outer:
         with autograd.time_products() as inner:

@@ -18,13 +18,21 @@ Unary: TypeAlias = "Callable[[Operand], Tensor]"
 Binary: TypeAlias = "Callable[[Operand, Operand], Tensor]"
 
 
-def _unary(value: Callable[[Array], Array], rule: Rule, documentation: str) -> Unary:
+def _unary(
+    value: Callable[[Array], Array], rule: Rule, documentation: str, name: str | None = None
+) -> Unary:
+    """Return an operation of one input, of the value's name unless given."""
     operation = Operation(value, rule)
 
     def function(x: Operand) -> Tensor:
         result: Tensor = operation(x)
         return result
 
+    return _named(function, name or value.__name__, documentation)
+
+
+def _named(function: Any, name: str, documentation: str) -> Any:
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = documentation
     return function
 
@@ -74,8 +82,7 @@ def _binary(ufunc: np.ufunc, rule_a: Rule, rule_b: Rule, documentation: str) -> 
             return tensor_of(value, Node((node_a, node_b), rules, saved, sources))
         return tensor_of(value, operation.record((node_a, node_b), (x, y, value)))
 
-    function.__doc__ = documentation
-    return function
+    return _named(function, ufunc.__name__, documentation)
 
 
 def _operand(x: Any) -> Any:
@@ -130,7 +137,7 @@ sqrt: Unary = _unary(np.sqrt,
 tanh: Unary = _unary(np.tanh,
     lambda g, y: g * (1 - y * y), "Hyperbolic tangent.")
 sigmoid: Unary = _unary(lambda x: np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.absolute(x))),
-    lambda g, y: g * y * (1 - y), "1 / (1 + exp(-x)), without overflow.")
+    lambda g, y: g * y * (1 - y), "1 / (1 + exp(-x)), without overflow.", "sigmoid")
 relu_operation = Operation(lambda x: np.maximum(x, 0),
     lambda g, y: masked(g, data_of(y) > 0))
 absolute: Unary = _unary(np.absolute,
@@ -172,6 +179,7 @@ gelu: Unary = _unary(
 
     D. Hendrycks and K. Gimpel, "Gaussian error linear units (GELUs)", arXiv:1606.08415, section 2.
     """,
+    "gelu",
 )
 
 

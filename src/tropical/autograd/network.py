@@ -312,7 +312,7 @@ def embedding(weight: Operand, indices: ArrayLike) -> Tensor:
 
     Returns
     -------
-    Tensor, (*indices.shape, n)
+    Tensor, indices.shape + (n,)
         The rows.
 
     Raises
