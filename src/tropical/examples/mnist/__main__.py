@@ -24,7 +24,7 @@ from tropical.bench.terminal import new_console, new_table, refusing
 from . import data as mnist
 from . import models, pictures
 from .rivals import RIVALS
-from .training import OPTIMIZERS, Contender, History, Ours, Settings, accuracy, train
+from .training import OPTIMIZERS, RATES, Contender, History, Ours, Settings, accuracy, train
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     # fmt: off
     p = argparse.ArgumentParser(prog=_NAME, description=__doc__)
     sizes = ", ".join(f"{name} {size}" for name, (size,) in models.HIDDEN.items())
+    rates = ", ".join(f"{name} {rate}" for name, rate in RATES.items())
     add = p.add_argument_group("digits and network").add_argument
     add("--data-dir", type=Path, metavar="DIR",
         help="folder with MNIST's four IDX files (default: MNIST_DIR, the cache, a download)")
@@ -54,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
         help="times through all digits (%(default)s)")
     add("--batch", type=_size, default=64, metavar="N", help="digits a step (%(default)s)")
     add("--optimizer", choices=list(OPTIMIZERS), help="(mlp: sgd, the others: adam)")
-    add("--lr", type=_rate, help="learning rate (sgd and momentum: 0.1, the others: 0.001)")
+    add("--lr", type=_rate, help=f"learning rate ({rates})")
     engine = p.add_argument_group("engine")
     add = engine.add_argument
     add("--threads", type=_size, metavar="N", help="the most threads (as many as there are cores)")
@@ -101,7 +102,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
     optimizer = arguments.optimizer or ("sgd" if arguments.model == "mlp" else "adam")
     return Settings(
         batch=arguments.batch,
-        lr=arguments.lr or (0.1 if optimizer in ("sgd", "momentum") else 0.001),
+        lr=arguments.lr or RATES[optimizer],
         optimizer=optimizer,
         threads=arguments.threads or tropical.get_num_threads(),
         kernel=arguments.kernel,

@@ -34,6 +34,15 @@ OPTIMIZERS: dict[str, Callable[[Any, float], optim.Optimizer]] = {
     "rmsprop": lambda parameters, lr: optim.RMSProp(parameters, lr),
     "adagrad": lambda parameters, lr: optim.Adagrad(parameters, lr),
 }
+# Learning rates that suit batches of 64.
+RATES = {
+    "sgd": 0.1,
+    "momentum": 0.03,
+    "adam": 0.001,
+    "adamw": 0.001,
+    "rmsprop": 0.001,
+    "adagrad": 0.01,
+}
 
 
 @dataclass(frozen=True)
@@ -109,8 +118,8 @@ class Ours:
 
     def step(self, images: Array, labels: Array) -> float:
         """Learn from one batch; return its mean loss."""
+        self.optimizer.zero_grad()  # first: old gradients do not lie beside new activations
         loss = cross_entropy(self.model(images), labels)
-        self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
         return loss.item()
