@@ -394,11 +394,13 @@ def test_saved_weights_are_those_trained(capsys, tmp_path, digits):
         np.testing.assert_array_equal(read.state_dict()[name], array)
 
 
+ROUGH = (random_bits((28, 28), 9) % np.uint64(26)).astype(np.uint8)
 LOOKS = {
     "plain": lambda ink: 255 - ink,
     "inverted": lambda ink: ink,
     "bigger": lambda ink: np.kron(255 - ink, np.ones((9, 9), np.uint8)),
     "pale": lambda ink: 255 - ink // 3,
+    "rough": lambda ink: np.where(ink, 255 - ink, ROUGH + 230).astype(np.uint8),
     "off the middle": lambda ink: np.pad(255 - ink, ((0, 30), (50, 0)), constant_values=255),
     "in color": lambda ink: np.stack([255 - ink, np.full_like(ink, 255), 255 - ink // 2], -1),
     "transparent": lambda ink: np.stack([np.zeros_like(ink)] * 3 + [ink], -1),
