@@ -63,7 +63,7 @@ def _curves(figure_type: Any, histories: Sequence[History]) -> Any:
         style = {
             "label": history.name,
             "linestyle": ("-", "--", "-.", ":")[number % 4],
-            "linewidth": 2 * (len(histories) - number) - 0.5,
+            "linewidth": 1.5 * (len(histories) - number),
         }
         left.plot(*zip(*history.curve, strict=True), **style)
         epochs = range(1, len(history.accuracies) + 1)
@@ -73,6 +73,7 @@ def _curves(figure_type: Any, histories: Sequence[History]) -> Any:
     right.set(xlabel="epochs", ylabel="validation accuracy (%)", xticks=epochs)
     left.yaxis.set_major_locator(require("matplotlib.ticker").LogLocator(subs=(1, 2, 5)))
     left.yaxis.set_major_formatter("{x:g}")
+    left.yaxis.set_minor_formatter("")
     for axes in (left, right):
         axes.grid(alpha=0.3)
     left.legend()

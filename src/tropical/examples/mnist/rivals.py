@@ -147,7 +147,7 @@ class Jax:
         if settings.optimizer != "sgd":
             raise ValueError("rival jax: only --optimizer sgd is written out")
         if settings.threads == 1:
-            os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+            os.environ.setdefault("NPROC", "1")  # of XLA's pool, which reads it once
         jax: Any = require("jax", "jax")
         self.jax = jax
         self.name = f"JAX {jax.__version__}"
@@ -202,11 +202,14 @@ class Jax:
         self.layers, losses = self.compiled(
             self.layers, images, labels, order[:whole].reshape(-1, batch)
         )
-        total = float(losses.sum()) * batch
+        total = 0.0
+        for number, loss in enumerate(np.asarray(losses).tolist(), 1):
+            total += batch * loss
+            report(number * batch, total)
         if whole < len(order):
             self.layers, loss = self.last(self.layers, order[whole:], images, labels)
             total += float(loss) * (len(order) - whole)
-        report(len(order), total)
+            report(len(order), total)
         return total / len(order)
 
     def classify(self, images: Array) -> Array:
