@@ -768,4 +768,4 @@ class Sequential(Module):
         return list(self)[number]
 
     def __iter__(self) -> Iterator[Module]:
-        return (module for _, module in self.children())
+        return iter([value for value in vars(self).values() if isinstance(value, Module)])

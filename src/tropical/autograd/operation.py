@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .graph import OUTPUT, Array, Gradient, Node, Rule, state
-from .tensor import Tensor, tensor_of
+from .tensor import Tensor, data_of, tensor_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,21 +75,15 @@ class Operation:
 
     def __call__(self, *arguments: Any) -> Tensor:
         """Return the value of inputs and arguments; that of arrays alone is an array."""
-        nodes: list[Node | None] = []
-        arrays: list[Any] = list(arguments)
-        tensors = False
-        for i in range(self.inputs):
-            argument = arguments[i]
+        inputs = arguments[: self.inputs]
+        for argument in inputs:
             if isinstance(argument, Tensor):
-                tensors = True
-                arrays[i] = argument.data
-                nodes.append(argument.node)
-            else:
-                nodes.append(None)
-        value = self.value(*arrays)
-        if not tensors:
-            return value
-        value = checked(value)
+                break
+        else:
+            return self.value(*arguments)
+        nodes = [x.node if isinstance(x, Tensor) else None for x in inputs]
+        arrays = [*map(data_of, inputs), *arguments[self.inputs :]]
+        value = checked(self.value(*arrays))
         if not state.recording or not any(nodes):
             return tensor_of(value, None)
         return tensor_of(value, self.record(tuple(nodes), (*arrays, value)))
@@ -99,13 +93,14 @@ class Operation:
         value = context[-1]
         rules = self.rules
         saved = tuple(
-            () if node is None else get(context)
-            for node, get in zip(nodes, self.getters, strict=True)
+            [
+                () if node is None else get(context)
+                for node, get in zip(nodes, self.getters, strict=True)
+            ]
         )
-        for i, node in enumerate(nodes):
+        for i, (node, x) in enumerate(zip(nodes, context, strict=False)):
             if node is None:
                 continue
-            x = context[i]
             if x.dtype != value.dtype or (self.broadcasts and x.shape != value.shape):
                 shape = x.shape if self.broadcasts else None
                 fitted = partial(_fitted, rules[i], x.dtype, shape)

@@ -230,13 +230,14 @@ def linear(
     if activation not in (None, "relu"):
         raise ValueError(f'activation: "relu" or None, not {activation!r}')
     inputs = (x, weight) if bias is None else (x, weight, bias)
-    arrays = tuple(np.asarray(data_of(operand)) for operand in inputs)
+    arrays = [np.asarray(data_of(operand)) for operand in inputs]
     value = _fused(*arrays, relu=activation == "relu")
-    if not any(isinstance(operand, Tensor) for operand in inputs):
+    tensors = [operand for operand in inputs if isinstance(operand, Tensor)]
+    if not tensors:
         result: Tensor = value
         return result
     value = checked(value)
-    nodes = tuple(operand.node if isinstance(operand, Tensor) else None for operand in inputs)
+    nodes = tuple([operand.node if isinstance(operand, Tensor) else None for operand in inputs])
     if not state.recording or not any(nodes):
         return tensor_of(value, None)
     # ReLU's rule asks for its value alone: the sum before it need not exist.

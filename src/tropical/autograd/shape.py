@@ -47,11 +47,13 @@ _put_along: Operation = Operation(
 
 
 def _sum_to_value(x: Any, shape: tuple[int, ...]) -> Array:
-    leading = np.ndim(x) - len(shape)
-    axes = tuple(range(leading)) + tuple(
-        leading + i for i, length in enumerate(shape) if length == 1 != np.shape(x)[leading + i]
-    )
-    return np.reshape(np.sum(x, axis=axes), shape) if axes else x
+    if x.shape == shape:
+        return x
+    leading = x.ndim - len(shape)
+    axes = [*range(leading)]
+    axes += [leading + i for i, n in enumerate(shape) if n == 1 != x.shape[leading + i]]
+    value = np.add.reduce(x, axis=tuple(axes))
+    return value if value.shape == shape else np.reshape(value, shape)
 
 
 def _is_basic(index: Index) -> bool:
