@@ -8,12 +8,13 @@ view.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from .elementwise import add
+from .elementwise import add, masked
 from .operation import Operation
 from .products import matmul
 from .reduce import mean
@@ -35,6 +36,11 @@ class Windows:
     kernel: tuple[int, int]
     stride: tuple[int, int]
     padding: tuple[int, int]
+
+    @property
+    def places(self) -> int:
+        """How many pixels a window has."""
+        return self.kernel[0] * self.kernel[1]
 
     def count(self, height: int, width: int) -> tuple[int, int]:
         """Return how many windows there are down and across an image."""
@@ -87,7 +93,10 @@ _unfold: Operation = Operation(lambda x, windows: _unfold_value(x, windows),
     lambda g, x_shape, windows: _fold(g, x_shape, windows))
 _fold: Operation = Operation(lambda x, shape, windows: _fold_value(x, shape, windows),
     lambda g, windows: _unfold(g, windows))
-# The pixel of each window at `place`, the number of a place in it, and its adjoint.
+# The largest pixel of a window depends on the one at `place`, the number of a place in it, alone.
+_max_pool: Operation = Operation(lambda x, place, windows, y: y,
+    lambda g, x_shape, place, windows: _unpick(g, x_shape, place, windows))
+# The pixel of each window at `place`, and its adjoint.
 _pick: Operation = Operation(lambda x, place, windows: _pick_value(x, place, windows),
     lambda g, x_shape, place, windows: _unpick(g, x_shape, place, windows))
 _unpick: Operation = Operation(
@@ -96,61 +105,69 @@ _unpick: Operation = Operation(
 # fmt: on
 
 
-def _unfold_value(x: Array, windows: Windows) -> Array:
+def _columns(x: Array, windows: Windows, fill: float) -> Array:
+    """Return the pixels of each place in a window, (channels, places, n, down, across)."""
     n, channels, height, width = x.shape
     down, across = windows.count(height, width)
-    padded = windows.padded(x, 0.0)
-    unfolded = np.empty((channels, windows.kernel[0] * windows.kernel[1], n, down, across), x.dtype)
-    for place, (rows, columns) in enumerate(windows.offsets(down, across)):
-        unfolded[:, place] = padded[:, :, rows, columns]
-    return unfolded.reshape(-1, n * down * across)
+    padded = windows.padded(x, fill)
+    columns = np.empty((channels, windows.places, n, down, across), x.dtype)
+    for place, (i, j) in enumerate(windows.offsets(down, across)):
+        columns[:, place] = padded[:, :, i, j]
+    return columns
+
+
+def _unfold_value(x: Array, windows: Windows) -> Array:
+    columns = _columns(x, windows, 0.0)
+    channels, places, *lengths = columns.shape
+    return columns.reshape(channels * places, math.prod(lengths))
 
 
 def _fold_value(x: Array, shape: tuple[int, ...], windows: Windows) -> Array:
     n, channels, height, width = shape
     down, across = windows.count(height, width)
-    unfolded = x.reshape(channels, -1, n, down, across)
+    unfolded = x.reshape(channels, windows.places, n, down, across)
     padded = np.zeros(windows.padded_shape(shape), dtype=x.dtype)
     for place, (rows, columns) in enumerate(windows.offsets(down, across)):
         padded[:, :, rows, columns] += unfolded[:, place]
     return windows.cropped(padded, height, width)
 
 
-def _largest(x: Array, windows: Windows) -> Array:
-    """Return the place of the first largest pixel in each window."""
-    down, across = windows.count(*x.shape[2:])
-    padded = windows.padded(x, -np.inf)
-    inside = windows.padded(np.ones((1, 1, *x.shape[2:]), dtype=bool), False)
-    best = np.full((*padded.shape[:2], down, across), -np.inf, dtype=x.dtype)
-    place = np.full(best.shape, -1, dtype=np.int32)
-    for number, (rows, columns) in enumerate(windows.offsets(down, across)):
-        candidate = padded[:, :, rows, columns]
-        better = ~(candidate <= best)  # a NaN is, and stays
-        better &= best == best
-        better |= (place < 0) & inside[:, :, rows, columns]  # a border is no pixel
-        np.copyto(best, candidate, where=better)
-        np.copyto(place, np.int32(number), where=better)
-    return place.transpose(1, 0, 2, 3)
+def _largest(x: Array, windows: Windows) -> tuple[Array, Array]:
+    """Return the largest pixel of each window, and the place of the first that is as large."""
+    columns = _columns(x, windows, -np.inf)
+    best = np.maximum.reduce(columns, axis=1)
+    place = np.zeros(best.shape, dtype=np.min_scalar_type(windows.places))
+    open_ = np.ones(best.shape, dtype=bool)  # no pixel yet
+    for number, pixels in enumerate(_inside(x.shape, windows)):
+        found = columns[:, number] == best
+        found |= columns[:, number] != columns[:, number]  # a NaN is the largest
+        found &= open_
+        if not pixels.all():
+            found &= pixels  # a border is no pixel, though as small as they may be
+        open_ ^= found
+        place += found * place.dtype.type(number)
+    return best.transpose(1, 0, 2, 3), place.transpose(1, 0, 2, 3)
+
+
+def _inside(shape: tuple[int, ...], windows: Windows) -> Array:
+    """Return whether a place is a pixel rather than border, (places, down, across)."""
+    return _columns(np.ones((1, 1, *shape[2:]), dtype=bool), windows, False)[0, :, 0]
 
 
 def _pick_value(x: Array, place: Array, windows: Windows) -> Array:
-    down, across = windows.count(*x.shape[2:])
-    padded = windows.padded(x, -np.inf)
-    place = place.transpose(1, 0, 2, 3)
-    picked = np.empty(place.shape, dtype=x.dtype)
-    for number, (rows, columns) in enumerate(windows.offsets(down, across)):
-        np.copyto(picked, padded[:, :, rows, columns], where=place == number)
+    columns = _columns(x, windows, 0.0)
+    picked = np.zeros(place.transpose(1, 0, 2, 3).shape, dtype=x.dtype)
+    for number in range(windows.places):
+        picked += masked(columns[:, number], place.transpose(1, 0, 2, 3) == number)
     return picked.transpose(1, 0, 2, 3)
 
 
 def _unpick_value(x: Array, shape: tuple[int, ...], place: Array, windows: Windows) -> Array:
-    down, across = windows.count(*shape[2:])
-    padded = np.zeros(windows.padded_shape(shape), dtype=x.dtype)
     x, place = x.transpose(1, 0, 2, 3), place.transpose(1, 0, 2, 3)
-    for number, (rows, columns) in enumerate(windows.offsets(down, across)):
-        target = padded[:, :, rows, columns]
-        np.add(target, x, out=target, where=place == number)
-    return windows.cropped(padded, *shape[2:])
+    columns = np.empty((x.shape[0], windows.places, *x.shape[1:]), dtype=x.dtype)
+    for number in range(windows.places):
+        columns[:, number] = masked(x, place == number)
+    return _fold_value(columns, shape, windows)
 
 
 def pair(value: Pair, name: str, least: int) -> tuple[int, int]:
@@ -209,7 +226,7 @@ def conv2d(
     windows = Windows(shape[2:], pair(stride, "stride", 1), pair(padding, "padding", 0))
     down, across = windows.count(height, width)
     columns = _unfold(x, windows)
-    product = matmul(reshape(weight, (shape[0], -1)), columns)
+    product = matmul(reshape(weight, (shape[0], math.prod(shape[1:]))), columns)
     if bias is not None:
         product = add(product, reshape(bias, (-1, 1)))
     return transpose(reshape(product, (shape[0], n, down, across)), (1, 0, 2, 3))
@@ -233,8 +250,8 @@ def max_pool2d(
     """
     windows = _pool(kernel, stride, padding)
     _images(x)
-    place = _largest(np.asarray(data_of(x)), windows)
-    return _pick(x, place, windows)
+    value, place = _largest(np.asarray(data_of(x)), windows)
+    return _max_pool(x, place, windows, value)
 
 
 def avg_pool2d(
@@ -244,7 +261,7 @@ def avg_pool2d(
     windows = _pool(kernel, stride, padding)
     n, channels, height, width = _images(x)
     down, across = windows.count(height, width)
-    columns = reshape(_unfold(x, windows), (channels, -1, n, down, across))
+    columns = reshape(_unfold(x, windows), (channels, windows.places, n, down, across))
     return transpose(mean(columns, axis=1), (1, 0, 2, 3))
 
 
