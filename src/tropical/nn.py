@@ -458,7 +458,8 @@ class TropicalLinear(Module):
     dtype : dtype, default float32
         Of the weights.
     rng : numpy.random.Generator, optional
-        For the initial weights, normal of deviation 0.1.
+        For the initial weights, normal of deviation 1: with much less, all outputs heed the same
+        few inputs.
 
     Notes
     -----
@@ -480,7 +481,7 @@ class TropicalLinear(Module):
         ring = semirings.get(semiring)
         if not ring.selective:
             raise TypeError(f"semiring: must be selective, {ring.name} is not")
-        self.weight = Parameter(normal((outputs, inputs), 0.1, dtype=dtype, rng=rng))
+        self.weight = Parameter(normal((outputs, inputs), 1.0, dtype=dtype, rng=rng))
         self.semiring = semiring
 
     def forward(self, x: Any) -> Tensor:

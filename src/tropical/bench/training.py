@@ -42,7 +42,7 @@ OPERATIONS = 2 * (2 * 784 * 256 + 3 * 256 * 10)
 CHAIN = 1000
 # Hidden layers of a perceptron of 20 layers.
 DEEP = (256,) * 19
-PARTS = ("forward", "backward", "update", "step", "minimize")
+PARTS = ("forward", "backward", "update", "step")
 
 
 @functools.cache
@@ -128,8 +128,8 @@ def step(
         As for `tropical.examples.mnist.models.build`.
     batch : int
         Digits.
-    part : {"forward", "backward", "update", "step", "minimize"}
-        Of the step; or all of it, as `Ours` does it or by `Optimizer.minimize`.
+    part : {"forward", "backward", "update", "step"}
+        Of the step; or all of it, by `Optimizer.minimize`.
     optimizer, mode : str
         As `Settings` has them.
     threads : int
@@ -157,7 +157,6 @@ def step(
         "forward": forward,
         "backward": backward,
         "update": ours.optimizer.step,
-        "minimize": lambda: ours.optimizer.minimize(forward()),
         "step": functools.partial(ours.step, images, labels),
     }
     return Contender(f"{model} {part}", calls[part], batch, context)

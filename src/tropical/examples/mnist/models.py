@@ -106,15 +106,11 @@ def build(name: str, hidden: Sequence[int] | None = None, seed: int = 0) -> nn.M
 
 
 def _initialize(module: nn.Module, rng: np.random.Generator) -> None:
-    """Give a layer weights that suit the network as a whole.
+    """Give a layer among ReLUs He's weights.
 
-    He's for layers among ReLUs: after three epochs half a percent more test digits are right than
-    with `nn.Linear`'s own. In a max-plus layer weights of deviation 1 let each output heed inputs
-    of its own; with 0.1 all heed the same few (96 and 93% right after three epochs).
+    After three epochs half a percent more test digits are right than with `nn.Linear`'s own.
     """
     if isinstance(module, (nn.Linear, nn.Conv2d)):
         module.weight.data[...] = nn.he_normal(module.weight.shape, rng=rng)
         if module.bias is not None:
             module.bias.data[...] = 0
-    elif isinstance(module, nn.TropicalLinear):
-        module.weight.data[...] = nn.normal(module.weight.shape, 1.0, rng=rng)

@@ -118,10 +118,8 @@ class Ours:
 
     def step(self, images: Array, labels: Array) -> float:
         """Learn from one batch; return its mean loss."""
-        self.optimizer.zero_grad()  # first: old gradients do not lie beside new activations
         loss = cross_entropy(self.model(images), labels)
-        loss.backward()
-        self.optimizer.step()
+        self.optimizer.minimize(loss)
         return loss.item()
 
     def epoch(self, images: Array, labels: Array, order: Array, report: Report) -> float:
