@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropical.autograd import Tensor
-from tropical.autograd.products import add_weight_gradient, weight_gradient
+from tropical.autograd.products import add_weight_gradient, bias_gradient, weight_gradient
 from tropical.autograd.tensor import walk_back
 from tropical.nn import matching, not_negative
 
@@ -111,7 +111,8 @@ class Optimizer:
 
         What `zero_grad`, `Tensor.backward`, `step` and `zero_grad` do, but for rounding. `SGD`
         without momentum and weight decay adds the gradient of a weight of `autograd.linear` to the
-        weight in the product that computes it, if the weight is used once and has no hooks.
+        weight in the product that computes it, if the weight is used once and has no hooks; biases
+        are updated in the walk, too.
 
         Parameters
         ----------
@@ -313,16 +314,22 @@ class SGD(Optimizer):
         super().__init__(parameters, lr, weight_decay, states=1 if momentum else 0)
 
     def _absorber(self) -> Absorb | None:
-        """Return what adds -lr times its gradient to a weight, in one product."""
+        """Return what subtracts lr times its gradient from a weight, in one product, or a bias."""
         if self.momentum or self.weight_decay:
             return None
         numbers = {p.node: number for number, p in enumerate(self.parameters)}
 
         def absorb(node: Node, rule: Rule, g: Any, arguments: tuple[Any, ...]) -> bool:
             number = numbers.get(node)
-            if rule is not weight_gradient or number is None:
+            if number is None:
                 return False
-            add_weight_gradient(self.parameters[number].data, -self.lr, g, *arguments)
+            data = self.parameters[number].data
+            if rule is weight_gradient:
+                add_weight_gradient(data, -self.lr, g, *arguments)
+            elif rule is bias_gradient:
+                data -= self.lr * rule(g, *arguments)
+            else:
+                return False
             self.steps[number] += 1
             return True
 

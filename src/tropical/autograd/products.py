@@ -63,6 +63,11 @@ def weight_gradient(g: Any, x: Any) -> Any:
     return _matmul(swap_last(_rows(g)), _rows(x))
 
 
+def bias_gradient(g: Any, bias_shape: tuple[int, ...]) -> Any:
+    """Return the gradient of the bias of `linear`."""
+    return sum_to(g, bias_shape)
+
+
 def add_weight_gradient(weight: Array, scale: float, g: Array, x: Array) -> None:
     """Add `scale` times the gradient of the weight to the weight, in one product."""
     _gemm(_rows(g * scale).T, _rows(x), semiring="plustimes", out=weight, accumulate=True)
@@ -86,7 +91,7 @@ _best_choice = Operation(lambda a, b, index, c, chosen: c,  # chosen: whether it
 _linear: Operation = Operation(lambda x, weight, bias: _fused(x, weight, bias),
     lambda g, weight: _matmul(g, weight),
     weight_gradient,
-    lambda g, bias_shape: sum_to(g, bias_shape))
+    bias_gradient)
 _linear_without_bias: Operation = Operation(lambda x, weight: _fused(x, weight),
     *_linear.rules[:2])
 # fmt: on

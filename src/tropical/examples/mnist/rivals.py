@@ -75,7 +75,7 @@ class NumPy:
         total, done = 0.0, 0
         with self.limits(self.settings.threads, user_api="blas"):
             for rows in batches(order, self.settings.batch):
-                total += len(rows) * self._step(images[rows], labels[rows])
+                total += len(rows) * self._step(images.take(rows, axis=0), labels[rows])
                 done += len(rows)
                 report(done, total)
         return total / done

@@ -128,7 +128,7 @@ class Ours:
         self.model.train()
         with self._options():
             for rows in batches(order, self.settings.batch):
-                total += len(rows) * self.step(images[rows], labels[rows])
+                total += len(rows) * self.step(images.take(rows, axis=0), labels[rows])
                 done += len(rows)
                 report(done, total)
         return total / done
