@@ -133,13 +133,16 @@ template <class R, int MR, int NV>
             for (int v = 0; v < NV; ++v) acc[i][v] = R::zero();
         return;
     }
-    // One row for all, as a bias is: in line, since a short k would not hide the detour below.
-    if (R::fuses && source.row_stride == 0 && source.col_stride == sizeof(typename R::T) &&
-        c.n >= NV * R::lanes) {
+    // Whole rows, or one for all as a bias is: in line, since a short k would not hide the detour.
+    if (R::chained && source.col_stride == sizeof(typename R::T) && source.n >= NV * R::lanes &&
+        (source.m >= MR || source.row_stride == 0)) {
+        Mask<typename R::V> covered{};
         TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
             for (int v = 0; v < NV; ++v)
-                acc[i][v] = load<typename R::V>(source.data +
-                                                v * static_cast<ptrdiff_t>(sizeof(acc[i][v])));
+                acc[i][v] =
+                    R::encode(load<typename R::V>(source.data + i * source.row_stride +
+                                                  v * static_cast<ptrdiff_t>(sizeof(acc[i][v]))),
+                              covered);
         return;
     }
     typename R::V tile[MR * NV] = {};
