@@ -282,13 +282,83 @@ def test_checkpoint_reaches_parameters_inside():
 def test_checkpoint_draws_the_same_masks():
     x = Tensor(np.ones(1000), requires_grad=True)
     autograd.seed(5)
-    y = checkpoint(lambda t: autograd.dropout(t, 0.5), x)
+    y, z = (checkpoint(lambda t: autograd.dropout(t, 0.5), x) for _ in range(2))
     after = autograd.generator().random()
     y.backward(np.ones(1000))
     np.testing.assert_array_equal(x.grad.data, y.data)
+    assert (y.data != z.data).any()
     autograd.seed(5)
-    autograd.dropout(x, 0.5)
+    same = checkpoint(lambda t: autograd.dropout(t, 0.5), x)
+    np.testing.assert_array_equal(same.data, y.data)
+    checkpoint(lambda t: autograd.dropout(t, 0.5), x)
     assert autograd.generator().random() == after
+
+
+def test_checkpoint_leaves_a_generator_of_ones_own_alone():
+    x, rng = leaf(*np.ones(100)), autograd.generator()
+    masks = [checkpoint(lambda t: autograd.dropout(t, rng=rng), x).data for _ in range(2)]
+    assert (masks[0] != masks[1]).any()
+
+
+def test_seeds_inside_a_checkpoint_hold_inside():
+    def function(t):
+        autograd.seed(5)
+        return autograd.dropout(t, 0.5)
+
+    x = leaf(*np.ones(100))
+    autograd.seed(1)
+    first = autograd.generator().random(3)
+    autograd.seed(1)
+    y = checkpoint(function, x)
+    y.backward(np.ones(100))
+    np.testing.assert_array_equal(x.grad.data, y.data)
+    autograd.seed(1)
+    assert (autograd.generator().random(3) == first).all()
+
+
+def test_a_parameter_made_in_a_checkpoint_gets_its_gradient():
+    made = []
+
+    def function(t):
+        if not made:
+            made.append(leaf(3.0))
+        return t * made[0]
+
+    checkpoint(function, Tensor(2.0)).backward()
+    assert made[0].grad.item() == 2
+
+
+def test_checkpoint_in_a_walk_of_two_threads():
+    x, w = leaf(3.0), leaf(2.0)
+    y = checkpoint(lambda t: t * w, x)
+
+    def work(k):
+        for _ in range(50):
+            gradients = grad(y, [x, w], [k], retain_graph=True)
+            assert [g.item() for g in gradients] == [2 * k, 3 * k]
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(1, 9)))
+
+
+def test_grad_computes_only_what_it_must_in_a_checkpoint():
+    x, w = Tensor([[1.0, 2.0]], requires_grad=True), Tensor(np.eye(2), requires_grad=True)
+    y = checkpoint(lambda t: t @ w, x).sum()
+    with autograd.time_products() as clock:
+        grad(y, [x])
+    assert clock.calls == 2  # again forward, and back to x
+
+
+def test_hooks_are_called_in_the_same_order_each_time():
+    orders = set()
+    for _ in range(5):
+        seen = []
+        leaves = [leaf(float(i)) for i in range(8)]
+        for number, x in enumerate(leaves):
+            x.register_hook(lambda g, number=number, seen=seen: seen.append(number))
+        checkpoint(lambda *several: sum(several[1:], several[0]), *leaves).backward()
+        orders.add(tuple(seen))
+    assert len(orders) == 1
 
 
 def test_checkpoint_inside_checkpoint():
@@ -385,8 +455,24 @@ def test_checkpoint_refuses():
         calls.append(t)
         return t * w if len(calls) == 1 else t * 2
 
-    with pytest.raises(RuntimeError, match="other tensors the second time; 1 of 2"):
+    with pytest.raises(RuntimeError, match=r"depends on other tensors.*1 tensors.* before 2"):
         checkpoint(different, x).backward()
+
+    def more(t):
+        calls.append(t)
+        return t * 2 if len(calls) == 3 else t * w
+
+    with pytest.raises(RuntimeError, match=r"depends on other tensors.*2 tensors.* before 1"):
+        checkpoint(more, x).backward()
+
+    def another(t):
+        calls.append(t)
+        return t if len(calls) == 5 else t.reshape(1, 1) * 1
+
+    y = checkpoint(lambda t: another(t) * 1, x)
+    with pytest.raises(RuntimeError, match=r"another shape: .*\(1, 1\), before 1 and \(1,\)"):
+        y.backward()
+    assert x.grad is None and w.grad is None
 
 
 def test_buffers_die_with_their_last_use():
@@ -591,8 +677,15 @@ def test_in_place_only_where_nothing_is_recorded():
         x -= Tensor([0.5, 0.5])
         x *= 2
         x /= 4
+        x **= 1
+        x **= 2
+        x **= 0.5
     assert x.data is data and x.is_leaf
     np.testing.assert_array_equal(data, [0.75, 1.25])
+    with pytest.raises(RuntimeError, match="not changed in place"):
+        x **= 2
+    with pytest.raises(RuntimeError, match="not changed in place"):
+        x @= x
     y = before = x * 1
     y += 1  # a new tensor: a graph may need the old values
     assert y is not before
@@ -600,6 +693,65 @@ def test_in_place_only_where_nothing_is_recorded():
     np.testing.assert_array_equal(x.grad.data, [1, 1])
     with no_grad(), pytest.raises(TypeError):
         x += 1j
+
+
+def test_a_leaf_frozen_for_a_while_is_the_same_leaf():
+    x, seen = leaf(2.0), []
+    x.register_hook(lambda g: seen.append(g.item()))
+    y = x * x
+    x.requires_grad = False
+    assert not (x * x).requires_grad
+    x.requires_grad = True
+    y.backward()
+    assert x.grad.item() == 4 and seen == [4]
+
+
+def test_create_graph_records_where_nothing_else_is():
+    x = leaf(2.0)
+    y = x**3
+    with no_grad():
+        (slope,) = grad(y, x, create_graph=True)
+        (curvature,) = grad(slope, x)
+        assert not is_grad_enabled()
+    assert curvature.item() == 12
+
+
+def test_hooks_are_not_recorded_but_where_the_walk_is():
+    x, recording = leaf(2.0), []
+    x.register_hook(lambda g: recording.append(is_grad_enabled()))
+    (x * x).backward()
+    (x * x).backward(create_graph=True)
+    assert recording == [False, True] and is_grad_enabled()
+
+
+def test_second_order_of_powers_at_exponent_zero():
+    a, b = leaf(2.0), leaf(0.0)
+    of_a, of_b = grad(a**b, [a, b], create_graph=True)
+    assert grad(of_a, [b])[0].item() == grad(of_b, [a])[0].item() == 0.5
+    zero = leaf(0.0)
+    assert [g.item() for g in grad(zero**b, [zero, b])] == [0, 0]
+
+
+def test_no_gradient_where_no_product_of_maxtimes_is_positive():
+    a = Tensor([[-1.0, -2.0], [1.0, -2.0]], requires_grad=True)
+    c = autograd.matmul(a, [[3.0], [4.0]], semiring="maxtimes")
+    np.testing.assert_array_equal(c.data, [[0], [3]])
+    c.sum().backward()
+    np.testing.assert_array_equal(a.grad.data, [[0, 0], [3, 0]])
+
+
+@pytest.mark.parametrize("semiring", ["plustimes", "maxplus", "maxtimes", "maxmin"])
+def test_lists_are_matrices(semiring):
+    w = Tensor([[1.0], [2.0]], requires_grad=True)
+    autograd.matmul([[1.0, 2.0]], w, semiring=semiring).sum().backward()
+    autograd.matmul(w, [[1.0, 2.0]], semiring=semiring).sum().backward()
+    assert w.grad.shape == (2, 1)
+
+
+def test_integers_have_softmax_and_empty_lists_embeddings():
+    np.testing.assert_allclose(autograd.softmax([[0, 0]]), [[0.5, 0.5]])
+    assert autograd.cross_entropy(np.array([[0, 0]]), [1]) == pytest.approx(np.log(2))
+    assert autograd.embedding(np.ones((3, 2)), []).shape == (0, 2)
 
 
 def test_numbers_from_tensors():

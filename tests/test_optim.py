@@ -612,6 +612,67 @@ def test_minimize_of_weights_used_twice_or_with_hooks(once):
     assert len(seen) == once
 
 
+def looked_at(data, hooked):
+    """Two layers, and a function between them that looks at the data of the second."""
+    first, second = (Tensor(np.full((2, 2), data), requires_grad=True) for data in data)
+    x = Tensor([[1.0, 2.0]])
+    if hooked:
+        h = autograd.linear(x, first)
+        h.register_hook(lambda g: g * np.abs(second.data).max())
+    else:
+        h = autograd.checkpoint(lambda t: autograd.linear(t, first) * second.data.max(), x)
+    return [first, second], autograd.linear(h, second).sum()
+
+
+@pytest.mark.parametrize("hooked", [True, False])
+def test_minimize_changes_nothing_that_is_looked_at_in_the_walk(hooked):
+    one, loss = looked_at((1.0, 2.0), hooked)
+    optim.SGD(one, 1.0).minimize(loss)
+    other, loss = looked_at((1.0, 2.0), hooked)
+    loss.backward()
+    optim.SGD(other, 1.0).step()
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_array_equal(a.data, b.data)
+
+
+def test_minimize_whose_hook_fails_changes_nothing():
+    weights = [Tensor(np.ones((2, 2)), requires_grad=True) for _ in range(2)]
+    h = autograd.linear(Tensor([[1.0, 2.0]]), weights[0])
+    h.register_hook(lambda g: g.data.reshape(2, 1))
+    optimizer = optim.SGD(weights, 0.1)
+    with pytest.raises(ValueError, match="a hook replaced a gradient"):
+        optimizer.minimize(autograd.linear(h, weights[1]).sum())
+    assert all((w.data == 1).all() for w in weights) and optimizer.steps == [0, 0]
+
+
+def test_minimize_leaves_updates_to_those_who_define_them():
+    class Frozen(optim.SGD):
+        def update(self, *_):
+            pass
+
+    weight = Tensor(np.ones((1, 2)), requires_grad=True)
+    Frozen([weight], 0.1).minimize(autograd.linear(np.ones((1, 2)), weight).sum())
+    assert (weight.data == 1).all()
+
+
+def test_minimize_takes_rates_of_numpy():
+    weight = nn.Linear(2, 1, rng=RNG(0))
+    before = weight.bias.data.copy()
+    optimizer = optim.SGD(weight.parameters(), np.float64(0.5))
+    optimizer.minimize(weight(np.ones((1, 2), np.float32)).sum())
+    np.testing.assert_array_equal(weight.bias.data, before - np.float32(0.5))
+    assert weight.weight.dtype == weight.bias.dtype == np.float32
+
+
+def test_gradients_that_are_no_tensors_are_refused():
+    weight = Tensor([1.0], requires_grad=True)
+    weight.grad = np.ones(1)
+    optimizer = optim.SGD([weight], 0.1)
+    with pytest.raises(TypeError, match=r"parameters\[0\]: its grad must be a Tensor, not ndarray"):
+        optimizer.step()
+    assert optimizer.steps == [0]
+
+
 def test_minimize_uses_weights_before_it_changes_them():
     weights = [Tensor(np.full((2, 2), 0.5), requires_grad=True) for _ in range(3)]
     x = Tensor([[1.0, 2.0]], requires_grad=True)

@@ -16,7 +16,6 @@ from tropical import autograd, semirings
 from tropical.autograd import Tensor, is_grad_enabled
 from tropical.autograd.convolution import Pair, pair
 from tropical.autograd.graph import Handle
-from tropical.autograd.shape import identity
 from tropical.autograd.tensor import data_of
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ class Module:
         recorded = is_grad_enabled() and isinstance(value, Tensor) and value.requires_grad
         if not (hooks and recorded):
             return value
-        watched = identity(value)
+        watched = autograd.cast(value, value.dtype)
         for hook in hooks:
             watched.register_hook(lambda gradient, hook=hook: hook(self, gradient))  # type: ignore[misc]
         return watched
@@ -177,9 +176,13 @@ class Module:
 
     def modules(self) -> Iterator[Module]:
         """Yield this module and all inside it."""
-        yield self
-        for _, child in self.children():
-            yield from child.modules()
+        found, stack = {self}, [self]
+        while stack:
+            module = stack.pop()
+            yield module
+            inside = [child for _, child in module.children() if child not in found]
+            found.update(inside)
+            stack += inside[::-1]
 
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
         """Yield names, with dots, and parameters of this module and all inside it, each once."""
@@ -458,8 +461,8 @@ class TropicalLinear(Module):
     dtype : dtype, default float32
         Of the weights.
     rng : numpy.random.Generator, optional
-        For the initial weights, normal of deviation 1: with much less, all outputs heed the same
-        few inputs.
+        For the initial weights, normal of deviation 1 (with much less, all outputs heed the same
+        few inputs); for maxtimes, which wants positive ones, their exponentials.
 
     Notes
     -----
@@ -481,7 +484,8 @@ class TropicalLinear(Module):
         ring = semirings.get(semiring)
         if not ring.selective:
             raise TypeError(f"semiring: must be selective, {ring.name} is not")
-        self.weight = Parameter(normal((outputs, inputs), 1.0, dtype=dtype, rng=rng))
+        weight = normal((outputs, inputs), 1.0, dtype=dtype, rng=rng)
+        self.weight = Parameter(np.exp(weight) if ring.name == "maxtimes" else weight)
         self.semiring = semiring
 
     def forward(self, x: Any) -> Tensor:
@@ -758,6 +762,7 @@ class Sequential(Module):
                 type(module) is Linear
                 and type(following) is ReLU
                 and not (module._hooks or following._hooks)
+                and "forward" not in {*vars(module), *vars(following)}
             )
             x = module.forward(x, activation="relu") if done else module(x)
         return x

@@ -51,6 +51,8 @@ class Optimizer:
     ----------
     steps : list of int
         How often each parameter was updated.
+    decoupled : bool
+        Of the class: whether `update` sees to `weight_decay` itself.
 
     Raises
     ------
@@ -62,6 +64,8 @@ class Optimizer:
     A subclass sets what its `coefficients` are made of before it calls this constructor, which
     counts them.
     """
+
+    decoupled = False
 
     def __init__(
         self, parameters: Iterable[Tensor], lr: float, weight_decay: float, states: int
@@ -96,6 +100,8 @@ class Optimizer:
         ValueError
             If the data of one is no longer writeable, contiguous and of the shape and dtype that
             it had, or its gradient is of another shape; nothing is changed then.
+        TypeError
+            If a gradient is no Tensor.
         """
         known = None  # most parameters were updated equally often, and share their coefficients
         for number in self._moving():
@@ -111,8 +117,8 @@ class Optimizer:
 
         What `zero_grad`, `Tensor.backward`, `step` and `zero_grad` do, but for rounding. `SGD`
         without momentum and weight decay adds the gradient of a weight of `autograd.linear` to the
-        weight in the product that computes it, if the weight is used once and has no hooks; biases
-        are updated in the walk, too.
+        weight in the product that computes it, if the weight is used once, and updates biases in
+        the walk, too; not so where hooks or `autograd.checkpoint` take part, which might look.
 
         Parameters
         ----------
@@ -143,6 +149,10 @@ class Optimizer:
             if p.grad is None:
                 continue
             self._check_data(number)
+            if not isinstance(p.grad, Tensor):
+                raise TypeError(
+                    f"parameters[{number}]: its grad must be a Tensor, not {type(p.grad).__name__}"
+                )
             if p.grad.shape != p.shape:
                 raise ValueError(
                     f"parameters[{number}]: has shape {p.shape}, its gradient {p.grad.shape}"
@@ -172,7 +182,7 @@ class Optimizer:
         flat = [a.reshape(-1) for a in (data, gradient, *self.states[number])]
         for start in range(0, data.size, _PIECE):
             piece, g, *own = [a[start : start + _PIECE] for a in flat]
-            if self.weight_decay:
+            if self.weight_decay and not self.decoupled:
                 room = decayed[: piece.size]
                 np.multiply(piece, decay, out=room)
                 g = np.add(room, g, out=room)
@@ -315,8 +325,9 @@ class SGD(Optimizer):
 
     def _absorber(self) -> Absorb | None:
         """Return what subtracts lr times its gradient from a weight, in one product, or a bias."""
-        if self.momentum or self.weight_decay:
+        if type(self) is not SGD or self.momentum or self.weight_decay:
             return None
+        lr = float(self.lr)
         numbers = {p.node: number for number, p in enumerate(self.parameters)}
 
         def absorb(node: Node, rule: Rule, g: Any, arguments: tuple[Any, ...]) -> bool:
@@ -325,9 +336,9 @@ class SGD(Optimizer):
                 return False
             data = self.parameters[number].data
             if rule is weight_gradient:
-                add_weight_gradient(data, -self.lr, g, *arguments)
+                add_weight_gradient(data, -lr, g, *arguments)
             elif rule is bias_gradient:
-                data -= self.lr * rule(g, *arguments)
+                data -= lr * rule(g, *arguments)
             else:
                 return False
             self.steps[number] += 1
@@ -429,6 +440,8 @@ class AdamW(Adam):
         As above.
     """
 
+    decoupled = True
+
     def __init__(
         self,
         parameters: Iterable[Tensor],
@@ -438,13 +451,11 @@ class AdamW(Adam):
         epsilon: float = 1e-8,
         weight_decay: float = 0.01,
     ) -> None:
-        not_negative(weight_decay=weight_decay)
-        self.decay = weight_decay
-        super().__init__(parameters, lr, betas=betas, epsilon=epsilon)
+        super().__init__(parameters, lr, betas=betas, epsilon=epsilon, weight_decay=weight_decay)
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
         """Return those of Adam, and what stays of the weights."""
-        return (*super().coefficients(steps), 1 - self.lr * self.decay)
+        return (*super().coefficients(steps), 1 - self.lr * self.weight_decay)
 
     def update(
         self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array

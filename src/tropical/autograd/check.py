@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .graph import no_grad
-from .tensor import Tensor, grad
+from .tensor import Tensor, data_of, grad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,7 +59,7 @@ def check_gradients(
     """
     if order not in (1, 2):
         raise ValueError(f"order: 1 or 2, not {order}")
-    arrays = [np.array(getattr(x, "data", x), dtype=np.float64) for x in inputs]
+    arrays = [np.array(data_of(x), dtype=np.float64) for x in inputs]
     rng = np.random.default_rng(0)
     with no_grad():
         weights = rng.standard_normal(function(*map(Tensor, arrays)).shape)

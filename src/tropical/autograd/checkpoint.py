@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +23,9 @@ def checkpoint(function: Callable[..., Tensor], *arguments: Any) -> Tensor:
     function : callable
         Takes `arguments` and returns one Tensor; it may use parameters of its own, whose gradients
         are collected as ever. The second time it must compute the same: masks from the default
-        generator are drawn the same again, those from a generator of its own are not. What it does
-        beside, it does twice: batch norm's running statistics move twice.
+        generator are drawn the same again (from a generator that this one seeds), those from a
+        generator of its own are not, and gradients are wrong then. What it does beside, it does
+        twice: batch norm's running statistics move twice.
     *arguments
         Tensors and anything else.
 
@@ -38,6 +38,9 @@ def checkpoint(function: Callable[..., Tensor], *arguments: Any) -> Tensor:
     ------
     TypeError
         If `function` returns anything else.
+    RuntimeError
+        In the walk, if `function` returns another shape the second time or depends on other
+        tensors.
 
     Notes
     -----
@@ -54,66 +57,81 @@ def checkpoint(function: Callable[..., Tensor], *arguments: Any) -> Tensor:
     """
     # As they are now: their owner may change what they refer to.
     arguments = tuple(tensor_of(a.data, a.node) if isinstance(a, Tensor) else a for a in arguments)
-    generator = random.generator()
-    before = copy.deepcopy(generator)
-    newest = Node((), (), (), ()).number
-    with random.drawing_from(before) as drawn:
-        value = function(*arguments)
-    generator.bit_generator.state = drawn.bit_generator.state
-    if not isinstance(value, Tensor):
-        raise TypeError(f"function: must return a Tensor, returned {type(value).__name__}")
-    if value.node is None or value.node.number <= newest:  # nothing was computed that is recorded
+    call = _Call(partial(function, *arguments), int(random.generator().integers(1 << 63)))
+    value, inputs = call()
+    if not inputs:
+        return tensor_of(value.data, None)
+    if value.node in inputs:  # it was there before
         return value
-    # The graph of this first time only tells what the value depends on.
-    _, ends = behind(value.node, lambda node: node.number <= newest)
-    inputs = tuple(ends)
-    replay = _Replay(partial(function, *arguments), before, inputs)
+    replay = _Replay(call, value.shape, inputs)
     rules = tuple(partial(replay.gradient, number) for number in range(len(inputs)))
     nothing: tuple[tuple[()], ...] = ((),) * len(inputs)
-    return tensor_of(value.data, Node(inputs, rules, nothing, nothing))
+    node = Node(tuple(inputs), rules, nothing, nothing)
+    node.replays = True
+    return tensor_of(value.data, node)
+
+
+class _Call:
+    """A function, and the seed of what it draws from the default generator."""
+
+    def __init__(self, function: Callable[[], Tensor], seed: int) -> None:
+        self.function = function
+        self.seed = seed
+
+    def __call__(self) -> tuple[Tensor, list[Node]]:
+        """Return its value, and what was there before, or stays, that the value depends on."""
+        newest = Node((), (), (), ()).number
+        with random.drawing_from(np.random.default_rng(self.seed)):
+            value = self.function()
+        if not isinstance(value, Tensor):
+            raise TypeError(f"function: must return a Tensor, returned {type(value).__name__}")
+        if value.node is None:
+            return value, []
+
+        def ends(node: Node) -> bool:
+            return node.number <= newest or (node.tensor is not None and node.tensor() is not None)
+
+        _, inputs = behind(value.node, ends)
+        return value, sorted(inputs, key=lambda node: node.number)
 
 
 class _Replay:
-    """Computes the graph again, once a walk, for the gradients of all inputs."""
+    """Computes the graph again, once a walk, for the gradients that the walk needs."""
 
-    def __init__(
-        self,
-        function: Callable[[], Tensor],
-        generator: np.random.Generator,
-        inputs: tuple[Node, ...],
-    ) -> None:
-        self.function = function
-        self.generator = generator
+    def __init__(self, call: _Call, shape: tuple[int, ...], inputs: list[Node]) -> None:
+        self.call = call
+        self.shape = shape
         self.inputs = inputs
-        self.walk = 0
-        self.found: dict[Node, Gradient] = {}
 
     def gradient(self, number: int, g: Gradient) -> Gradient:
         """Return the gradient of an input, g that of the value."""
-        if self.walk != state.walk:
-            self.walk = state.walk
-            self.found = self._gradients(g)
-        return self.found.pop(self.inputs[number])
+        walk = state.walk
+        assert walk is not None
+        if self not in walk.replayed:
+            leading = walk.leading
+            wanted = {node for node in self.inputs if leading is None or node in leading}
+            walk.replayed[self] = self._gradients(g, wanted)
+        return walk.replayed[self].pop(self.inputs[number])
 
-    def _gradients(self, g: Gradient) -> dict[Node, Gradient]:
-        with random.drawing_from(self.generator), enable_grad():
-            value = self.function()
+    def _gradients(self, g: Gradient, wanted: set[Node]) -> dict[Node, Gradient]:
+        with enable_grad():
+            value, inputs = self.call()
+        if inputs != self.inputs or value.shape != self.shape:
+            raise RuntimeError(
+                "checkpoint: the second time, function depends on other tensors or returns another "
+                f"shape: {len(inputs)} tensors and {value.shape}, before {len(self.inputs)} and "
+                f"{self.shape}"
+            )
+        assert value.node is not None
         found: dict[Node, Gradient] = {}
         recorded = isinstance(g, Tensor)
-        wanted = set(self.inputs)
-        if value.node is not None:
-            walk = Walk(
-                value.node,
-                found.__setitem__,
-                retain=recorded,
-                recorded=recorded,
-                wanted=wanted,
-                nested=True,
-            )
-            walk.run(g if recorded else tensor_of(g, None))
-        if found.keys() != wanted:
-            raise RuntimeError(
-                "checkpoint: function depends on other tensors the second time; "
-                f"{len(wanted - found.keys())} of {len(wanted)} got no gradient"
-            )
+        walk = Walk(
+            value.node,
+            found.__setitem__,
+            retain=recorded,
+            recorded=recorded,
+            wanted=wanted,
+            nested=True,
+        )
+        walk.run(g if recorded else tensor_of(g, None))
         return found

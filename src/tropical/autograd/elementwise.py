@@ -114,7 +114,7 @@ divide: Binary = _binary(np.true_divide,
     lambda g, b: g / b,
     lambda g, b, y: -g * y / b, "a / b.")
 power: Binary = _binary(np.power,
-    lambda g, a, b: g * b * power(a, _lowered(b)),
+    lambda g, a, b: g * b * power(a, _lowered(a, b)),
     lambda g, a, y: g * y * _log_of_base(a),
     "a to the power b; the gradient for b is 0 where a <= 0.")
 maximum: Binary = _binary(np.maximum,
@@ -221,9 +221,9 @@ def _log_of_base(base: Any) -> Any:
     return log(where(data_of(base) > 0, base, 1))
 
 
-def _lowered(exponent: Any) -> Any:
-    """Return the exponent less one; 1 for 0, whose gradient is 0 whatever the base."""
-    values = data_of(exponent)
-    if isinstance(values, (int, float)):
-        return exponent - 1 if values else 1
-    return where(values == 0, 1, exponent - 1) if np.any(values == 0) else exponent - 1
+def _lowered(base: Any, exponent: Any) -> Any:
+    """Return the exponent less one; 1 where it and the base are 0: the gradient is 0 there."""
+    if isinstance(exponent, (int, float)):  # a constant
+        return exponent - 1 if exponent else 1
+    both = (data_of(base) == 0) & (data_of(exponent) == 0)
+    return where(both, 1, exponent - 1) if np.any(both) else exponent - 1

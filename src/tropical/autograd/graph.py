@@ -39,7 +39,7 @@ OUTPUT = -1
 
 class _State(threading.local):
     recording = True
-    walk = 0  # the number of the innermost walk, 0 outside
+    walk: Walk | None = None  # the innermost
 
 
 state = _State()
@@ -62,6 +62,8 @@ class Node:
         Counts values in the order of their computation: inputs come before what is made of them.
     is_leaf : bool
         Whether gradients end here.
+    replays : bool
+        Whether the rules call a function of the user's.
     hooks : dict or None
         Called with the gradient when it is complete.
     tensor : weak reference to Tensor or None
@@ -74,6 +76,7 @@ class Node:
         "inputs",
         "is_leaf",
         "number",
+        "replays",
         "rules",
         "saved",
         "sources",
@@ -93,6 +96,7 @@ class Node:
         self.sources = sources
         self.number = _number_of_next()
         self.is_leaf = not inputs
+        self.replays = False
         self.hooks: dict[int, Hook] | None = None
         self.tensor: weakref.ref[Tensor] | None = None
 
@@ -225,8 +229,15 @@ class Walk:
     nested : bool, default False
         The walk is a part of another one: it ends at `wanted`, whose hooks the other one calls.
     absorb : callable, optional
-        Is offered the rules of leaves that are used once and have no hooks; what it uses is not
-        delivered.
+        Is offered the rules of leaves that are used once; what it uses is not delivered. Asked only
+        if no hook and no replay, which might look at the leaves, takes part in the walk.
+
+    Attributes
+    ----------
+    leading : set of Node or None
+        To those wanted, and these; None where all leaves are.
+    replayed : dict
+        What nodes that replay a function have found in this walk.
     """
 
     def __init__(
@@ -250,7 +261,8 @@ class Walk:
         self.gradients: dict[Node, Gradient] = {}
         self.own: set[Node] = set()  # whose gradient is a sum made here, that may grow in place
         self.uses: dict[Node, int] = {}  # of the nodes where the walk ends: gradients still to come
-        self.leading: set[Node] | None = None  # to wanted nodes, or one of them
+        self.leading: set[Node] | None = None
+        self.replayed: dict[object, dict[Node, Gradient]] = {}
 
     def run(self, first: Tensor) -> None:
         """Walk, beginning with the gradient of the root."""
@@ -258,19 +270,19 @@ class Walk:
         gradient: Gradient = first if self.recorded else first.data
         if not nodes:
             if self.wanted is None or self.root in self.wanted:
-                self._complete(self.root, _copy(gradient))
+                self._complete(self.root, gradient)
             return
         self.gradients[self.root] = gradient
         del first, gradient
-        outer = state.walk  # a rule may walk a graph of its own
-        if not outer:
+        outer, recording = state.walk, state.recording  # a rule may walk a graph of its own
+        if outer is None:
             _core.backward_begins()
-        state.walk = _number_of_next()
+        state.walk, state.recording = self, self.recorded
         try:
             self._walk(nodes)
         finally:
-            state.walk = outer
-            if not outer:
+            state.walk, state.recording = outer, recording
+            if outer is None:
                 _core.step_boundary()
 
     def _plan(self) -> list[Node]:
@@ -299,15 +311,15 @@ class Walk:
             for parent in node.inputs:
                 if parent is not None and parent not in inner:
                     uses[parent] = uses.get(parent, 0) + 1
+        if self.absorb is not None and any(node.hooks or node.replays for node in (*nodes, *uses)):
+            self.absorb = None
         return nodes
 
     def _walk(self, nodes: list[Node]) -> None:
         # Mode "off" is the yardstick: no buffer goes back before the walk has ended.
         kept: list[Any] | None = [] if _core.get_memory_mode() == "off" else None
         for node in nodes:
-            g = self.gradients.pop(node, None)
-            if g is None:
-                continue
+            g = self.gradients.pop(node)
             if node.hooks or node.tensor is not None or self.wanted is not None:
                 g = self._complete(node, g)
             if kept is not None:
@@ -338,7 +350,7 @@ class Walk:
                 continue
             left = uses.get(parent, 0) - 1
             sum_so_far = gradients.get(parent)
-            alone = not left and sum_so_far is None and not parent.hooks
+            alone = not left and sum_so_far is None
             if alone and absorb is not None and absorb(parent, rule, g, arguments):
                 continue
             part = rule(g, *arguments)

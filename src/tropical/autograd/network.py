@@ -13,7 +13,7 @@ from .graph import Array
 from .operation import Operation
 from .reduce import mean, sum, variance
 from .shape import normal_axis, reshape, take
-from .tensor import Operand, Tensor, data_of
+from .tensor import Operand, Tensor, data_of, floats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,12 +94,14 @@ def _standardize_rule(g: Any, x: Any, y: Any, axes: tuple[int, ...], epsilon: fl
 
 def softmax(x: Operand, axis: int = -1) -> Tensor:
     """Return exp(x) / sum(exp(x)) along `axis`, without overflow."""
-    return _softmax(x, normal_axis(axis, np.ndim(data_of(x))))
+    values = floats(x)
+    return _softmax(values, normal_axis(axis, values.ndim))
 
 
 def log_softmax(x: Operand, axis: int = -1) -> Tensor:
     """Return the logarithm of `softmax`, without loss of digits."""
-    return _log_softmax(x, normal_axis(axis, np.ndim(data_of(x))))
+    values = floats(x)
+    return _log_softmax(values, normal_axis(axis, values.ndim))
 
 
 def cross_entropy(logits: Operand, targets: ArrayLike, *, reduction: str = "mean") -> Tensor:
@@ -126,7 +128,8 @@ def cross_entropy(logits: Operand, targets: ArrayLike, *, reduction: str = "mean
     TypeError
         If targets are not integers.
     """
-    shape = np.shape(data_of(logits))
+    scores = floats(logits)
+    shape = scores.shape
     classes = np.asarray(targets)
     if len(shape) != 2 or classes.shape != shape[:1]:
         raise ValueError(
@@ -141,7 +144,7 @@ def cross_entropy(logits: Operand, targets: ArrayLike, *, reduction: str = "mean
         )
     _check_reduction(reduction)
     scale = 1.0 / max(len(classes), 1) if reduction == "mean" else 1.0
-    return _cross_entropy(logits, classes, scale)
+    return _cross_entropy(scores, classes, scale)
 
 
 def mse(x: Operand, targets: Operand, *, reduction: str = "mean") -> Tensor:
@@ -332,6 +335,8 @@ def embedding(weight: Operand, indices: ArrayLike) -> Tensor:
         If indices are not integers.
     """
     rows = np.asarray(indices)
+    if not rows.size:  # an empty list has no integers
+        rows = rows.astype(np.intp)
     if rows.dtype.kind not in "iu":
         raise TypeError(f"indices: must be integers, got {rows.dtype}")
     count = np.shape(data_of(weight))[0]

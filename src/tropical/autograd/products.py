@@ -82,8 +82,8 @@ _best_sum: Operation = Operation(lambda a, b, index, c: c,
     lambda g, a_shape, index: _put_a(g, a_shape, index),
     lambda g, b_shape, index: _put_b(g, b_shape, index))
 _best_product: Operation = Operation(lambda a, b, index, c: c,
-    lambda g, a_shape, b, index: _put_a(g * _pick_b(b, index), a_shape, index),
-    lambda g, a, b_shape, index: _put_b(g * _pick_a(a, index), b_shape, index))
+    lambda g, a_shape, b, index, c: _put_a(_attained(g, c) * _pick_b(b, index), a_shape, index),
+    lambda g, a, b_shape, index, c: _put_b(_attained(g, c) * _pick_a(a, index), b_shape, index))
 _best_choice = Operation(lambda a, b, index, c, chosen: c,  # chosen: whether it is the one of a
     lambda g, a_shape, index, chosen: _put_a(masked(g, chosen), a_shape, index),
     lambda g, b_shape, index, chosen: _put_b(masked(g, ~chosen), b_shape, index))
@@ -117,6 +117,11 @@ def _put_b(g: Any, b_shape: tuple[int, ...], index: Array) -> Any:
     return sum_to(put_along(g, shape, index, -2), b_shape)
 
 
+def _attained(g: Any, c: Array) -> Any:
+    """Return the gradient where the optimum is a product, and not the zero of maxtimes."""
+    return masked(g, c > 0)
+
+
 def _pick_a(a: Any, index: Array) -> Any:
     return take_along(broadcast_to(a, (*index.shape[:-1], a.shape[-1])), index, -1)
 
@@ -130,7 +135,8 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
     """Multiply matrices over a semiring, as `tropical.gemm`.
 
     Over the selective semirings each element of the result is one product, that at the index
-    which attains it; its gradient goes there alone (the first such index where several do).
+    which attains it; its gradient goes there alone (the first such index where several do). An
+    element of a maxtimes product that is 0, as none is positive, has none.
 
     Parameters
     ----------
@@ -165,7 +171,8 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
             [0., 0., 0.]])
     """
     x, y = np.asarray(data_of(a)), np.asarray(data_of(b))
-    if not x.ndim or not y.ndim or x.ndim == 1 or y.ndim == 1:
+    a, b = (a if isinstance(a, Tensor) else x), (b if isinstance(b, Tensor) else y)
+    if min(x.ndim, y.ndim) < 2:
         return _vectors(a, b, x.ndim, y.ndim, semiring)
     ring = semiring_named(semiring)
     result: Tensor

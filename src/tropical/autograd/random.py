@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import threading
 from typing import TYPE_CHECKING
 
@@ -23,16 +22,19 @@ _instead = _Instead()
 
 
 def generator() -> np.random.Generator:
-    """Return the generator that everything random here uses by default."""
+    """Return the generator that everything random here uses by default.
+
+    In a function that `checkpoint` calls, it is one for this call.
+    """
     return _generator if _instead.generator is None else _instead.generator
 
 
 @contextlib.contextmanager
-def drawing_from(source: np.random.Generator) -> Iterator[np.random.Generator]:
-    """In a ``with`` block, let this thread draw from a copy of `source`, by default."""
-    before, _instead.generator = _instead.generator, copy.deepcopy(source)
+def drawing_from(source: np.random.Generator) -> Iterator[None]:
+    """In a ``with`` block, let this thread draw from `source`, by default."""
+    before, _instead.generator = _instead.generator, source
     try:
-        yield _instead.generator
+        yield
     finally:
         _instead.generator = before
 
@@ -54,4 +56,4 @@ def seed(number: int | None = None) -> None:
     >>> first == autograd.generator().random()
     True
     """
-    _generator.bit_generator.state = np.random.default_rng(number).bit_generator.state
+    generator().bit_generator.state = np.random.default_rng(number).bit_generator.state

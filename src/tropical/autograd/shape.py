@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 Index: TypeAlias = Any
 
 # fmt: off
-_identity: Operation = Operation(lambda x: x,
-    lambda g: g)
 _reshape: Operation = Operation(lambda x, shape: np.reshape(x, shape),
     lambda g, x_shape: _reshape(g, x_shape))
 _transpose: Operation = Operation(lambda x, axes: np.transpose(x, axes),
@@ -210,8 +208,3 @@ def stack(tensors: Iterable[Operand], axis: int = 0) -> Tensor:
     value = np.stack(arrays, axis=axis)
     rules = [lambda g, i=(*(slice(None),) * axis, number): g[i] for number in range(len(arrays))]
     return recorded(value, tensors, rules)
-
-
-def identity(x: Operand) -> Tensor:
-    """Return a tensor of its own with the data of x."""
-    return _identity(x)

@@ -77,7 +77,7 @@ class Tensor:
     Tensor([2., 4., 6.])
     """
 
-    __slots__ = ("__weakref__", "data", "grad", "node")
+    __slots__ = ("__weakref__", "_leaf", "data", "grad", "node")
     __array_ufunc__ = None  # array + tensor is the tensor's to compute
     __hash__ = object.__hash__
 
@@ -161,8 +161,10 @@ class Tensor:
             raise RuntimeError(
                 "requires_grad: this tensor was computed from others; detach() it first"
             )
-        if value != self.requires_grad:
-            self.node = graph.leaf(self) if value else None
+        if value and self.node is None:  # as before, with its hooks, if it was
+            self.node = getattr(self, "_leaf", None) or graph.leaf(self)
+        elif not value:
+            self._leaf, self.node = self.node, None
 
     @property
     def is_leaf(self) -> bool:
@@ -226,7 +228,7 @@ class Tensor:
         """Collect the gradient in `grad` also where this tensor is not a leaf."""
         if self.node is None:
             raise RuntimeError("retain_grad: this tensor does not require grad")
-        if not self.is_leaf:
+        if self.node.tensor is None or self.node.tensor() is None:
             self.node.tensor = weakref.ref(self)
 
     def register_hook(self, hook: Hook) -> Handle:
@@ -310,16 +312,26 @@ class Tensor:
     def __itruediv__(self, other: Operand) -> Self:
         return self._in_place(np.true_divide, other)
 
+    def __ipow__(self, other: Operand) -> Self:
+        return self._in_place(np.power, other)
+
+    def __imatmul__(self, other: Operand) -> Self:
+        self._check_in_place()
+        return NotImplemented
+
     def _in_place(self, ufunc: np.ufunc, other: Operand) -> Self:
         if graph.state.recording:
-            if self.requires_grad and self.is_leaf:
-                raise RuntimeError(
-                    "a leaf that requires grad is not changed in place while operations are "
-                    "recorded: use no_grad(), or x = x + y"
-                )
+            self._check_in_place()
             return NotImplemented
         ufunc(self.data, data_of(other), out=self.data, casting="same_kind")
         return self
+
+    def _check_in_place(self) -> None:
+        if self.requires_grad and self.is_leaf:
+            raise RuntimeError(
+                "a leaf that requires grad is not changed in place while operations are recorded: "
+                "use no_grad(), or x = x + y"
+            )
 
     # --- copies ---
 
@@ -329,7 +341,8 @@ class Tensor:
                 "a Tensor computed from others cannot be copied or pickled with its history; "
                 "detach() it first"
             )
-        return _copied, (type(self), self.data, self.requires_grad, self.grad)
+        parts = type(self), self.data, self.requires_grad, self.grad
+        return _copied, parts, getattr(self, "__dict__", None)
 
     def __getitem__(self, index: Index) -> Tensor:
         return shape.take(self, index)
@@ -451,6 +464,11 @@ def _copied(kind: type[Tensor], data: Array, requires_grad: bool, grad: Tensor |
     tensor.grad = grad
     tensor.node = graph.leaf(tensor) if requires_grad else None
     return tensor
+
+
+def floats(x: Operand) -> Any:
+    """Return a Tensor as it is, and anything else as an array of float32 or float64."""
+    return x if isinstance(x, Tensor) else _float_array(x, None)
 
 
 def data_of(x: Any) -> Any:
