@@ -109,12 +109,14 @@ Memory::Block* Memory::from_pool(ptrdiff_t bytes) noexcept {
     return block;
 }
 
-void Memory::trim() noexcept {
-    for (Block*& first : free_)
+void Memory::trim(ptrdiff_t least) noexcept {
+    for (int size_class = class_of(least); size_class < class_count; ++size_class) {
+        Block*& first = free_[size_class];
         while (Block* const block = first) {
             first = block->next;
             to_system(block);
         }
+    }
 }
 
 // What is placed by the plan is checked against what lives there: a plan may be wrong.
@@ -219,11 +221,14 @@ void Memory::renew_arena() noexcept {
         stats_.reserved_bytes -= layout.bytes + slack;
     }
     if (!arena_) planner_.drop_plan();
+    first_planned_step_ = true;
 }
 
 void Memory::step_boundary(MemoryMode mode) noexcept {
     if (mode == MemoryMode::plan) {
         const bool missed = stats_.misses != misses_before_;
+        if (first_planned_step_) trim(least_traced);  // the plan has a place for these now
+        first_planned_step_ = false;
         try {
             if (planner_.step_boundary(missed)) renew_arena();
         } catch (const std::bad_alloc&) {

@@ -62,7 +62,7 @@ class Memory {
     Block* from_system(MemoryMode mode, ptrdiff_t bytes, bool zeroed) noexcept;
     void to_system(Block* block) noexcept;
     void* system_memory(ptrdiff_t bytes, bool zeroed) noexcept;
-    void trim() noexcept;
+    void trim(ptrdiff_t least = 0) noexcept;  // of blocks with room for so many bytes
     void add_live(const Block& block, int sign) noexcept;
     void renew_arena() noexcept;
     void leave_arena() noexcept;
@@ -70,6 +70,7 @@ class Memory {
 
     static Block* block_of(void* data);
 
+    bool first_planned_step_ = false;
     Block* free_[class_count] = {};  // of the pool, a list for each class
     StepPlanner planner_{alignment, alignment};
     Arena* arena_ = nullptr;  // the plan's; those of earlier plans die with their last block

@@ -246,7 +246,7 @@ UNARY = [
     reduction("max", torch.amax),
     reduction("min", torch.amin),
     reduction("logsumexp", torch.logsumexp),
-    reduction("variance", torch_variance),
+    reduction("var", torch_variance),
     reshape,
     transpose,
     spread,
@@ -482,8 +482,8 @@ OPERATIONS = {
     ),
     "subtract": (torch.sub, [R(3, 4), R(3, 1)]),
     "sum": ((lambda x: autograd.sum(x, (0, 2)), lambda x: torch.sum(x, (0, 2))), [R(2, 3, 4)]),
-    "take": (
-        (lambda x: autograd.take(x, [2, 0, 2]), lambda x: x[torch.tensor([2, 0, 2])]),
+    "getitem": (
+        (lambda x: autograd.getitem(x, [2, 0, 2]), lambda x: x[torch.tensor([2, 0, 2])]),
         [R(3, 4)],
     ),
     "tanh": (torch.tanh, [R(3, 4) * 4]),
@@ -491,8 +491,8 @@ OPERATIONS = {
         (lambda x: autograd.transpose(x, 2, 0, 1), lambda x: x.permute(2, 0, 1)),
         [R(2, 3, 4)],
     ),
-    "variance": (
-        (lambda x: autograd.variance(x, 1), lambda x: torch.var(x, 1, correction=0)),
+    "var": (
+        (lambda x: autograd.var(x, 1), lambda x: torch.var(x, 1, correction=0)),
         [R(3, 4)],
     ),
     "where": (
@@ -520,14 +520,14 @@ OPERATIONS = {
     ),
     "layer_norm": (
         (
-            lambda x, w, b: autograd.layer_norm(x, w, b, epsilon=1e-3),
+            lambda x, w, b: autograd.layer_norm(x, w, b, eps=1e-3),
             lambda x, w, b: F.layer_norm(x, (4,), w, b, 1e-3),
         ),
         [R(2, 3, 4), R(4), R(4)],
     ),
     "batch_norm": (
         (
-            lambda x, w, b: autograd.batch_norm(x, w, b, epsilon=1e-3),
+            lambda x, w, b: autograd.batch_norm(x, w, b, eps=1e-3),
             lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True, eps=1e-3),
         ),
         [R(5, 3, 4, 2), R(3), R(3)],
@@ -591,7 +591,7 @@ def test_batch_norm_keeps_the_same_statistics():
         x = R(4, 3, 5, 2, seed=seed) * 3 + 1
         assert_close(ours(x), theirs(theirs_of(x)), rtol=1e-12)
     assert_close(ours.running_mean, theirs.running_mean.numpy(), rtol=1e-12)
-    assert_close(ours.running_variance, theirs.running_var.numpy(), rtol=1e-12)
+    assert_close(ours.running_var, theirs.running_var.numpy(), rtol=1e-12)
     compare(ours.eval(), theirs.eval(), x)
 
 
@@ -677,7 +677,7 @@ ALIKE = {
         lambda x: F.max_pool2d(x, 2),
         [[[[[1.0, NAN], [2.0, 3.0]]]]],
     ),
-    "variance of one": (autograd.variance, lambda x: torch.var(x, correction=0), [[3.0]]),
+    "variance of one": (autograd.var, lambda x: torch.var(x, correction=0), [[3.0]]),
 }
 
 
@@ -795,7 +795,7 @@ PAIR_IDS = [f"{ours.__name__} {options | more}" for ours, _, options, more in PA
 def optimizers(ours, theirs, options, more, shapes=((3, 4), (), (5,))):
     arrays = [np.asarray(R(*shape, seed=i)) for i, shape in enumerate(shapes)]
     x, y = [nn.Parameter(a) for a in arrays], [theirs_of(a) for a in arrays]
-    renamed = {"epsilon": more["eps"]} if more else {}
+    renamed = {"eps": more["eps"]} if more else {}
     return x, y, ours(x, **options, **renamed), theirs(y, **options, **more)
 
 
@@ -833,7 +833,7 @@ def test_defaults_are_the_same():
     for ours, theirs, options, more in [p for p in PAIRS if not p[2] and not p[3]]:
         *_, mine, other = optimizers(ours, theirs, options, more)
         group = other.param_groups[0]
-        for name, key in [("lr", "lr"), ("epsilon", "eps"), ("betas", "betas"), ("alpha", "alpha")]:
+        for name, key in [("lr", "lr"), ("eps", "eps"), ("betas", "betas"), ("alpha", "alpha")]:
             assert getattr(mine, name, None) == group.get(key), (ours, name)
         assert getattr(mine, "decay", mine.weight_decay) == group["weight_decay"]
 

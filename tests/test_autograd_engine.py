@@ -3,6 +3,8 @@
 import copy
 import gc
 import pickle
+import subprocess
+import sys
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -567,7 +569,7 @@ def test_what_a_tensor_is_made_of():
 @pytest.mark.parametrize(
     "call, error, message",
     [
-        (lambda x: autograd.clip(x, 2.0, 1.0), ValueError, "low = 2.0 is above high = 1.0"),
+        (lambda x: autograd.clip(x, 2.0, 1.0), ValueError, "min = 2.0 is above max = 1.0"),
         (lambda x: x.sum(axis=5), ValueError, "axis: there is no axis 5 in 2 dimensions"),
         (lambda x: x.sum(axis=(0, 0)), ValueError, "names an axis twice"),
         (lambda x: x.transpose(0, 0), ValueError, "is no order of the 2 axes"),
@@ -850,6 +852,61 @@ def test_numpy_integers_stand_for_numbers():
     assert autograd.max_pool2d(images, np.int64(2), stride=(one, one)).shape == (1, 1, 3, 3)
     with pytest.raises(TypeError):
         x.sum(1.5)
+
+
+def test_numpy_functions_that_call_methods():
+    x = leaf(1.0, 3.0)
+    for function, gradient in (
+        (np.sum, [1, 1]),
+        (np.mean, [0.5, 0.5]),
+        (np.max, [0, 1]),
+        (np.min, [1, 0]),
+    ):
+        (found,) = grad(function(x), x)
+        np.testing.assert_array_equal(found.data, gradient)
+    for keyword in ({"dtype": np.float32}, {"out": np.zeros(())}):
+        with pytest.raises(TypeError, match="is not supported"):
+            x.sum(**keyword)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'where'"):
+        x.sum(where=None)
+
+
+def test_methods_that_numpy_users_expect():
+    x = Tensor([[1.0, 4.0]], requires_grad=True)
+    assert x.argmin() == 0 and x.argmax(1, keepdims=True).tolist() == [[1]]
+    assert x.tolist() == [[1, 4]]
+    assert x.ravel().shape == x.squeeze().shape == (2,) and x.swapaxes(0, 1).shape == (2, 1)
+    assert x.var().item() == 2.25 and x.logsumexp().item() == pytest.approx(
+        4 + np.log1p(np.exp(-3))
+    )
+    y = x.copy()
+    assert not np.shares_memory(y.data, x.data)
+    (y * x.gelu() * x.ravel() * x.squeeze(0) * x.swapaxes(0, 1)).sum().backward()
+    with pytest.raises(ValueError, match="axis: 1 is not of length 1"):
+        x.squeeze(1)
+
+
+def test_check_gradients_sees_small_gradients():
+    with pytest.raises(autograd.GradientError):
+        autograd.check_gradients(lambda t: t.detach() * 1e-5, [1.0, 2.0])
+    autograd.check_gradients(lambda t: t * 1e-5, [1.0, 2.0], order=2)
+
+
+def test_training_is_imported_when_used():
+    script = """if True:
+        import sys
+        import tropical
+        assert "tropical.autograd" not in sys.modules
+        tropical.autograd.Tensor, tropical.nn.Linear, tropical.optim.SGD
+        try:
+            tropical.nothing
+        except AttributeError as error:
+            print(error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "module 'tropical' has no attribute 'nothing'\n"
 
 
 def test_lists_are_operands():

@@ -43,14 +43,22 @@ CASES = {
     "relu": (autograd.relu, [R((3, 4))]),
     "gelu": (autograd.gelu, [R((3, 4))]),
     "clip": (lambda x: autograd.clip(x, -0.5, 0.5), [R(9)]),
-    "clip below": (lambda x: x.clip(low=0.1), [R(9)]),
+    "clip below": (lambda x: x.clip(min=0.1), [R(9)]),
     "where": (lambda a, b: autograd.where([True, False, True], a, b), [R((2, 3)), R(3)]),
     "reshape": (lambda x: x.reshape(2, -1), [R((3, 4))]),
     "transpose": (lambda x: x.transpose(1, 2, 0), [R((3, 4, 2))]),
     "T": (lambda x: x.T, [R((3, 4, 2))]),
     "broadcast_to": (lambda x: autograd.broadcast_to(x, (5, 3, 4)), [R((3, 1))]),
     "cast": (lambda x: x.astype("float64"), [R(3)]),
-    "take": (lambda x: autograd.take(x, (slice(1), -1)), [R((3, 4))]),
+    "squeeze": (lambda x: autograd.squeeze(x, 1) * 2, [R((3, 1, 2))]),
+    "swapaxes": (lambda x: autograd.swapaxes(x, 0, -1) * 2, [R((3, 2))]),
+    "clip to arrays": (
+        lambda x: autograd.clip(
+            x, np.array([[-0.5], [0.125]], np.float32), np.array([0.25, 0.875, 5.0], np.float32)
+        ),
+        [R((3,))],
+    ),
+    "getitem": (lambda x: autograd.getitem(x, (slice(1), -1)), [R((3, 4))]),
     "slice": (lambda x: x[1:, ::-2], [R((3, 4))]),
     "new axis": (lambda x: x[None, ..., 1], [R((3, 4))]),
     "rows, one twice": (lambda x: x[[0, 0, 2]], [R((3, 4))]),
@@ -75,13 +83,13 @@ CASES = {
     "batch_norm of rows": (autograd.batch_norm, [R((6, 3))]),
     "batch_norm, evaluated": (
         lambda x, w: autograd.batch_norm(
-            x, w, running_mean=np.arange(3.0), running_variance=np.ones(3), training=False
+            x, w, running_mean=np.arange(3.0), running_var=np.ones(3), training=False
         ),
         [R((4, 3)), R(3)],
     ),
     "dropout": (lambda x: autograd.dropout(x, 0.3, rng=np.random.default_rng(0)), [R((3, 4))]),
     "embedding": (lambda w: autograd.embedding(w, [[0, 1], [1, 1]]), [R((3, 4))]),
-    "variance": (lambda x: autograd.variance(x, 1), [R((3, 4))]),
+    "var": (lambda x: autograd.var(x, 1), [R((3, 4))]),
     "vector of a matrix": (lambda a, b: a @ b, [R((3, 4)), R(4)]),
     "matrix by NumPy's": (lambda x: np.arange(6.0).reshape(2, 3) @ x, [R((3, 4))]),
 }

@@ -146,6 +146,10 @@ def test_optimizers_learn(capsys, optimizer):
     assert losses[-1] < 0.5 * losses[0] and right(output) > 90
 
 
+def test_tropical_networks_want_two_hidden_layers(capsys):
+    assert "two lengths or more, not [16]" in refused(capsys, "--model", "tropical", "--hidden", 16)
+
+
 def test_hidden_layers(capsys):
     sizes = [p.shape for p in models.build("mlp", (32, 16)).parameters() if p.ndim == 2]
     assert sizes == [(32, 784), (16, 32), (10, 16)]
@@ -252,7 +256,7 @@ def test_compare(capsys, monkeypatch, model):
     table = rows(output)
     assert "* trained on 60 digits, the time scaled to 600" in output and "2 epochs" in output
     assert list(table) == [
-        "s an epoch", "naive *", "tiled", "direct", "packed", "packed, 2 threads", "by size",
+        "s / epoch", "naive *", "tiled", "direct", "packed", "packed, 2 threads", "by size",
     ]  # fmt: skip
     assert table["naive *"][1:4] == ["-", "1.0", "-"]
     shares = {float(table[name][3].removesuffix("%")) for name in list(table)[2:]}
@@ -558,7 +562,7 @@ def test_interrupted(capsys, monkeypatch, tmp_path):
 
 def test_a_loss_that_is_no_number(capsys, monkeypatch):
     monkeypatch.setattr(Ours, "step", lambda *_: float("nan"))
-    assert "the loss is no number any more: try a smaller --lr" in run(capsys, "--epochs", 1)
+    assert "the loss is no longer finite: try a smaller --lr" in run(capsys, "--epochs", 1)
 
 
 # How it looks
@@ -575,7 +579,7 @@ def test_bar(monkeypatch):
     )
     assert command.main(["--epochs", "2", "--batch", "20"]) == 0
     drawn = [line for line in re.split(r"[\r\n]|\x1b\[\d*[A-Z]", file.getvalue()) if "━" in line]
-    assert re.search(r"tropical: loss \d\.\d{4}, validation \d+\.\d\d%", "".join(drawn))
+    assert re.search(r"tropical: loss \d\.\d{4}, accuracy \d+\.\d%", "".join(drawn))
 
 
 def test_runs_as_a_module(folder):
@@ -597,14 +601,14 @@ def test_runs_as_a_module(folder):
 
 
 @needs_mnist
-def test_an_epoch_follows_numpy(real):
+def test_three_epochs_follow_numpy(real):
     """Batches of 64, rate 0.1."""
     needs("numpy")
     model = models.build("mlp")
     contenders = [Ours(model, Settings()), NumPy(model, Settings())]
-    ours, theirs = train(contenders, real, 1, 1)
-    assert ours.losses[0] == pytest.approx(theirs.losses[0], rel=0.005)
-    assert ours.accuracies[0] == pytest.approx(theirs.accuracies[0], abs=0.002)
+    ours, theirs = train(contenders, real, 3, 1)
+    assert ours.losses == pytest.approx(theirs.losses, rel=0.005)
+    assert ours.accuracies == pytest.approx(theirs.accuracies, abs=0.002)
     shares = [accuracy(own.classify(real.test_images), real.test_labels) for own in contenders]
     assert shares[0] == pytest.approx(shares[1], abs=0.002)
 
@@ -617,19 +621,13 @@ def test_an_epoch_follows_numpy(real):
         ("mlp", Settings(batch=128, lr=0.5), 0.965),
         ("mlp", Settings(lr=0.001, optimizer="adam"), 0.97),
         ("tropical", Settings(lr=0.001, optimizer="adam"), 0.95),
+        ("cnn", Settings(lr=0.001, optimizer="adam", threads=2), 0.985),
     ],
 )
 def test_accuracy_after_three_epochs(real, model, settings, least):
     ours = Ours(models.build(model), settings)
     train([ours], real, 3, 0)
     assert accuracy(ours.classify(real.test_images), real.test_labels) >= least
-
-
-@needs_mnist
-def test_convolutions_learn_from_few(real):
-    ours = Ours(models.build("cnn"), Settings(lr=0.001, optimizer="adam"))
-    ours.epoch(real.train_images, real.train_labels, np.arange(5000), lambda *_: None)
-    assert accuracy(ours.classify(real.test_images[:2000]), real.test_labels[:2000]) > 0.85
 
 
 @needs_mnist

@@ -114,9 +114,9 @@ def test_names_come_in_the_order_of_their_setting():
         *("second", "inner.0.factor", "inner.1.0.weight", "inner.1.0.bias", "first")
     ]
     assert [name for name, _ in tree.named_buffers()] == [
-        *("inner.0.count", "inner.1.0.running_mean", "inner.1.0.running_variance", "table")
+        *("inner.0.count", "inner.1.0.running_mean", "inner.1.0.running_var", "table")
     ]
-    assert [name for name, _ in tree.children()] == ["inner"]
+    assert [name for name, _ in tree.named_children()] == ["inner"]
     assert [type(module).__name__ for module in tree.modules()] == [
         *("Tree", "Sequential", "Scale", "Sequential", "BatchNorm")
     ]
@@ -953,7 +953,7 @@ def test_activations():
 @pytest.mark.parametrize("shape", [(6, 3), (4, 3, 5), (2, 3, 4, 5)])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_batch_norm_in_training_and_evaluation(shape, dtype):
-    layer = nn.BatchNorm(3, momentum=0.3, epsilon=1e-3, dtype=dtype)
+    layer = nn.BatchNorm(3, momentum=0.3, eps=1e-3, dtype=dtype)
     layer.weight.data[...], layer.bias.data[...] = [1, 2, 3], [-1, 0, 1]
     tolerance = {"rtol": 1e-5, "atol": 1e-5} if dtype == "float32" else {"rtol": 1e-12}
     mean, variance = np.zeros(3), np.ones(3)
@@ -968,7 +968,7 @@ def test_batch_norm_in_training_and_evaluation(shape, dtype):
         mean = 0.7 * mean + 0.3 * wide.mean(axes)
         variance = 0.7 * variance + 0.3 * wide.var(axes, ddof=1)
         np.testing.assert_allclose(layer.running_mean, mean, **tolerance)
-        np.testing.assert_allclose(layer.running_variance, variance, **tolerance)
+        np.testing.assert_allclose(layer.running_var, variance, **tolerance)
     layer.eval()
     with unchanged(layer):
         y = layer(x)
@@ -994,7 +994,7 @@ def test_batch_norm_of_other_channels_changes_nothing(channels):
 
 
 def test_layer_norm():
-    layer, x = scramble(nn.LayerNorm(4, epsilon=1e-3, dtype="float64")), draw(2, 3, 4)
+    layer, x = scramble(nn.LayerNorm(4, eps=1e-3, dtype="float64")), draw(2, 3, 4)
     centered = x - x.mean(-1, keepdims=True)
     want = centered / np.sqrt((centered**2).mean(-1, keepdims=True) + 1e-3)
     want = want * layer.weight.data + layer.bias.data
@@ -1078,7 +1078,7 @@ def test_layers_are_reproducible_by_seed_and_generator():
 
 SHAPE = (400, 100, 5, 2)  # 1000 inputs, 4000 outputs
 EVEN = {
-    "lecun_uniform": (nn.lecun_uniform, 1 / np.sqrt(1000)),
+    "fan_in_uniform": (nn.fan_in_uniform, 1 / np.sqrt(1000)),
     "he_uniform": (nn.he_uniform, np.sqrt(6 / 1000)),
     "glorot_uniform": (nn.glorot_uniform, np.sqrt(6 / 5000)),
     "uniform": (lambda shape, **how: nn.uniform(shape, 0.3, **how), 0.3),
@@ -1113,7 +1113,7 @@ def test_normal_initialisers(name):
 def test_variances_are_those_of_the_papers():
     inputs, outputs = 800, 500
     for function, variance in [
-        (nn.lecun_uniform, 1 / (3 * inputs)),
+        (nn.fan_in_uniform, 1 / (3 * inputs)),
         (nn.he_normal, 2 / inputs),
         (nn.he_uniform, 2 / inputs),
         (nn.glorot_uniform, 2 / (inputs + outputs)),
@@ -1136,6 +1136,23 @@ def test_initialisers_are_reproducible(name):
     autograd.seed(1)
     assert_same_bits(function(shape), first)
     assert function((0, 4)).shape == (0, 4) and function((4, 0)).shape == (4, 0)
+
+
+def test_a_part_may_know_the_whole():
+    whole = nn.Sequential(nn.Linear(2, 2))
+    whole[0].whole = whole
+    assert len(list(whole.modules())) == 2
+    assert list(whole.state_dict()) == ["0.weight", "0.bias"]
+    assert list(whole.children()) == [whole[0]]
+
+
+def test_a_hook_removed_before_the_backward_pass_is_not_called():
+    layer, seen = nn.Linear(2, 2), []
+    handle = layer.register_backward_pre_hook(lambda module, gradient: seen.append(gradient))
+    loss = layer(np.ones((1, 2), np.float32)).sum()
+    handle.remove()
+    loss.backward()
+    assert seen == []
 
 
 def test_layers_begin_in_their_bounds():
@@ -1179,8 +1196,8 @@ def test_dtypes_are_those_asked_for(name):
         (lambda: nn.BatchNorm(-1), ValueError, "channels: must be finite and not negative"),
         (lambda: nn.BatchNorm(2, momentum=1.5), ValueError, r"momentum: must lie in \[0, 1\]"),
         (lambda: nn.BatchNorm(2, momentum=float("nan")), ValueError, "momentum: must lie"),
-        (lambda: nn.BatchNorm(2, epsilon=-1e-5), ValueError, "epsilon: must be finite and not"),
-        (lambda: nn.LayerNorm(2, epsilon=float("nan")), ValueError, "epsilon: must be finite"),
+        (lambda: nn.BatchNorm(2, eps=-1e-5), ValueError, "eps: must be finite and not"),
+        (lambda: nn.LayerNorm(2, eps=float("nan")), ValueError, "eps: must be finite"),
         (lambda: nn.LayerNorm((2, 3)), TypeError, r"length: must be an int, got \(2, 3\)"),
         (lambda: nn.Embedding(-1, 2), ValueError, "rows: must be finite and not negative"),
         (lambda: nn.Sequential([nn.ReLU()]), TypeError, r"modules\[0\]: must be a Module"),

@@ -22,28 +22,28 @@ def sgd(p, g, t, s, lr, momentum=0.0, weight_decay=0.0, nesterov=False):
     return p - lr * (g + momentum * s["v"] if nesterov else s["v"])
 
 
-def adam(p, g, t, s, lr=1e-3, betas=(0.9, 0.999), epsilon=1e-8, weight_decay=0.0):
+def adam(p, g, t, s, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
     g = g + weight_decay * p
     s["m"] = betas[0] * s.get("m", 0) + (1 - betas[0]) * g
     s["v"] = betas[1] * s.get("v", 0) + (1 - betas[1]) * g**2
     mean, square = s["m"] / (1 - betas[0] ** t), s["v"] / (1 - betas[1] ** t)
-    return p - lr * mean / (np.sqrt(square) + epsilon)
+    return p - lr * mean / (np.sqrt(square) + eps)
 
 
 def adamw(p, g, t, s, lr=1e-3, weight_decay=0.01, **options):
     return adam(p, g, t, s, lr, **options) - lr * weight_decay * p
 
 
-def adagrad(p, g, t, s, lr=1e-2, epsilon=1e-10, weight_decay=0.0):
+def adagrad(p, g, t, s, lr=1e-2, eps=1e-10, weight_decay=0.0):
     g = g + weight_decay * p
     s["sum"] = s.get("sum", 0) + g**2
-    return p - lr * g / (np.sqrt(s["sum"]) + epsilon)
+    return p - lr * g / (np.sqrt(s["sum"]) + eps)
 
 
-def rmsprop(p, g, t, s, lr=1e-2, alpha=0.99, epsilon=1e-8, weight_decay=0.0):
+def rmsprop(p, g, t, s, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0):
     g = g + weight_decay * p
     s["mean"] = alpha * s.get("mean", 0) + (1 - alpha) * g**2
-    return p - lr * g / (np.sqrt(s["mean"]) + epsilon)
+    return p - lr * g / (np.sqrt(s["mean"]) + eps)
 
 
 FORMULAS = {
@@ -60,16 +60,16 @@ CASES = [
     (optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
     (optim.SGD, {"lr": 0.1, "momentum": 0.5, "nesterov": True, "weight_decay": 0.3}),
     (optim.Adam, {}),
-    (optim.Adam, {"lr": 0.1, "betas": (0.5, 0.8), "epsilon": 0.01, "weight_decay": 0.3}),
-    (optim.Adam, {"lr": 0.1, "betas": (0.2, 0.4), "epsilon": 0.01}),
+    (optim.Adam, {"lr": 0.1, "betas": (0.5, 0.8), "eps": 0.01, "weight_decay": 0.3}),
+    (optim.Adam, {"lr": 0.1, "betas": (0.2, 0.4), "eps": 0.01}),
     (optim.AdamW, {}),
-    (optim.AdamW, {"lr": 0.1, "betas": (0.5, 0.8), "epsilon": 0.01, "weight_decay": 0.3}),
+    (optim.AdamW, {"lr": 0.1, "betas": (0.5, 0.8), "eps": 0.01, "weight_decay": 0.3}),
     (optim.AdamW, {"lr": 0.1, "weight_decay": 0.0}),
     (optim.Adagrad, {}),
-    (optim.Adagrad, {"lr": 0.5, "epsilon": 0.01, "weight_decay": 0.3}),
+    (optim.Adagrad, {"lr": 0.5, "eps": 0.01, "weight_decay": 0.3}),
     (optim.RMSProp, {}),
-    (optim.RMSProp, {"lr": 0.1, "alpha": 0.5, "epsilon": 0.01, "weight_decay": 0.3}),
-    (optim.RMSProp, {"lr": 0.1, "alpha": 0.3, "epsilon": 1e-3}),
+    (optim.RMSProp, {"lr": 0.1, "alpha": 0.5, "eps": 0.01, "weight_decay": 0.3}),
+    (optim.RMSProp, {"lr": 0.1, "alpha": 0.3, "eps": 1e-3}),
 ]
 IDS = [f"{kind.__name__} {options}" for kind, options in CASES]
 # One of each, states and decay included.
@@ -128,7 +128,7 @@ def test_formula(kind, options, dtype):
 def test_what_is_to_be_forgotten_leaves_no_rounding_errors(kind, options, dtype, small):
     """A small gradient after a large one: what remembers nothing steps by lr whatever the size."""
     p = nn.Parameter(np.zeros(1, dtype))
-    optimizer = kind([p], lr=1.0, epsilon=small / 1000, **options)
+    optimizer = kind([p], lr=1.0, eps=small / 1000, **options)
     for size in (1.0, small):
         p.data[:] = 0
         p.grad = Tensor(np.full(1, size, dtype))
@@ -444,7 +444,7 @@ def test_wrong_parameters(kind, options, make, message):
             for bad in (-1.0, NAN, math.inf)
         ),
         *(
-            (kind, {"epsilon": bad}, "epsilon: must be finite and not negative")
+            (kind, {"eps": bad}, "eps: must be finite and not negative")
             for kind in (optim.Adam, optim.AdamW, optim.Adagrad, optim.RMSProp)
             for bad in (-1.0, NAN, math.inf)
         ),
@@ -821,7 +821,7 @@ def test_states_that_do_not_fit_leave_the_schedule(change, error, message):
     state = {name: array for name, array in state.items() if array is not None}
     with pytest.raises(error, match=message):
         schedule.load_state_dict(state)
-    assert (schedule.steps, schedule.full, optimizer.lr) == (1, 0.5, 0.25)
+    assert (schedule.steps, schedule.base_lr, optimizer.lr) == (1, 0.5, 0.25)
 
 
 @pytest.mark.parametrize("make", [optim.step_decay, optim.cosine_decay, optim.warm_up])
@@ -934,10 +934,12 @@ def test_clip_grad_value():
     np.testing.assert_array_equal(p.grad.data, [np.nan, 0, 0])
 
 
-@pytest.mark.parametrize("clip", [optim.clip_grad_norm, optim.clip_grad_value])
-def test_clipping_refuses(clip):
+@pytest.mark.parametrize(
+    "clip, name", [(optim.clip_grad_norm, "max_norm"), (optim.clip_grad_value, "clip_value")]
+)
+def test_clipping_refuses(clip, name):
     for wrong in (-1.0, NAN):
-        with pytest.raises(ValueError, match="most: must not be negative"):
+        with pytest.raises(ValueError, match=f"{name}: must not be negative"):
             clip(parameters(1), wrong)
 
 

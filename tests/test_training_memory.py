@@ -43,6 +43,15 @@ def test_steps_after_the_third_allocate_nothing(digits, model, optimizer):
     assert steps[-1].reserved_bytes == steps[3].reserved_bytes
 
 
+@pytest.mark.parametrize("model", models.MODELS)
+def test_the_plan_reserves_no_more_than_the_pool(digits, model):
+    reserved = {
+        mode: epoch(digits, model, Settings(BATCH, memory=mode))[0][-1].reserved_bytes
+        for mode in ("pool", "plan")
+    }
+    assert 0 < reserved["plan"] <= 1.05 * reserved["pool"]
+
+
 def test_without_plan_every_step_allocates(digits):
     steps, _ = epoch(digits, "mlp", Settings(BATCH, memory="off"))
     assert min(step.step_allocations for step in steps) > 10

@@ -6,9 +6,21 @@ place of (+, x), and with (+, x) itself; `semirings` lists them.
 
 __version__ = "0.1.0"
 
+import importlib as _importlib
+from typing import Any as _Any
+
 from . import semirings
 from ._core import GemmWorkspace, gemm, get_num_threads, set_num_threads
 from .config import Plan, explain, options, show_config
+
+_TRAINING = ("autograd", "nn", "optim")  # imported when first used
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _TRAINING:
+        return _importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "GemmWorkspace",

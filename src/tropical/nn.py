@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from tropical import autograd, semirings
 from tropical.autograd import Tensor, is_grad_enabled
-from tropical.autograd.convolution import Pair, pair
+from tropical.autograd.convolution import Pair, pair, pool_windows
 from tropical.autograd.graph import Handle
 from tropical.autograd.tensor import data_of
 
@@ -162,17 +162,28 @@ class Module:
         if not (hooks and recorded):
             return value
         watched = autograd.cast(value, value.dtype)
-        for hook in hooks:
-            watched.register_hook(lambda gradient, hook=hook: hook(self, gradient))  # type: ignore[misc]
+
+        def call(gradient: Tensor) -> Tensor:
+            for hook in self._hooks_of(kind):  # those that are still there
+                replaced = hook(self, gradient)
+                gradient = gradient if replaced is None else replaced
+            return gradient
+
+        watched.register_hook(call)
         return watched
 
     # --- what belongs to it ---
 
-    def children(self) -> Iterator[tuple[str, Module]]:
+    def named_children(self) -> Iterator[tuple[str, Module]]:
         """Yield the names and modules among the attributes."""
         for name, value in vars(self).items():
             if isinstance(value, Module):
                 yield name, value
+
+    def children(self) -> Iterator[Module]:
+        """Yield the modules among the attributes."""
+        for _, module in self.named_children():
+            yield module
 
     def modules(self) -> Iterator[Module]:
         """Yield this module and all inside it."""
@@ -180,7 +191,7 @@ class Module:
         while stack:
             module = stack.pop()
             yield module
-            inside = [child for _, child in module.children() if child not in found]
+            inside = [child for child in module.children() if child not in found]
             found.update(inside)
             stack += inside[::-1]
 
@@ -201,10 +212,14 @@ class Module:
         """Yield the names and arrays that belong to the modules and are not trained."""
         yield from self._named(np.ndarray)
 
-    def _named(self, kind: type[Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    def _named(
+        self, kind: type[Any], prefix: str = "", above: tuple[Module, ...] = ()
+    ) -> Iterator[tuple[str, Any]]:
+        above = (*above, self)
         for name, value in vars(self).items():
             if isinstance(value, Module):
-                yield from value._named(kind, f"{prefix}{name}.")
+                if value not in above:  # a part may know the whole
+                    yield from value._named(kind, f"{prefix}{name}.", above)
             elif isinstance(value, kind):
                 yield prefix + name, value
 
@@ -273,12 +288,13 @@ class Module:
             raise ValueError(f"{os.fspath(path)}: {error}") from None
 
     def __repr__(self) -> str:
+        children = self.named_children()
         inner = "".join(
-            f"\n  {name}: {repr(m).replace(chr(10), chr(10) + '  ')}" for name, m in self.children()
+            f"\n  {name}: {repr(m).replace(chr(10), chr(10) + '  ')}" for name, m in children
         )
-        return f"{type(self).__name__}({self.extra()}){inner}"
+        return f"{type(self).__name__}({self.extra_repr()}){inner}"
 
-    def extra(self) -> str:
+    def extra_repr(self) -> str:
         """Return what the representation says beside the name."""
         return ""
 
@@ -372,7 +388,7 @@ def _fans(shape: tuple[int, ...]) -> tuple[int, int]:
     return shape[1] * window, shape[0] * window
 
 
-def lecun_uniform(
+def fan_in_uniform(
     shape: tuple[int, ...], *, dtype: DTypeLike = np.float32, rng: Rng = None
 ) -> Array:
     """Return weights in [-1, 1) / sqrt(inputs), as PyTorch's layers have them by default.
@@ -422,7 +438,7 @@ class Linear(Module):
     dtype : dtype, default float32
         Of the parameters.
     rng : numpy.random.Generator, optional
-        For the initial weights, `lecun_uniform`.
+        For the initial weights, `fan_in_uniform`.
     """
 
     def __init__(
@@ -436,7 +452,7 @@ class Linear(Module):
     ) -> None:
         super().__init__()
         _sizes(inputs=inputs, outputs=outputs)
-        self.weight = Parameter(lecun_uniform((outputs, inputs), dtype=dtype, rng=rng))
+        self.weight = Parameter(fan_in_uniform((outputs, inputs), dtype=dtype, rng=rng))
         bound = 1 / math.sqrt(max(inputs, 1))
         self.bias = Parameter(uniform((outputs,), bound, dtype=dtype, rng=rng)) if bias else None
 
@@ -444,7 +460,7 @@ class Linear(Module):
         """Return the new rows, through ReLU if `activation` says so."""
         return autograd.linear(x, self.weight, self.bias, activation=activation)
 
-    def extra(self) -> str:
+    def extra_repr(self) -> str:
         """Return the lengths."""
         return f"{self.weight.shape[1]}, {self.weight.shape[0]}"
 
@@ -492,7 +508,7 @@ class TropicalLinear(Module):
         """Return the new rows."""
         return autograd.matmul(x, self.weight.T, semiring=self.semiring)
 
-    def extra(self) -> str:
+    def extra_repr(self) -> str:
         """Return lengths and semiring."""
         return f"{self.weight.shape[1]}, {self.weight.shape[0]}, semiring={self.semiring!r}"
 
@@ -531,7 +547,7 @@ class Conv2d(Module):
         pair(stride, "stride", 1)
         pair(padding, "padding", 0)
         shape = (filters, channels, *pair(kernel, "kernel", 1))
-        self.weight = Parameter(lecun_uniform(shape, dtype=dtype, rng=rng))
+        self.weight = Parameter(fan_in_uniform(shape, dtype=dtype, rng=rng))
         bound = 1 / math.sqrt(max(math.prod(shape[1:]), 1))
         self.bias = Parameter(uniform((filters,), bound, dtype=dtype, rng=rng)) if bias else None
         self.stride = stride
@@ -541,7 +557,7 @@ class Conv2d(Module):
         """Return the new images."""
         return autograd.conv2d(x, self.weight, self.bias, stride=self.stride, padding=self.padding)
 
-    def extra(self) -> str:
+    def extra_repr(self) -> str:
         """Return the sizes."""
         filters, channels, *kernel = self.weight.shape
         return (
@@ -552,14 +568,12 @@ class Conv2d(Module):
 class _Pool(Module):
     def __init__(self, kernel: Pair, *, stride: Pair | None = None, padding: Pair = 0) -> None:
         super().__init__()
-        pair(kernel, "kernel", 1)
-        pair(kernel if stride is None else stride, "stride", 1)
-        pair(padding, "padding", 0)
+        pool_windows(kernel, stride, padding)
         self.kernel = kernel
         self.stride = stride
         self.padding = padding
 
-    def extra(self) -> str:
+    def extra_repr(self) -> str:
         """Return the window."""
         return f"{self.kernel}, stride={self.stride}, padding={self.padding}"
 
@@ -589,7 +603,7 @@ class BatchNorm(Module):
         Length of axis 1.
     momentum : float, default 0.1
         Share of a batch in the running mean and variance.
-    epsilon : float, default 1e-5
+    eps : float, default 1e-5
         Added to the variance.
     dtype : dtype, default float32
         Of parameters and buffers.
@@ -605,21 +619,21 @@ class BatchNorm(Module):
         channels: int,
         *,
         momentum: float = 0.1,
-        epsilon: float = 1e-5,
+        eps: float = 1e-5,
         dtype: DTypeLike = np.float32,
     ) -> None:
         super().__init__()
         _sizes(channels=channels)
-        not_negative(epsilon=epsilon)
+        not_negative(eps=eps)
         if not 0 <= momentum <= 1:
             raise ValueError(f"momentum: must lie in [0, 1], got {momentum}")
         dtype = _float_dtype(dtype)
         self.weight = Parameter(np.ones(channels, dtype=dtype))
         self.bias = Parameter(np.zeros(channels, dtype=dtype))
         self.running_mean = np.zeros(channels, dtype=dtype)
-        self.running_variance = np.ones(channels, dtype=dtype)
+        self.running_var = np.ones(channels, dtype=dtype)
         self.momentum = momentum
-        self.epsilon = epsilon
+        self.eps = eps
 
     def forward(self, x: Any) -> Tensor:
         """Return the normalized batch."""
@@ -628,30 +642,28 @@ class BatchNorm(Module):
             self.weight,
             self.bias,
             running_mean=self.running_mean,
-            running_variance=self.running_variance,
+            running_var=self.running_var,
             training=self.training,
             momentum=self.momentum,
-            epsilon=self.epsilon,
+            eps=self.eps,
         )
 
 
 class LayerNorm(Module):
     """Normalization of the last axis; see `tropical.autograd.layer_norm`."""
 
-    def __init__(
-        self, length: int, *, epsilon: float = 1e-5, dtype: DTypeLike = np.float32
-    ) -> None:
+    def __init__(self, length: int, *, eps: float = 1e-5, dtype: DTypeLike = np.float32) -> None:
         super().__init__()
         _sizes(length=length)
-        not_negative(epsilon=epsilon)
+        not_negative(eps=eps)
         dtype = _float_dtype(dtype)
         self.weight = Parameter(np.ones(length, dtype=dtype))
         self.bias = Parameter(np.zeros(length, dtype=dtype))
-        self.epsilon = epsilon
+        self.eps = eps
 
     def forward(self, x: Any) -> Tensor:
         """Return the normalized rows."""
-        return autograd.layer_norm(x, self.weight, self.bias, epsilon=self.epsilon)
+        return autograd.layer_norm(x, self.weight, self.bias, eps=self.eps)
 
 
 class Embedding(Module):
@@ -684,7 +696,7 @@ class Dropout(Module):
         """Return x with zeros in it."""
         return autograd.dropout(x, self.p, training=self.training, rng=self.rng)
 
-    def extra(self) -> str:
+    def extra_repr(self) -> str:
         """Return p."""
         return str(self.p)
 

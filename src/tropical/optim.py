@@ -115,7 +115,7 @@ class Optimizer:
     def minimize(self, loss: Tensor) -> None:
         """Walk back from a loss and take a step; no gradient is kept.
 
-        What `zero_grad`, `Tensor.backward`, `step` and `zero_grad` do, but for rounding. `SGD`
+        Equivalent to `zero_grad`, `Tensor.backward`, `step` and `zero_grad`, up to rounding. `SGD`
         without momentum and weight decay adds the gradient of a weight of `autograd.linear` to the
         weight in the product that computes it, if the weight is used once, and updates biases in
         the walk, too; not so where hooks or `autograd.checkpoint` take part, which might look.
@@ -267,12 +267,10 @@ def _move_mean_square(square: Array, g: Array, keep: Array, share: Array, scratc
     square += scratch
 
 
-def _scaled_step(
-    scratch: Array, p: Array, g: Array, square: Array, lr: Array, epsilon: Array
-) -> None:
-    """Subtract lr * g / (sqrt(square) + epsilon) from p."""
+def _scaled_step(scratch: Array, p: Array, g: Array, square: Array, lr: Array, eps: Array) -> None:
+    """Subtract lr * g / (sqrt(square) + eps) from p."""
     np.sqrt(square, out=scratch)
-    scratch += epsilon
+    scratch += eps
     np.divide(g, scratch, out=scratch)
     scratch *= lr
     np.subtract(p, scratch, out=p)
@@ -355,7 +353,8 @@ class SGD(Optimizer):
     ) -> None:
         """Update a piece of a parameter."""
         lr, momentum, ahead = coefficients
-        for v in states:
+        if states:
+            (v,) = states
             v *= momentum
             v += g
             if self.nesterov:
@@ -380,7 +379,7 @@ class Adam(Optimizer):
         Learning rate.
     betas : pair of float, default (0.9, 0.999)
         How much of the mean and of the mean square of the gradient stays.
-    epsilon : float, default 1e-8
+    eps : float, default 1e-8
         Added to the root of the mean square.
     weight_decay : float, default 0
         ``weight_decay * p`` is added to the gradient.
@@ -392,36 +391,36 @@ class Adam(Optimizer):
         lr: float = 1e-3,
         *,
         betas: tuple[float, float] = (0.9, 0.999),
-        epsilon: float = 1e-8,
+        eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
         if np.shape(betas) != (2,):
             raise ValueError(f"betas: two numbers are wanted, got {betas!r}")
         _share(**{"betas[0]": betas[0], "betas[1]": betas[1]})
-        not_negative(epsilon=epsilon)
+        not_negative(eps=eps)
         self.betas = betas
-        self.epsilon = epsilon
+        self.eps = eps
         super().__init__(parameters, lr, weight_decay, states=2)
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
-        """Return what each mean keeps and takes, and scale, epsilon and rate of the step."""
+        """Return what each mean keeps and takes, and scale, eps and rate of the step."""
         beta, gamma = self.betas
         scale = 1 / math.sqrt(1 - gamma**steps)
         rate = self.lr / (1 - beta**steps)
-        return beta, 1 - beta, gamma, 1 - gamma, scale, self.epsilon, rate
+        return beta, 1 - beta, gamma, 1 - gamma, scale, self.eps, rate
 
     def update(
         self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
     ) -> None:
         """Update a piece of a parameter."""
-        (mean, square), (beta, new, gamma, share, scale, epsilon, rate) = states, coefficients
+        (mean, square), (beta, new, gamma, share, scale, eps, rate) = states, coefficients
         mean *= beta
         np.multiply(g, new, out=scratch)
         mean += scratch
         _move_mean_square(square, g, gamma, share, scratch)
         np.sqrt(square, out=scratch)
         scratch *= scale
-        scratch += epsilon
+        scratch += eps
         np.divide(mean, scratch, out=scratch)
         scratch *= rate
         np.subtract(p, scratch, out=p)
@@ -434,7 +433,7 @@ class AdamW(Adam):
 
     Parameters
     ----------
-    parameters, lr, betas, epsilon
+    parameters, lr, betas, eps
         As for `Adam`.
     weight_decay : float, default 0.01
         As above.
@@ -448,10 +447,10 @@ class AdamW(Adam):
         lr: float = 1e-3,
         *,
         betas: tuple[float, float] = (0.9, 0.999),
-        epsilon: float = 1e-8,
+        eps: float = 1e-8,
         weight_decay: float = 0.01,
     ) -> None:
-        super().__init__(parameters, lr, betas=betas, epsilon=epsilon, weight_decay=weight_decay)
+        super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay)
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
         """Return those of Adam, and what stays of the weights."""
@@ -467,7 +466,7 @@ class AdamW(Adam):
 
 
 class Adagrad(Optimizer):
-    """Rates that fall with the sum of squared gradients: ``p -= lr * g / (sqrt(sum) + epsilon)``.
+    """Rates that fall with the sum of squared gradients: ``p -= lr * g / (sqrt(sum) + eps)``.
 
     J. Duchi, E. Hazan and Y. Singer, "Adaptive subgradient methods", Journal of Machine Learning
     Research 12, 2011.
@@ -478,7 +477,7 @@ class Adagrad(Optimizer):
         What to update.
     lr : float, default 0.01
         Learning rate.
-    epsilon : float, default 1e-10
+    eps : float, default 1e-10
         As above.
     weight_decay : float, default 0
         ``weight_decay * p`` is added to the gradient.
@@ -489,29 +488,29 @@ class Adagrad(Optimizer):
         parameters: Iterable[Tensor],
         lr: float = 1e-2,
         *,
-        epsilon: float = 1e-10,
+        eps: float = 1e-10,
         weight_decay: float = 0.0,
     ) -> None:
-        not_negative(epsilon=epsilon)
-        self.epsilon = epsilon
+        not_negative(eps=eps)
+        self.eps = eps
         super().__init__(parameters, lr, weight_decay, states=1)
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
-        """Return lr and epsilon."""
-        return self.lr, self.epsilon
+        """Return lr and eps."""
+        return self.lr, self.eps
 
     def update(
         self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
     ) -> None:
         """Update a piece of a parameter."""
-        (total,), (lr, epsilon) = states, coefficients
+        (total,), (lr, eps) = states, coefficients
         np.multiply(g, g, out=scratch)
         total += scratch
-        _scaled_step(scratch, p, g, total, lr, epsilon)
+        _scaled_step(scratch, p, g, total, lr, eps)
 
 
 class RMSProp(Optimizer):
-    """Rates over the root of the mean square gradient: ``p -= lr * g / (sqrt(mean) + epsilon)``.
+    """Rates over the root of the mean square gradient: ``p -= lr * g / (sqrt(mean) + eps)``.
 
     T. Tieleman and G. Hinton, "Neural networks for machine learning", lecture 6.5, 2012.
 
@@ -523,7 +522,7 @@ class RMSProp(Optimizer):
         Learning rate.
     alpha : float, default 0.99
         How much of the mean square stays.
-    epsilon : float, default 1e-8
+    eps : float, default 1e-8
         As above.
     weight_decay : float, default 0
         ``weight_decay * p`` is added to the gradient.
@@ -535,26 +534,26 @@ class RMSProp(Optimizer):
         lr: float = 1e-2,
         *,
         alpha: float = 0.99,
-        epsilon: float = 1e-8,
+        eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
         _share(alpha=alpha)
-        not_negative(epsilon=epsilon)
+        not_negative(eps=eps)
         self.alpha = alpha
-        self.epsilon = epsilon
+        self.eps = eps
         super().__init__(parameters, lr, weight_decay, states=1)
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
-        """Return what the mean keeps and takes, lr and epsilon."""
-        return self.alpha, 1 - self.alpha, self.lr, self.epsilon
+        """Return what the mean keeps and takes, lr and eps."""
+        return self.alpha, 1 - self.alpha, self.lr, self.eps
 
     def update(
         self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
     ) -> None:
         """Update a piece of a parameter."""
-        (square,), (alpha, share, lr, epsilon) = states, coefficients
+        (square,), (alpha, share, lr, eps) = states, coefficients
         _move_mean_square(square, g, alpha, share, scratch)
-        _scaled_step(scratch, p, g, square, lr, epsilon)
+        _scaled_step(scratch, p, g, square, lr, eps)
 
 
 # --- schedules: factors of the learning rate, by the number of steps taken ---
@@ -618,7 +617,7 @@ class Schedule:
     def __init__(self, optimizer: Optimizer, factor: Factor) -> None:
         self.optimizer = optimizer
         self.factor = factor
-        self.full = optimizer.lr
+        self.base_lr = optimizer.lr
         self.steps = 0
         self._set_rate()
 
@@ -628,11 +627,11 @@ class Schedule:
         self._set_rate()
 
     def _set_rate(self) -> None:
-        self.optimizer.lr = self.full * self.factor(self.steps)
+        self.optimizer.lr = self.base_lr * self.factor(self.steps)
 
     def state_dict(self) -> dict[str, Array]:
         """Return the count of steps and the rate at factor 1, by name, for an ``.npz`` file."""
-        return {"steps": np.array(self.steps), "full": np.array(self.full)}
+        return {"steps": np.array(self.steps), "full": np.array(self.base_lr)}
 
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
         """Go on where another schedule of this factor was, and set the optimizer's rate.
@@ -648,17 +647,18 @@ class Schedule:
         arrays = matching(state, self.state_dict())
         steps, full = int(arrays["steps"]), float(arrays["full"])
         not_negative(steps=steps, full=full)
-        self.steps, self.full = steps, full
+        self.steps, self.base_lr = steps, full
         self._set_rate()
 
 
 # --- clipping ---
 
 
-def _gradients(parameters: Iterable[Tensor] | Tensor, most: float) -> list[Array]:
-    """Return the gradients that are to be clipped to `most`."""
-    if not most >= 0:
-        raise ValueError(f"most: must not be negative, got {most}")
+def _gradients(parameters: Iterable[Tensor] | Tensor, **limit: float) -> list[Array]:
+    """Return the gradients that are to be clipped to a limit, which is checked."""
+    ((name, value),) = limit.items()
+    if not value >= 0:
+        raise ValueError(f"{name}: must not be negative, got {value}")
     several = [parameters] if isinstance(parameters, Tensor) else parameters
     return [p.grad.data for p in several if p.grad is not None]
 
@@ -681,14 +681,14 @@ def _norm(x: Array) -> float:
     return largest * math.sqrt(np.vdot(scaled, scaled))
 
 
-def clip_grad_norm(parameters: Iterable[Tensor] | Tensor, most: float) -> float:
-    """Scale all gradients, in place, so that their common Euclidean norm is at most `most`.
+def clip_grad_norm(parameters: Iterable[Tensor] | Tensor, max_norm: float) -> float:
+    """Scale all gradients, in place, so that their common Euclidean norm is at most `max_norm`.
 
     Parameters
     ----------
     parameters : iterable of Tensors, or Tensor
         Those without gradient are passed over.
-    most : float
+    max_norm : float
         The largest norm to allow; infinity to learn the norm alone.
 
     Returns
@@ -703,24 +703,24 @@ def clip_grad_norm(parameters: Iterable[Tensor] | Tensor, most: float) -> float:
     R. Pascanu, T. Mikolov and Y. Bengio, "On the difficulty of training recurrent neural networks",
     ICML 2013, algorithm 1.
     """
-    gradients = _gradients(parameters, most)
+    gradients = _gradients(parameters, max_norm=max_norm)
     norm = _norm(np.array([_norm(piece) for g in gradients for piece in _pieces(g)]))
-    if norm > most:
+    if norm > max_norm:
         with np.errstate(invalid="ignore"):  # infinity times zero
             for g in {id(g): g for g in gradients}.values():
-                g *= most / norm
+                g *= max_norm / norm
     return norm
 
 
-def clip_grad_value(parameters: Iterable[Tensor] | Tensor, most: float) -> None:
-    """Limit every element of every gradient, in place, to [-most, most]; NaN stays.
+def clip_grad_value(parameters: Iterable[Tensor] | Tensor, clip_value: float) -> None:
+    """Limit every element of every gradient, in place, to [-clip_value, clip_value]; NaN stays.
 
     Parameters
     ----------
     parameters : iterable of Tensors, or Tensor
         Those without gradient are passed over.
-    most : float
+    clip_value : float
         The largest size to allow.
     """
-    for g in _gradients(parameters, most):
-        np.clip(g, -most, most, out=g)
+    for g in _gradients(parameters, clip_value=clip_value):
+        np.clip(g, -clip_value, clip_value, out=g)

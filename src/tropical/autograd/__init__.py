@@ -4,7 +4,6 @@
 functions take Tensors or arrays; of arrays alone they return arrays.
 """
 
-from .check import GradientError, check_gradients
 from .checkpoint import checkpoint
 from .convolution import avg_pool2d, conv2d, max_pool2d
 from .elementwise import (
@@ -27,6 +26,17 @@ from .elementwise import (
     tanh,
     where,
 )
+from .functional import (
+    batch_norm,
+    cross_entropy,
+    dropout,
+    embedding,
+    layer_norm,
+    log_softmax,
+    mse,
+    softmax,
+)
+from .gradcheck import GradientError, check_gradients
 from .graph import (
     GraphReleasedError,
     Handle,
@@ -43,20 +53,21 @@ from .memory import (
     reset_memory_stats,
     set_memory_mode,
 )
-from .network import (
-    batch_norm,
-    cross_entropy,
-    dropout,
-    embedding,
-    layer_norm,
-    log_softmax,
-    mse,
-    softmax,
-)
 from .products import ProductTime, linear, matmul, time_products
 from .random import generator, seed
-from .reduce import logsumexp, max, mean, min, sum, variance
-from .shape import broadcast_to, cast, concatenate, pad, reshape, stack, take, transpose
+from .reduce import logsumexp, max, mean, min, sum, var
+from .shape import (
+    broadcast_to,
+    cast,
+    concatenate,
+    getitem,
+    pad,
+    reshape,
+    squeeze,
+    stack,
+    swapaxes,
+    transpose,
+)
 from .tensor import Tensor, grad
 
 __all__ = [
@@ -86,6 +97,7 @@ __all__ = [
     "gelu",
     "generator",
     "get_memory_mode",
+    "getitem",
     "grad",
     "is_grad_enabled",
     "layer_norm",
@@ -117,13 +129,14 @@ __all__ = [
     "sigmoid",
     "softmax",
     "sqrt",
+    "squeeze",
     "stack",
     "subtract",
     "sum",
-    "take",
+    "swapaxes",
     "tanh",
     "time_products",
     "transpose",
-    "variance",
+    "var",
     "where",
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import random
-from .graph import Gradient, Node, Walk, behind, enable_grad, state
+from .graph import Gradient, Node, Walk, behind, enable_grad, next_number, state
 from .tensor import Tensor, tensor_of
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class _Call:
 
     def __call__(self) -> tuple[Tensor, list[Node]]:
         """Return its value, and what was there before, or stays, that the value depends on."""
-        newest = Node((), (), (), ()).number
+        newest = next_number()
         with random.drawing_from(np.random.default_rng(self.seed)):
             value = self.function()
         if not isinstance(value, Tensor):

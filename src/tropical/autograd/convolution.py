@@ -248,7 +248,7 @@ def max_pool2d(
     padding : int or pair of int
         Of minus infinity, at most half of the window.
     """
-    windows = _pool(kernel, stride, padding)
+    windows = pool_windows(kernel, stride, padding)
     _images(x)
     value, place = _largest(np.asarray(data_of(x)), windows)
     return _max_pool(x, place, windows, value)
@@ -258,14 +258,15 @@ def avg_pool2d(
     x: Operand, kernel: Pair, *, stride: Pair | None = None, padding: Pair = 0
 ) -> Tensor:
     """Return the mean of each window, zeros of the padding included; see `max_pool2d`."""
-    windows = _pool(kernel, stride, padding)
+    windows = pool_windows(kernel, stride, padding)
     n, channels, height, width = _images(x)
     down, across = windows.count(height, width)
     columns = reshape(_unfold(x, windows), (channels, windows.places, n, down, across))
     return transpose(mean(columns, axis=1), (1, 0, 2, 3))
 
 
-def _pool(kernel: Pair, stride: Pair | None, padding: Pair) -> Windows:
+def pool_windows(kernel: Pair, stride: Pair | None, padding: Pair) -> Windows:
+    """Return the windows of a pool, whose arguments are checked."""
     size = pair(kernel, "kernel", 1)
     border = pair(padding, "padding", 0)
     if any(2 * p > k for p, k in zip(border, size, strict=True)):

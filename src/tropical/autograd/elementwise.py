@@ -6,9 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .graph import Array, Node, Rule, state
-from .operation import Operation, checked
+from .operation import Operation, checked, operand
 from .tensor import Operand, Tensor, data_of, tensor_of
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _binary(ufunc: np.ufunc, rule_a: Rule, rule_b: Rule, documentation: str) -> 
             type(x) is ndarray and type(y) is ndarray and x.shape == y.shape and x.dtype is y.dtype
         )
         if not alike:
-            x, y = _operand(x), _operand(y)
+            x, y = operand(x), operand(y)
         value = ufunc(x, y)
         if type(value) is not ndarray or not alike:
             value = checked(value)
@@ -83,11 +84,6 @@ def _binary(ufunc: np.ufunc, rule_a: Rule, rule_b: Rule, documentation: str) -> 
         return tensor_of(value, operation.record((node_a, node_b), (x, y, value)))
 
     return _named(function, ufunc.__name__, documentation)
-
-
-def _operand(x: Any) -> Any:
-    """Return an operand as it is if it is an array or a number, whose dtype yields, else as one."""
-    return x if isinstance(x, (np.ndarray, np.generic, int, float)) else np.asarray(x)
 
 
 def _masked_value(x: Any, mask: Any) -> Array:
@@ -147,7 +143,7 @@ _where: Operation = Operation(lambda a, b, condition: np.where(condition, a, b),
     lambda g, condition: masked(g, condition),
     lambda g, condition: masked(g, ~condition), broadcasts=True)
 _clip: Operation = Operation(lambda x, low, high: np.clip(x, low, high),
-    lambda g, x, low, high: masked(g, _inside(data_of(x), low, high)))
+    lambda g, x, low, high: masked(g, _inside(data_of(x), low, high)), broadcasts=True)
 # fmt: on
 
 
@@ -188,26 +184,24 @@ def where(condition: Any, a: Operand, b: Operand) -> Tensor:
     return _where(a, b, np.asarray(data_of(condition), dtype=bool))
 
 
-def clip(x: Operand, low: float | None = None, high: float | None = None) -> Tensor:
-    """Return x limited to [low, high]; the gradient is 0 outside.
+def clip(x: Operand, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Tensor:
+    """Return x limited to [min, max], numbers or arrays; the gradient is 0 outside.
 
     Raises
     ------
     ValueError
-        If low > high.
+        If min > max.
     """
-    if low is not None and high is not None and low > high:
-        raise ValueError(f"clip: low = {low} is above high = {high}")
-    return _clip(x, low, high)
+    if min is not None and max is not None and np.any(np.greater(min, max)):
+        raise ValueError(f"clip: min = {min} is above max = {max}")
+    return _clip(x, min, max)
 
 
-def _inside(x: Array, low: float | None, high: float | None) -> Array:
+def _inside(x: Array, low: Any, high: Any) -> Array:
     inside = np.ones(x.shape, dtype=bool)
     if low is not None:
-        inside &= x >= low
-    if high is not None:
-        inside &= x <= high
-    return inside
+        inside = inside & (x >= low)
+    return inside if high is None else inside & (x <= high)
 
 
 def _share(g: Any, mine: Any, other: Any) -> Any:

@@ -32,8 +32,7 @@ Hook: TypeAlias = "Callable[[Tensor], Any]"
 # Takes a leaf and the rule, g and arguments that give its gradient; returns whether it used them.
 Absorb: TypeAlias = "Callable[[Node, Rule, Gradient, tuple[Any, ...]], bool]"
 
-_number_of_next = itertools.count(1).__next__
-INPUT_IS_CONSTANT = None
+next_number = itertools.count(1).__next__
 OUTPUT = -1
 
 
@@ -94,7 +93,7 @@ class Node:
         self.rules = rules
         self.saved: tuple[tuple[Any, ...], ...] | None = saved
         self.sources = sources
-        self.number = _number_of_next()
+        self.number = next_number()
         self.is_leaf = not inputs
         self.replays = False
         self.hooks: dict[int, Hook] | None = None
@@ -159,7 +158,7 @@ class Handle:
 
     def __init__(self, hooks: dict[int, Any], hook: object) -> None:
         self._hooks = hooks
-        self._number = _number_of_next()
+        self._number = next_number()
         hooks[self._number] = hook
 
     def remove(self) -> None:
@@ -273,7 +272,6 @@ class Walk:
                 self._complete(self.root, gradient)
             return
         self.gradients[self.root] = gradient
-        del first, gradient
         outer, recording = state.walk, state.recording  # a rule may walk a graph of its own
         if outer is None:
             _core.backward_begins()

@@ -85,7 +85,8 @@ class memory_mode:
     Parameters
     ----------
     mode : {"off", "pool", "plan"}
-        ``"off"``: from the system and back to it, each time. ``"pool"``: what is given back is kept
+        ``"off"``: from the system and back to it, each time, and backward passes keep every buffer
+        until they end: what the others are compared with. ``"pool"``: what is given back is kept
         by size (eight sizes to a power of two) and handed out again. ``"plan"``: the pool, and
         once two training steps in a row made buffers of the same sizes, those of 1 KiB or more lie
         in one arena, at offsets planned so that what is not alive together shares its place [1]_.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .graph import OUTPUT, Array, Gradient, Node, Rule, state
-from .tensor import Tensor, data_of, tensor_of
+from .tensor import Tensor, tensor_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,9 +80,10 @@ class Operation:
             if isinstance(argument, Tensor):
                 break
         else:
-            return self.value(*arguments)
+            return self.value(*map(operand, inputs), *arguments[self.inputs :])
         nodes = [x.node if isinstance(x, Tensor) else None for x in inputs]
-        arrays = [*map(data_of, inputs), *arguments[self.inputs :]]
+        arrays = [x.data if isinstance(x, Tensor) else operand(x) for x in inputs]
+        arrays += arguments[self.inputs :]
         value = checked(self.value(*arrays))
         if not state.recording or not any(nodes):
             return tensor_of(value, None)
@@ -106,6 +107,11 @@ class Operation:
                 fitted = partial(_fitted, rules[i], x.dtype, shape)
                 rules = (*rules[:i], fitted, *rules[i + 1 :])
         return Node(nodes, rules, saved, self.sources)
+
+
+def operand(x: Any) -> Any:
+    """Return an operand as it is if it is an array or a number, whose dtype yields, else as one."""
+    return x if isinstance(x, (np.ndarray, np.generic, int, float)) else np.asarray(x)
 
 
 def checked(value: Any) -> Array:

@@ -37,6 +37,15 @@ def _axes(x: Operand, axis: Axes) -> tuple[int, ...]:
     return axes
 
 
+def _refuse(absent: dict[str, Any]) -> None:
+    """Take no dtype and no out, but None for either, as NumPy passes them on."""
+    for name, value in absent.items():
+        if name not in ("dtype", "out"):
+            raise TypeError(f"unexpected keyword argument {name!r}")
+        if value is not None:
+            raise TypeError(f"{name}: is not supported; cast the tensor, or assign the result")
+
+
 def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
     count = 1
     for axis in axes:
@@ -76,23 +85,27 @@ def _shares(x: Any, y: Any, axes: tuple[int, ...]) -> Any:
     return exp(where(never, -np.inf, x - where(never, 0, spread)) if never.any() else x - spread)
 
 
-def sum(x: Operand, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def sum(x: Operand, axis: Axes = None, keepdims: bool = False, **absent: None) -> Tensor:
     """Return the sum over `axis`, all of them unless given, as `numpy.sum`."""
+    _refuse(absent)
     return _sum(x, _axes(x, axis), keepdims)
 
 
-def mean(x: Operand, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def mean(x: Operand, axis: Axes = None, keepdims: bool = False, **absent: None) -> Tensor:
     """Return the mean over `axis`, all of them unless given, as `numpy.mean`."""
+    _refuse(absent)
     return _mean(x, _axes(x, axis), keepdims)
 
 
-def max(x: Operand, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def max(x: Operand, axis: Axes = None, keepdims: bool = False, **absent: None) -> Tensor:
     """Return the maximum over `axis`, as `numpy.max`; those that attain it share the gradient."""
+    _refuse(absent)
     return _max(x, _axes(x, axis), keepdims)
 
 
-def min(x: Operand, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def min(x: Operand, axis: Axes = None, keepdims: bool = False, **absent: None) -> Tensor:
     """Return the minimum over `axis`, as `numpy.min`; those that attain it share the gradient."""
+    _refuse(absent)
     return _min(x, _axes(x, axis), keepdims)
 
 
@@ -101,7 +114,7 @@ def logsumexp(x: Operand, axis: Axes = None, keepdims: bool = False) -> Tensor:
     return _logsumexp(x, _axes(x, axis), keepdims)
 
 
-def variance(x: Operand, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def var(x: Operand, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the variance over `axis`, divided by the number of elements, as `numpy.var`."""
     centered = x - mean(x, axis, keepdims=True)
     return mean(centered * centered, axis, keepdims)

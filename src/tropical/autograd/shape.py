@@ -148,7 +148,7 @@ def cast(x: Operand, dtype: DTypeLike) -> Tensor:
     return _cast(x, np.dtype(dtype))
 
 
-def take(x: Operand, index: Index) -> Tensor:
+def getitem(x: Operand, index: Index) -> Tensor:
     """Return ``x[index]`` for whatever NumPy takes as an index."""
     if isinstance(index, tuple):
         index = tuple(data_of(part) for part in index)
@@ -165,21 +165,40 @@ def put_along(x: Operand, shape: tuple[int, ...], index: Array, axis: int) -> Te
     return _put_along(x, shape, index, axis)
 
 
-def pad(x: Operand, widths: Any, constant: float = 0.0) -> Tensor:
+def squeeze(x: Operand, axis: Any = None) -> Tensor:
+    """Return x without axes of length 1: all of them, or those named."""
+    shape = np.shape(data_of(x))
+    axes = [i for i, n in enumerate(shape) if n == 1] if axis is None else integers(axis)
+    gone = {normal_axis(i, len(shape)) for i in axes}
+    if any(shape[i] != 1 for i in gone):
+        raise ValueError(f"axis: {axis} is not of length 1 in shape {shape}")
+    return _reshape(x, tuple(n for i, n in enumerate(shape) if i not in gone))
+
+
+def swapaxes(x: Operand, axis1: int, axis2: int) -> Tensor:
+    """Return x with two axes exchanged."""
+    ndim = np.ndim(data_of(x))
+    order = [*range(ndim)]
+    i, j = normal_axis(axis1, ndim, "axis1"), normal_axis(axis2, ndim, "axis2")
+    order[i], order[j] = j, i
+    return _transpose(x, tuple(order))
+
+
+def pad(x: Operand, pad_width: Any, constant_values: float = 0.0) -> Tensor:
     """Return x with a border, as `numpy.pad` with ``mode="constant"``.
 
     Parameters
     ----------
     x : Tensor
         Of any shape.
-    widths : int, or a pair of ints for each axis
+    pad_width : int, or a pair of ints for each axis
         Elements to put before and behind.
-    constant : float, default 0
+    constant_values : float, default 0
         What to put there.
     """
     ndim = np.ndim(data_of(x))
-    pairs = tuple(map(tuple, np.broadcast_to(np.asarray(widths), (ndim, 2)).tolist()))
-    return _pad(x, pairs, constant)
+    pairs = tuple(map(tuple, np.broadcast_to(np.asarray(pad_width), (ndim, 2)).tolist()))
+    return _pad(x, pairs, constant_values)
 
 
 def concatenate(tensors: Iterable[Operand], axis: int = 0) -> Tensor:

@@ -345,7 +345,7 @@ class Tensor:
         return _copied, parts, getattr(self, "__dict__", None)
 
     def __getitem__(self, index: Index) -> Tensor:
-        return shape.take(self, index)
+        return shape.getitem(self, index)
 
     def __iter__(self) -> Iterator[Tensor]:
         if not self.ndim:
@@ -411,29 +411,67 @@ class Tensor:
         """See `tropical.autograd.absolute`."""
         return elementwise.absolute(self)
 
-    def clip(self, low: float | None = None, high: float | None = None) -> Tensor:
+    def gelu(self) -> Tensor:
+        """See `tropical.autograd.gelu`."""
+        return elementwise.gelu(self)
+
+    def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Tensor:
         """See `tropical.autograd.clip`."""
-        return elementwise.clip(self, low, high)
+        return elementwise.clip(self, min, max)
 
-    def sum(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    # `numpy.sum(tensor)` and its like call these, with a dtype and an `out` that we have not.
+
+    def sum(self, axis: Axes = None, keepdims: bool = False, **absent: None) -> Tensor:
         """See `tropical.autograd.sum`."""
-        return reduce.sum(self, axis, keepdims)
+        return reduce.sum(self, axis, keepdims, **absent)
 
-    def mean(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    def mean(self, axis: Axes = None, keepdims: bool = False, **absent: None) -> Tensor:
         """See `tropical.autograd.mean`."""
-        return reduce.mean(self, axis, keepdims)
+        return reduce.mean(self, axis, keepdims, **absent)
 
-    def max(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    def max(self, axis: Axes = None, keepdims: bool = False, **absent: None) -> Tensor:
         """See `tropical.autograd.max`."""
-        return reduce.max(self, axis, keepdims)
+        return reduce.max(self, axis, keepdims, **absent)
 
-    def min(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    def min(self, axis: Axes = None, keepdims: bool = False, **absent: None) -> Tensor:
         """See `tropical.autograd.min`."""
-        return reduce.min(self, axis, keepdims)
+        return reduce.min(self, axis, keepdims, **absent)
 
-    def argmax(self, axis: int | None = None) -> Any:
+    def var(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        """See `tropical.autograd.var`."""
+        return reduce.var(self, axis, keepdims)
+
+    def logsumexp(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        """See `tropical.autograd.logsumexp`."""
+        return reduce.logsumexp(self, axis, keepdims)
+
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """Return where the maximum is, as `numpy.argmax`; an array without gradient."""
-        return self.data.argmax(axis)
+        return np.argmax(self.data, axis, keepdims=keepdims)
+
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Any:
+        """Return where the minimum is, as `numpy.argmin`; an array without gradient."""
+        return np.argmin(self.data, axis, keepdims=keepdims)
+
+    def tolist(self) -> Any:
+        """Return the values as nested lists of numbers."""
+        return self.data.tolist()
+
+    def copy(self) -> Tensor:
+        """Return a tensor with data of its own, through which gradients pass."""
+        return elementwise.multiply(self, 1.0)
+
+    def ravel(self) -> Tensor:
+        """Return the elements along one axis."""
+        return shape.reshape(self, self.size)
+
+    def squeeze(self, axis: Any = None) -> Tensor:
+        """See `tropical.autograd.squeeze`."""
+        return shape.squeeze(self, axis)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Tensor:
+        """See `tropical.autograd.swapaxes`."""
+        return shape.swapaxes(self, axis1, axis2)
 
     def reshape(self, *lengths: Any) -> Tensor:
         """See `tropical.autograd.reshape`."""

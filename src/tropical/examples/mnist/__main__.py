@@ -17,7 +17,7 @@ import numpy as np
 
 import tropical
 from tropical import nn
-from tropical.autograd import time_products
+from tropical.autograd import softmax, time_products
 from tropical.bench.contenders import require
 from tropical.bench.terminal import new_console, new_table, refusing
 
@@ -39,9 +39,8 @@ KERNELS = ("naive", "tiled", "direct", "packed")
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     # fmt: off
-    # fmt: off
     p = argparse.ArgumentParser(prog=_NAME, description=__doc__)
-    sizes = ", ".join(f"{name} {size}" for name, (size,) in models.HIDDEN.items())
+    sizes = ", ".join(f"{name} {' '.join(map(str, n))}" for name, n in models.HIDDEN.items())
     rates = ", ".join(f"{name} {rate}" for name, rate in RATES.items())
     add = p.add_argument_group("digits and network").add_argument
     add("--data-dir", type=Path, metavar="DIR",
@@ -215,7 +214,7 @@ def _train(
         share = accuracy(contender.classify(data.test_images), data.test_labels)
         say(f"{contender.name}: {share:.2%} of the test digits right")
     if not math.isfinite(histories[0].losses[-1]):
-        say("the loss is no number any more: try a smaller --lr")
+        say("the loss is no longer finite: try a smaller --lr")
     if arguments.save:
         model.save(arguments.save)
         say(f"weights: {arguments.save}")
@@ -239,10 +238,15 @@ def _with_bar(
             contender.name: bar.add_task(contender.name, total=epochs) for contender in contenders
         }
 
+        by_name = {contender.name: contender for contender in contenders}
+        images, labels = data.validation_images[:500], data.validation_labels[:500]
+
         def report(history: History) -> None:
+            if bar.disable:
+                return
             done, loss = history.curve[-1]
-            known = f", validation {history.accuracies[-1]:.2%}" if history.accuracies else ""
-            text = f"{history.name}: loss {loss:.4f}{known}"
+            right = accuracy(by_name[history.name].classify(images), labels)
+            text = f"{history.name}: loss {loss:.4f}, accuracy {right:.1%}"
             bar.update(tasks[history.name], completed=done, description=text)
 
         def finished(history: History) -> None:
@@ -258,7 +262,7 @@ def _table(histories: list[History]) -> Any:
     """Make a table of contenders, the first of which is compared with each."""
     table = new_table(
         "Medians over the epochs, taken in turns",
-        ["s an epoch", "ours / theirs", "last loss", "last accuracy"],
+        ["s / epoch", "ours / theirs", "last loss", "last accuracy"],
         justify="right",
     )
     for history in histories:
@@ -307,7 +311,7 @@ def _compare(
     epochs = f"{arguments.epochs} epoch{'s' if arguments.epochs > 1 else ''}"
     table = new_table(
         f"{arguments.model}, {settings.optimizer}, batches of {settings.batch}, {epochs}",
-        ["s an epoch", "s in all", "naive / this", "validation", "in products"],
+        ["s / epoch", "s in total", "naive / this", "validation", "in products"],
         justify="right",
     )
     whole = len(data.train_labels)
@@ -340,8 +344,7 @@ def _compare(
 def _predict(model: nn.Module, settings: Settings, path: Path) -> int:
     digit = pictures.read_digit(path)
     scores = Ours(model, settings).classify(digit.reshape(1, -1))[0]
-    shares = np.exp(scores - scores.max())
-    shares /= shares.sum()
+    shares = softmax(scores)
     best = np.argsort(-shares)[:3]
     print(f"{path}: {best[0]}  (" + ", ".join(f"{d}: {shares[d]:.1%}" for d in best) + ")")
     return 0

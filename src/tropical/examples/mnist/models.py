@@ -64,15 +64,16 @@ def tropical(hidden: Sequence[int], rng: np.random.Generator) -> nn.Module:
     Zhang, G. Naitzat and L.-H. Lim, "Tropical geometry of deep neural networks", ICML 2018, section
     3.
     """
-    first, *rest = (*hidden, hidden[-1] // 2)
-    layers: list[nn.Module] = [nn.Linear(PIXELS, first, rng=rng)]
-    for inputs, outputs in zip((first, *rest), rest, strict=False):
+    if len(hidden) < 2:
+        raise ValueError(f"hidden: the tropical model wants two lengths or more, not {hidden}")
+    layers: list[nn.Module] = [nn.Linear(PIXELS, hidden[0], rng=rng)]
+    for inputs, outputs in itertools.pairwise(hidden):
         layers.append(nn.TropicalLinear(inputs, outputs, semiring="maxplus", rng=rng))
-    return nn.Sequential(*layers, nn.Linear(rest[-1], CLASSES, rng=rng))
+    return nn.Sequential(*layers, nn.Linear(hidden[-1], CLASSES, rng=rng))
 
 
 MODELS = {"mlp": mlp, "cnn": cnn, "tropical": tropical}
-HIDDEN = {"mlp": (256,), "cnn": (128,), "tropical": (128,)}
+HIDDEN = {"mlp": (256,), "cnn": (128,), "tropical": (128, 64)}
 
 
 def build(name: str, hidden: Sequence[int] | None = None, seed: int = 0) -> nn.Module:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tropical.autograd import softmax
 from tropical.bench.contenders import require
 
 if TYPE_CHECKING:
@@ -101,8 +102,7 @@ def _confusion(figure_type: Any, scores: Array, labels: Array) -> Any:
 
 
 def _wrong(figure_type: Any, scores: Array, data: Dataset) -> Any:
-    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares /= shares.sum(axis=1, keepdims=True)
+    shares = softmax(scores)
     taken = scores.argmax(axis=1)
     wrong = np.flatnonzero(taken != data.test_labels)
     worst = wrong[np.argsort(-shares[wrong, taken[wrong]])][:_WRONG]

@@ -108,13 +108,8 @@ class Ours:
         self.settings = settings
         self.optimizer = OPTIMIZERS[settings.optimizer](model.parameters(), settings.lr)
 
-    def _options(self) -> contextlib.ExitStack:
-        stack = contextlib.ExitStack()
-        stack.enter_context(
-            tropical.options(kernel=self.settings.kernel, threads=self.settings.threads)
-        )
-        stack.enter_context(memory_mode(self.settings.memory))
-        return stack
+    def _options(self) -> contextlib.AbstractContextManager[object]:
+        return tropical.options(kernel=self.settings.kernel, threads=self.settings.threads)
 
     def step(self, images: Array, labels: Array) -> float:
         """Learn from one batch; return its mean loss."""
@@ -126,7 +121,7 @@ class Ours:
         """Train once on the digits in this order; return the mean loss."""
         total, done = 0.0, 0
         self.model.train()
-        with self._options():
+        with self._options(), memory_mode(self.settings.memory):
             for rows in batches(order, self.settings.batch):
                 total += len(rows) * self.step(images.take(rows, axis=0), labels[rows])
                 done += len(rows)
@@ -135,9 +130,13 @@ class Ours:
 
     def classify(self, images: Array) -> Array:
         """Return a score for each class."""
+        training = self.model.training
         self.model.eval()
-        with self._options(), no_grad():
-            return np.concatenate([self.model(part).data for part in batches(images, 1000)])
+        try:
+            with self._options(), no_grad():
+                return np.concatenate([self.model(part).data for part in batches(images, 1000)])
+        finally:
+            self.model.train(training)
 
 
 @dataclass
@@ -209,14 +208,10 @@ def train(
         # Each goes first as often: what the one before left behind must favour nobody.
         turn = list(zip(contenders, histories, strict=True))
         for contender, history in turn if epoch % 2 == 0 else turn[::-1]:
+            recorder = _Recorder(history, epoch, len(order), report)
             start = time.perf_counter()
-            loss = contender.epoch(
-                data.train_images,
-                data.train_labels,
-                order,
-                _recorder(history, epoch, len(order), report),
-            )
-            history.seconds.append(time.perf_counter() - start)
+            loss = contender.epoch(data.train_images, data.train_labels, order, recorder)
+            history.seconds.append(time.perf_counter() - start - recorder.seconds)
             history.losses.append(loss)
             scores = contender.classify(data.validation_images)
             history.accuracies.append(accuracy(scores, data.validation_labels))
@@ -224,18 +219,25 @@ def train(
     return histories
 
 
-def _recorder(
-    history: History, epoch: int, digits: int, report: Callable[[History], None]
-) -> Report:
-    """Return what a contender reports to in an epoch: it adds points to the curve."""
-    before = (0, 0.0)
+class _Recorder:
+    """What a contender reports to in an epoch: adds points to the curve, and times itself."""
 
-    def point(done: int, total: float) -> None:
-        nonlocal before
-        if done * POINTS // digits > before[0] * POINTS // digits:
-            loss = (total - before[1]) / (done - before[0])
-            history.curve.append((epoch + done / digits, loss))
-            before = done, total
-            report(history)
+    def __init__(
+        self, history: History, epoch: int, digits: int, report: Callable[[History], None]
+    ) -> None:
+        self.history = history
+        self.epoch = epoch
+        self.digits = digits
+        self.report = report
+        self.before = (0, 0.0)
+        self.seconds = 0.0
 
-    return point
+    def __call__(self, done: int, total: float) -> None:
+        if done * POINTS // self.digits <= self.before[0] * POINTS // self.digits:
+            return
+        start = time.perf_counter()
+        loss = (total - self.before[1]) / (done - self.before[0])
+        self.history.curve.append((self.epoch + done / self.digits, loss))
+        self.before = done, total
+        self.report(self.history)
+        self.seconds += time.perf_counter() - start

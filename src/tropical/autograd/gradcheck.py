@@ -95,7 +95,7 @@ def _compare(
     else:
         gradients = [np.zeros_like(array) for array in arrays]
     for number, array in enumerate(arrays):
-        scale = max(1.0, float(np.max(np.abs(gradients[number]), initial=0.0)))
+        scale = float(np.max(np.abs(gradients[number]), initial=0.0))
         for place in np.ndindex(array.shape):
             kept = array[place]
             ends = []

@@ -11,8 +11,8 @@ from . import random
 from .elementwise import exp, multiply, subtract
 from .graph import Array
 from .operation import Operation
-from .reduce import mean, sum, variance
-from .shape import normal_axis, reshape, take
+from .reduce import mean, sum, var
+from .shape import getitem, normal_axis, reshape
 from .tensor import Operand, Tensor, data_of, floats
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ _error: Operation = Operation(
     lambda v, x, g, scale: _softmax_rule(v * g * scale, softmax(x)),
     lambda v, x, targets, scale: sum(v * _error(x, 1.0, targets, scale)))
 # Mean 0 and variance 1 over `axes`.
-_standardize: Operation = Operation(lambda x, axes, epsilon: _standardize_value(x, axes, epsilon),
-    lambda g, x, y, axes, epsilon: _standardize_rule(g, x, y, axes, epsilon))
+_standardize: Operation = Operation(lambda x, axes, eps: _standardize_value(x, axes, eps),
+    lambda g, x, y, axes, eps: _standardize_rule(g, x, y, axes, eps))
 # fmt: on
 
 
@@ -77,18 +77,18 @@ def _error_value(x: Array, g: Any, targets: Array, scale: float) -> Array:
     return np.array(error.T, order="C")
 
 
-def _standardize_value(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
+def _standardize_value(x: Array, axes: tuple[int, ...], eps: float) -> Array:
     y = x - np.mean(x, axis=axes, keepdims=True)
-    y /= np.sqrt(np.mean(y * y, axis=axes, keepdims=True) + epsilon)
+    y /= np.sqrt(np.mean(y * y, axis=axes, keepdims=True) + eps)
     return y
 
 
-def _standardize_rule(g: Any, x: Any, y: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+def _standardize_rule(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
     """Return the gradient through mean and variance.
 
     S. Ioffe and C. Szegedy, "Batch normalization", ICML 2015, section 3.
     """
-    scale = (variance(x, axes, keepdims=True) + epsilon) ** -0.5
+    scale = (var(x, axes, keepdims=True) + eps) ** -0.5
     return scale * (g - mean(g, axes, keepdims=True) - y * mean(g * y, axes, keepdims=True))
 
 
@@ -202,14 +202,14 @@ def dropout(
     return multiply(x, mask)
 
 
-def standardize(x: Operand, axes: Sequence[int], epsilon: float = 1e-5) -> Tensor:
-    """Return x less its mean over `axes`, divided by sqrt(variance + epsilon)."""
+def standardize(x: Operand, axes: Sequence[int], eps: float = 1e-5) -> Tensor:
+    """Return x less its mean over `axes`, divided by sqrt(variance + eps)."""
     ndim = np.ndim(data_of(x))
-    return _standardize(x, tuple(normal_axis(a, ndim, "axes") for a in axes), epsilon)
+    return _standardize(x, tuple(normal_axis(a, ndim, "axes") for a in axes), eps)
 
 
 def layer_norm(
-    x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, epsilon: float = 1e-5
+    x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, eps: float = 1e-5
 ) -> Tensor:
     """Standardize over the last axis, then scale and shift.
 
@@ -219,14 +219,14 @@ def layer_norm(
         Rows.
     weight, bias : Tensor, (n,), optional
         Scale and shift.
-    epsilon : float, default 1e-5
+    eps : float, default 1e-5
         Added to the variance.
 
     Notes
     -----
     J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer normalization", arXiv:1607.06450, section 3.
     """
-    y = standardize(x, (-1,), epsilon)
+    y = standardize(x, (-1,), eps)
     if weight is not None:
         y = y * weight
     return y if bias is None else y + bias
@@ -238,10 +238,10 @@ def batch_norm(
     bias: Operand | None = None,
     *,
     running_mean: Array | None = None,
-    running_variance: Array | None = None,
+    running_var: Array | None = None,
     training: bool = True,
     momentum: float = 0.1,
-    epsilon: float = 1e-5,
+    eps: float = 1e-5,
 ) -> Tensor:
     """Standardize each channel over the batch, then scale and shift.
 
@@ -251,14 +251,14 @@ def batch_norm(
         Axis 1 is that of the channels.
     weight, bias : Tensor, (channels,), optional
         Scale and shift.
-    running_mean, running_variance : ndarray, (channels,), optional
+    running_mean, running_var : ndarray, (channels,), optional
         In training they move by `momentum` to the batch's, in place (the variance unbiased, as in
         PyTorch); otherwise they take its place.
     training : bool, default True
         Use the batch's own mean and variance.
     momentum : float, default 0.1
         Share of the new value.
-    epsilon : float, default 1e-5
+    eps : float, default 1e-5
         Added to the variance.
 
     Raises
@@ -279,7 +279,7 @@ def batch_norm(
         "weight": weight,
         "bias": bias,
         "running_mean": running_mean,
-        "running_variance": running_variance,
+        "running_var": running_var,
     }
     for name, values in per_channel.items():
         if values is not None and np.shape(data_of(values)) != array.shape[1:2]:
@@ -291,16 +291,16 @@ def batch_norm(
         count = array.size // max(array.shape[1], 1)
         if count < 2:
             raise ValueError(f"x: needs two values a channel to train, has shape {array.shape}")
-        y = standardize(x, axes, epsilon)
+        y = standardize(x, axes, eps)
         if running_mean is not None:
             running_mean += momentum * (array.mean(axes) - running_mean)
-        if running_variance is not None:
+        if running_var is not None:
             unbiased = array.var(axes) * (count / (count - 1))
-            running_variance += momentum * (unbiased - running_variance)
+            running_var += momentum * (unbiased - running_var)
     else:
-        if running_mean is None or running_variance is None:
-            raise ValueError("running_mean, running_variance: are needed unless training")
-        scale = 1 / np.sqrt(running_variance + epsilon)
+        if running_mean is None or running_var is None:
+            raise ValueError("running_mean, running_var: are needed unless training")
+        scale = 1 / np.sqrt(running_var + eps)
         centered = subtract(x, running_mean.reshape(along))
         y = centered * scale.astype(array.dtype, copy=False).reshape(along)
     if weight is not None:
@@ -342,4 +342,4 @@ def embedding(weight: Operand, indices: ArrayLike) -> Tensor:
     count = np.shape(data_of(weight))[0]
     if rows.size and not 0 <= rows.min() <= rows.max() < count:
         raise IndexError(f"indices: rows are 0..{count - 1}, got {rows.min()}..{rows.max()}")
-    return take(weight, rows)
+    return getitem(weight, rows)
