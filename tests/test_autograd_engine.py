@@ -572,7 +572,7 @@ def test_what_a_tensor_is_made_of():
         (lambda x: autograd.clip(x, 2.0, 1.0), ValueError, "min = 2.0 is above max = 1.0"),
         (lambda x: x.sum(axis=5), ValueError, "axis: there is no axis 5 in 2 dimensions"),
         (lambda x: x.sum(axis=(0, 0)), ValueError, "names an axis twice"),
-        (lambda x: x.transpose(0, 0), ValueError, "is no order of the 2 axes"),
+        (lambda x: x.transpose(0, 0), ValueError, "is not an order of the 2 axes"),
         (lambda x: autograd.concatenate([]), ValueError, "need at least one"),
         (lambda x: autograd.stack([]), ValueError, "need at least one"),
         (lambda x: x.astype("int32"), TypeError, "float32 or float64, not int32"),

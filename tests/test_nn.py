@@ -454,7 +454,7 @@ def test_files_of_more_than_arrays_are_refused(tmp_path):
     for content in (b"hello", member.getvalue() + b"!", member.getvalue()[:-1]):
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("a.npy", content)
-        with pytest.raises(ValueError, match=r"a\.npz: is no \.npz file of arrays, or damaged"):
+        with pytest.raises(ValueError, match=r"a\.npz: is not an \.npz file of arrays, or damaged"):
             nn.load_arrays(path)
 
 

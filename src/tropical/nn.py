@@ -295,7 +295,7 @@ class Module:
         return f"{type(self).__name__}({self.extra_repr()}){inner}"
 
     def extra_repr(self) -> str:
-        """Return what the representation says beside the name."""
+        """Return what the representation says besides the name."""
         return ""
 
 
@@ -350,7 +350,7 @@ def load_arrays(path: PathLike) -> dict[str, Array]:
                 }
         except Exception as error:  # a damaged byte may raise anything, in zipfile, zlib or NumPy
             raise ValueError(
-                f"{os.fspath(path)}: is no .npz file of arrays, or damaged ({error})"
+                f"{os.fspath(path)}: is not an .npz file of arrays, or damaged ({error})"
             ) from None
 
 
@@ -368,7 +368,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> Array:
 def uniform(
     shape: tuple[int, ...], bound: float, *, dtype: DTypeLike = np.float32, rng: Rng = None
 ) -> Array:
-    """Return values drawn evenly from [-bound, bound)."""
+    """Return values drawn uniformly from [-bound, bound)."""
     kind = _float_dtype(dtype)
     values = _generator(rng).random(shape, dtype=np.float64)
     return ((2 * values - 1) * bound).astype(kind)
@@ -391,10 +391,10 @@ def _fans(shape: tuple[int, ...]) -> tuple[int, int]:
 def fan_in_uniform(
     shape: tuple[int, ...], *, dtype: DTypeLike = np.float32, rng: Rng = None
 ) -> Array:
-    """Return weights in [-1, 1) / sqrt(inputs), as PyTorch's layers have them by default.
+    """Return uniform weights in [-1, 1) / sqrt(inputs), as PyTorch's layers have by default.
 
-    Y. LeCun, L. Bottou, G. Orr and K.-R. Müller, "Efficient backprop", 1998, section 4.6 (with a
-    third of its variance).
+    A third of the variance of Y. LeCun, L. Bottou, G. Orr and K.-R. Müller, "Efficient backprop",
+    1998, section 4.6.
     """
     return uniform(shape, 1 / math.sqrt(max(_fans(shape)[0], 1)), dtype=dtype, rng=rng)
 
@@ -408,14 +408,14 @@ def he_normal(shape: tuple[int, ...], *, dtype: DTypeLike = np.float32, rng: Rng
 
 
 def he_uniform(shape: tuple[int, ...], *, dtype: DTypeLike = np.float32, rng: Rng = None) -> Array:
-    """Return even weights of the variance of `he_normal`."""
+    """Return uniform weights of the variance of `he_normal`."""
     return uniform(shape, math.sqrt(6 / max(_fans(shape)[0], 1)), dtype=dtype, rng=rng)
 
 
 def glorot_uniform(
     shape: tuple[int, ...], *, dtype: DTypeLike = np.float32, rng: Rng = None
 ) -> Array:
-    """Return even weights of variance 2 / (inputs + outputs).
+    """Return uniform weights of variance 2 / (inputs + outputs).
 
     X. Glorot and Y. Bengio, "Understanding the difficulty of training deep feedforward neural
     networks", AISTATS 2010, equation 16.

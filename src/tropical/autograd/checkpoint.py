@@ -24,8 +24,8 @@ def checkpoint(function: Callable[..., Tensor], *arguments: Any) -> Tensor:
         Takes `arguments` and returns one Tensor; it may use parameters of its own, whose gradients
         are collected as ever. The second time it must compute the same: masks from the default
         generator are drawn the same again (from a generator that this one seeds), those from a
-        generator of its own are not, and gradients are wrong then. What it does beside, it does
-        twice: batch norm's running statistics move twice.
+        generator of its own are not, and gradients are wrong then. Side effects happen twice: batch
+        norm's running statistics move twice.
     *arguments
         Tensors and anything else.
 

@@ -1,4 +1,4 @@
-"""What neural networks are made of beside products: each gradient below its value."""
+"""What neural networks are made of besides products: each gradient below its value."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class MemoryStats:
 
 
 class memory_mode:
-    """In a ``with`` block, let the arrays that this thread makes have their data in `mode`.
+    """Within a ``with`` block, allocate the data of this thread's arrays in `mode`.
 
     Arrays live on after the block, and after the mode. A mode is part of the context, as NumPy's
     handler is (`contextvars`): a thread that is started inside does not inherit it, and tasks of

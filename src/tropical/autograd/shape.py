@@ -121,7 +121,7 @@ def transpose(x: Operand, *axes: Any) -> Tensor:
     order = range(ndim)[::-1] if reverse else integers(axes[0] if len(axes) == 1 else axes)
     normal = tuple(normal_axis(axis, ndim, "axes") for axis in order)
     if sorted(normal) != list(range(ndim)):
-        raise ValueError(f"axes: {tuple(order)} is no order of the {ndim} axes")
+        raise ValueError(f"axes: {tuple(order)} is not an order of the {ndim} axes")
     return _transpose(x, normal)
 
 

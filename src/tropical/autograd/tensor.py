@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from .shape import Index
 
-# What an operation takes beside Tensors.
+# What an operation takes besides Tensors.
 Operand: TypeAlias = "Tensor | ArrayLike"
 Axes: TypeAlias = "int | Sequence[int] | None"
 
@@ -187,8 +187,8 @@ class Tensor:
         Parameters
         ----------
         gradient : array_like or Tensor of this tensor's shape, optional
-            The gradient of a last value with respect to this tensor; 1 unless given, if this has
-            one element.
+            The gradient of a scalar with respect to this tensor; 1 unless given, if this has one
+            element.
         retain_graph : bool, optional
             Keep the buffers of the graph, so that it can be walked again; `create_graph` unless
             given.

@@ -1,7 +1,7 @@
 """Roads measured by the trips over them: ``python -m tropical.examples.learn_paths``.
 
-Known are the map and how long the shortest trips between some places are; unknown are the length
-of each road and the way that each trip took. Trips are the min-plus product of the roads with
+We know the map and the lengths of the shortest trips between some places, but neither the length of
+each road nor the way that each trip took. Trips are the min-plus product of the roads with
 themselves, over and over; its gradient goes through the argmin to just those roads that a trip
 took. Seismologists find what lies in the ground in this way: D. Burton and Ph. L. Toint, "On an
 instance of the inverse shortest paths problem", Mathematical Programming 53, 1992.

@@ -1,8 +1,8 @@
 """XOR learned from its table of four lines: ``python -m tropical.examples.xor``.
 
-No layer without a hidden one computes it (M. Minsky and S. Papert, "Perceptrons", 1969); two learn
-it, as in D. Rumelhart, G. Hinton and R. Williams, "Learning internal representations by error
-propagation", 1986.
+A network without a hidden layer cannot compute it (M. Minsky and S. Papert, "Perceptrons", 1969);
+one with a hidden layer learns it, as in D. Rumelhart, G. Hinton and R. Williams, "Learning internal
+representations by error propagation", 1986.
 """
 
 from __future__ import annotations
