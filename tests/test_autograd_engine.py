@@ -351,6 +351,15 @@ def test_grad_computes_only_what_it_must_in_a_checkpoint():
     assert clock.calls == 2  # again forward, and back to x
 
 
+def test_grad_through_a_checkpoint_beside_a_graph_that_was_released():
+    w = leaf(2.0)
+    other = w * w
+    x = leaf(3.0)
+    y = checkpoint(lambda s, t: s * t, x, other)
+    other.backward()
+    assert grad(y, [x])[0].item() == 4
+
+
 def test_hooks_are_called_in_the_same_order_each_time():
     orders = set()
     for _ in range(5):

@@ -131,7 +131,7 @@ class _Replay:
             retain=recorded,
             recorded=recorded,
             wanted=wanted,
-            nested=True,
+            ends=set(self.inputs),
         )
         walk.run(g if recorded else tensor_of(g, None))
         return found

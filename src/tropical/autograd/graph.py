@@ -225,8 +225,8 @@ class Walk:
     wanted : set of Node, optional
         Deliver the gradients of these alone, and walk no further than they need; unless given,
         those of leaves and of values that retain theirs.
-    nested : bool, default False
-        The walk is a part of another one: it ends at `wanted`, whose hooks the other one calls.
+    ends : set of Node
+        Where a walk ends that is a part of another one, which calls the hooks of these.
     absorb : callable, optional
         Is offered the rules of leaves that are used once; what it uses is not delivered. Asked only
         if no hook and no replay, which might look at the leaves, takes part in the walk.
@@ -247,7 +247,7 @@ class Walk:
         retain: bool | None,
         recorded: bool,
         wanted: AbstractSet[Node] | None = None,
-        nested: bool = False,
+        ends: AbstractSet[Node] = frozenset(),
         absorb: Absorb | None = None,
     ) -> None:
         self.root = root
@@ -255,7 +255,7 @@ class Walk:
         self.retain = recorded if retain is None else retain
         self.recorded = recorded
         self.wanted = wanted
-        self.nested = nested
+        self.ends = ends
         self.absorb = absorb
         self.gradients: dict[Node, Gradient] = {}
         self.own: set[Node] = set()  # whose gradient is a sum made here, that may grow in place
@@ -292,9 +292,7 @@ class Walk:
             oldest = min(map(_number, wanted), default=0)
             nodes, _ = behind(
                 self.root,
-                (lambda node: node.is_leaf or node in wanted)
-                if self.nested
-                else (lambda node: node.is_leaf or node.number <= oldest),
+                lambda node: node.is_leaf or node.number <= oldest or node in self.ends,
             )
             self.leading = leading = set(wanted)
             passing = []
@@ -329,7 +327,7 @@ class Walk:
     def _complete(self, node: Node, g: Gradient) -> Gradient:
         """Return the gradient as hooks leave it, delivered if it is one of those wanted."""
         is_wanted = node.tensor is not None if self.wanted is None else node in self.wanted
-        if node.hooks and not (is_wanted and self.nested):
+        if node.hooks and node not in self.ends:
             g = call_hooks(node.hooks, g)
         if is_wanted:  # what goes on to the inputs is not the array of whoever gets this
             self.deliver(node, g if node in self.uses else _copy(g))
