@@ -486,6 +486,11 @@ OPERATIONS = {
         (lambda x: autograd.getitem(x, [2, 0, 2]), lambda x: x[torch.tensor([2, 0, 2])]),
         [R(3, 4)],
     ),
+    "squeeze": ((lambda x: autograd.squeeze(x, 1), lambda x: x.squeeze(1)), [R(3, 1, 4)]),
+    "swapaxes": (
+        (lambda x: autograd.swapaxes(x, 0, 2), lambda x: x.swapaxes(0, 2)),
+        [R(2, 3, 4)],
+    ),
     "tanh": (torch.tanh, [R(3, 4) * 4]),
     "transpose": (
         (lambda x: autograd.transpose(x, 2, 0, 1), lambda x: x.permute(2, 0, 1)),
