@@ -13,13 +13,15 @@ struct Run {
     ptrdiff_t items_per_task;
 };
 
-char* item_at(const Stars& stars, ptrdiff_t item) {
-    char* data = stars.a.data;
+StarArgs item_of(const Stars& stars, ptrdiff_t item) {
+    StarArgs args{stars.n, stars.a, stars.before};
     for (int axis = stars.batch.dims - 1; axis >= 0; --axis) {
-        data += item % stars.batch.shape[axis] * stars.batch.c_stride[axis];
+        const ptrdiff_t i = item % stars.batch.shape[axis];
         item /= stars.batch.shape[axis];
+        args.a.data += i * stars.batch.c_stride[axis];
+        if (args.before.data) args.before.data += i * stars.batch.index_stride[axis];
     }
-    return data;
+    return args;
 }
 
 void run_task(void* context, ptrdiff_t task, int) {
@@ -28,8 +30,7 @@ void run_task(void* context, ptrdiff_t task, int) {
     const Stars& stars = run.stars;
     const ptrdiff_t first = task * run.items_per_task;
     const ptrdiff_t last = std::min(first + run.items_per_task, stars.batch.items);
-    for (ptrdiff_t item = first; item < last; ++item)
-        run.star({stars.n, {item_at(stars, item), stars.a.row_stride, stars.a.col_stride}});
+    for (ptrdiff_t item = first; item < last; ++item) run.star(item_of(stars, item));
 }
 
 }  // namespace

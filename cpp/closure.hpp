@@ -7,12 +7,13 @@
 namespace tropical {
 
 // A batch of n x n matrices, n <= star_size, each of which becomes its star; batch.c_stride says
-// where they lie. Not for plus-times. Operands hold no NaN.
+// where they lie. Not for plus-times. Operands hold no NaN. before: as in StarArgs, or null;
+// batch.index_stride.
 struct Stars {
     int semiring;
     DType dtype;
     ptrdiff_t n;
-    View a;
+    View a, before;
     Batch batch;
 };
 void compute_stars(const Stars& stars, const Isa& isa, int threads);

@@ -43,7 +43,7 @@ void check_stars(int semiring, ptrdiff_t n, ptrdiff_t items, bool turned, Random
     all.fill(Values::ordinary, random, true);
     for (const Isa* const isa : usable_isas()) {
         std::vector<T> a = all.c;
-        Stars stars{semiring, all.arithmetic.dtype, n, {}, {}};
+        Stars stars{semiring, all.arithmetic.dtype, n, {}, {}, {}};
         stars.a = {reinterpret_cast<char*>(a.data()), n * size, size};
         if (turned) std::swap(stars.a.row_stride, stars.a.col_stride);
         stars.batch.dims = 1;
@@ -86,7 +86,7 @@ TEST_CASE("stars of every size, by definition") {
 }
 
 TEST_CASE("nothing to do") {
-    Stars stars{semiring_named("minplus"), DType::f32, 0, {}, {}};
+    Stars stars{semiring_named("minplus"), DType::f32, 0, {}, {}, {}};
     compute_stars(stars, *usable_isas().front(), 2);
     stars.n = 3;
     stars.batch.dims = 1;
