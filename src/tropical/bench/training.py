@@ -92,9 +92,8 @@ def epoch(
         _check_jax(threads)
     images, labels, order = digits(count or DIGITS)
     settings = Settings(batch=batch, threads=threads, kernel=kernel)
-    trainer: Any = {"tropical": Ours, **RIVALS}[name](models.build("mlp"), settings)
-    if hasattr(trainer, "compile"):
-        trainer.compile(images, labels)
+    trainer = {"tropical": Ours, **RIVALS}[name](models.build("mlp"), settings)
+    trainer.prepare(images, labels)
 
     def call() -> float:
         loss: float = trainer.epoch(images, labels, order, lambda done, total: None)
