@@ -5,6 +5,7 @@
 #include "bits.hpp"
 #include "direct.hpp"
 #include "rows.hpp"
+#include "star.hpp"
 
 namespace tropical {
 namespace {
@@ -101,9 +102,12 @@ constexpr KernelSet make_set() {
     constexpr int narrow_mr = emulates_products<Isa, R> ? Isa::heavy_mr : Isa::narrow_mr;
     set.narrow = make_kernels<R, narrow_mr, 1, Isa::direct_mr, 0>();
     constexpr int careful_mr = emulates_products<Isa, R> ? Isa::heavy_mr / 2 : Isa::heavy_mr;
+    using Careful = CarefulRing<S, T, Isa::bytes>;
     if constexpr (needs_careful<R>)
-        set.careful = make_kernels<CarefulRing<S, T, Isa::bytes>, careful_mr, 1, careful_mr, 2>();
+        set.careful = make_kernels<Careful, careful_mr, 1, careful_mr, 2>();
     set.ceiling = ceiling<R, tile.mr, tile.nv>;
+    if constexpr (selective<S> && needs_careful<R>) set.star = star<Careful>;
+    if constexpr (selective<S> && !needs_careful<R>) set.star = star<R>;
     return set;
 }
 
@@ -121,7 +125,7 @@ constexpr KernelSet make_logic_set() {
     k.pack_a = pack_bits_of_a<bytes>;
     k.pack_b = pack_bits_of_b<bytes>;
     k.macro = macro_bits<bytes>;
-    KernelSet set{k, k, k, logic_ceiling<R, tile.mr, tile.nv>};
+    KernelSet set{k, k, k, logic_ceiling<R, tile.mr, tile.nv>, star<Careful>};
     set.wide.direct = set.narrow.direct = direct<R, false, Isa::direct_mr, 2>;
     set.wide.direct_rows = set.narrow.direct_rows = direct_rows<R>;
     set.careful.direct = direct<Careful, false, Isa::heavy_mr, 2>;

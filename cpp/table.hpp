@@ -63,6 +63,13 @@ struct DirectArgs {
     bool relu = false;
 };
 
+// A[0:n, 0:n] = A*, the Kleene star, in place; n is at most star_size. Covers every operand but NaN.
+inline constexpr ptrdiff_t star_size = 64;
+struct StarArgs {
+    ptrdiff_t n;
+    View a;
+};
+
 // Packed bits: rows of A are padded to whole units, and 256 registers of tables are scratch.
 inline constexpr ptrdiff_t bits_per_unit = 128, table_registers = 256;
 
@@ -87,10 +94,12 @@ struct Kernels {
 // wide: the fastest micro-tile for this arithmetic. narrow: one register wide, for few columns,
 // without argmax.
 // careful: any operand, at two to three times the work; zeros where wide covers all. ceiling: the
-// hot loop without memory, returns the scalar operations done.
+// hot loop without memory, returns the scalar operations done. star: null for plus-times, whose star
+// is a series.
 struct KernelSet {
     Kernels wide, narrow, careful;
     std::int64_t (*ceiling)(std::int64_t repeats);
+    void (*star)(const StarArgs&);
 };
 
 struct KernelTable {

@@ -13,11 +13,11 @@ from . import semirings
 from ._core import GemmWorkspace, gemm, get_num_threads, set_num_threads
 from .config import Plan, explain, options, show_config
 
-_TRAINING = ("autograd", "nn", "optim")  # imported when first used
+_LATER = ("autograd", "graph", "nn", "optim")  # imported when first used
 
 
 def __getattr__(name: str) -> _Any:
-    if name in _TRAINING:
+    if name in _LATER:
         return _importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

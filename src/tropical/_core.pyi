@@ -139,6 +139,10 @@ def linear(
     workspace: GemmWorkspace | None = None,
 ) -> NDArray[Any]: ...
 
+STAR_SIZE: int
+
+def star(a: NDArray[Any], semiring: str | HasName, *, threads: int | None = None) -> None: ...
+
 class GemmWorkspace:
     def __init__(self) -> None: ...
     def reserve(

@@ -1,0 +1,60 @@
+"""Kleene stars: beside a product of their size, and of many small graphs."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+import tropical
+from tropical.bench import contenders
+from tropical.bench.timing import Contender, interleave
+from tropical.graph import closure
+
+from . import common
+
+
+def ours(n: int, dtype: str, batch: tuple[int, ...] = (), semiring: str = "minplus") -> Contender:
+    rng = np.random.default_rng(0)
+    a = rng.random((*batch, n, n)) < 4 / n if dtype == "bool" else rng.random((*batch, n, n))
+    graph = a.astype(dtype)
+    work = 2.0 * n**3 * np.prod(batch, dtype=float)
+    call = partial(closure, graph, semiring)
+    return Contender("closure", call, work, partial(tropical.options, threads=1))
+
+
+class Closure(common.Call):
+    params = (["float32", "float64", "int32"], [64, 256, 1024])
+    param_names = ("dtype", "n")
+
+    def setup(self, dtype: str, n: int) -> None:
+        self.prepare(ours, n, dtype)
+
+    def time_closure(self, *_: object) -> None:
+        self.call()
+
+
+class Others(common.Call):
+    """A thousand graphs of 32 nodes, and reachability."""
+
+    def setup(self) -> None:
+        self.prepare(ours, 32, "float32", (1000,))
+        self.batch = self.call
+        self.prepare(ours, 1024, "bool", (), "orand")
+
+    def time_batch(self) -> None:
+        self.batch()
+
+    def time_reachability(self) -> None:
+        self.call()
+
+
+class TimesProduct:
+    params = (["float32", "float64"], [256, 1024])
+    param_names = ("dtype", "n")
+    unit = "times the product's time"
+
+    def track_times_product(self, dtype: str, n: int) -> float:
+        product = contenders.ours(*contenders.operands(n, n, n, dtype), "minplus", name="product")
+        timings = interleave([product, ours(n, dtype)], budget=common.BUDGET)
+        return timings.ratio("product", "closure").median
