@@ -141,6 +141,8 @@ def linear(
 
 STAR_SIZE: int
 
+STAR_SIZE: int
+
 def star(a: NDArray[Any], semiring: str | HasName, *, threads: int | None = None) -> None: ...
 
 class GemmWorkspace:
