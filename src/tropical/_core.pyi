@@ -141,8 +141,6 @@ def linear(
 
 STAR_SIZE: int
 
-STAR_SIZE: int
-
 def star(a: NDArray[Any], semiring: str | HasName, *, threads: int | None = None) -> None: ...
 
 class GemmWorkspace:
