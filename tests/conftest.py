@@ -1,7 +1,8 @@
 """Every test that takes the fixture `isa` runs once on each instruction set that was built.
 
 TROPICAL_TEST_ISAS=avx2,baseline (an emulator, CI): these must run, failing where the CPU lacks one,
-and no others do. TROPICAL_TEST_BIG=1, TROPICAL_TEST_SEEDED=1 add the tests marked `big`, `seeded`.
+and no others do. TROPICAL_TEST_BIG=1, TROPICAL_TEST_SEEDED=1, TROPICAL_TEST_LONG=1 add the tests
+marked `big`, `seeded`, `long`.
 """
 
 import os
@@ -20,6 +21,7 @@ os.environ["TROPICAL_TUNING"] = "off"
 OPT_IN = {
     "big": "needs tens of gigabytes of address space, and seconds",
     "seeded": "builds the extension once for each seeded bug: minutes",
+    "long": "trains for half a minute",
 }
 CONFIG = tropical.config.config()
 REQUIRED = os.environ.get("TROPICAL_TEST_ISAS", "")

@@ -30,8 +30,8 @@ PACKAGE = Path(tropical.__file__).parent
 
 
 def stub_names(body):
-    named = (ast.FunctionDef, ast.ClassDef)
-    return {node.name for node in body if isinstance(node, named)}
+    named = {n.name for n in body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    return named | {n.target.id for n in body if isinstance(n, ast.AnnAssign)}
 
 
 def test_public_names():

@@ -31,6 +31,7 @@ REAL_MD5 = mnist_data.MD5
 needs_mnist = pytest.mark.skipif(
     not REAL, reason="needs MNIST: set MNIST_DIR to the folder that has it"
 )
+long = pytest.mark.long
 # Bars of a display: rows and columns of a 20 x 12 box; and those that each digit lights.
 BARS = {
     "a": np.s_[0:3, :], "b": np.s_[0:11, 9:12], "c": np.s_[9:20, 9:12], "d": np.s_[17:20, :],
@@ -621,13 +622,20 @@ def test_three_epochs_follow_numpy(real):
         ("mlp", Settings(batch=128, lr=0.5), 0.965),
         ("mlp", Settings(lr=0.001, optimizer="adam"), 0.97),
         ("tropical", Settings(lr=0.001, optimizer="adam"), 0.95),
-        ("cnn", Settings(lr=0.001, optimizer="adam", threads=2), 0.985),
+        pytest.param("cnn", Settings(lr=0.001, optimizer="adam", threads=2), 0.985, marks=long),
     ],
 )
 def test_accuracy_after_three_epochs(real, model, settings, least):
     ours = Ours(models.build(model), settings)
     train([ours], real, 3, 0)
     assert accuracy(ours.classify(real.test_images), real.test_labels) >= least
+
+
+@needs_mnist
+def test_convolutions_learn_from_few(real):
+    ours = Ours(models.build("cnn"), Settings(lr=0.001, optimizer="adam"))
+    ours.epoch(real.train_images, real.train_labels, np.arange(5000), lambda *_: None)
+    assert accuracy(ours.classify(real.test_images[:2000]), real.test_labels[:2000]) > 0.85
 
 
 @needs_mnist

@@ -1146,6 +1146,30 @@ def test_a_part_may_know_the_whole():
     assert list(whole.children()) == [whole[0]]
 
 
+def test_each_backward_hook_sees_what_the_one_before_left_as_a_tensor():
+    layer, seen = nn.Linear(2, 2, rng=RNG(0)), []
+
+    def double(module, gradient):
+        seen.append(gradient)
+        return 2 * gradient.data.astype(np.float64)
+
+    for _ in range(2):
+        layer.register_backward_pre_hook(double)
+    layer(np.ones((1, 2), np.float32)).sum().backward()
+    assert [type(gradient) for gradient in seen] == [Tensor, Tensor]
+    assert [gradient.dtype for gradient in seen] == [np.float32, np.float32]
+    assert [gradient.data[0, 0] for gradient in seen] == [1, 2]
+    np.testing.assert_array_equal(layer.bias.grad.data, [4, 4])
+
+
+def test_a_backward_hook_that_changes_the_shape_is_named_at_once():
+    layer = nn.Linear(2, 2, rng=RNG(0))
+    layer.register_backward_pre_hook(lambda module, gradient: gradient.data[0])
+    layer.register_backward_pre_hook(lambda module, gradient: gradient.data.reshape(1, 2))
+    with pytest.raises(ValueError, match="a hook replaced a gradient"):
+        layer(np.ones((1, 2), np.float32)).sum().backward()
+
+
 def test_a_hook_removed_before_the_backward_pass_is_not_called():
     layer, seen = nn.Linear(2, 2), []
     handle = layer.register_backward_pre_hook(lambda module, gradient: seen.append(gradient))

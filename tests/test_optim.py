@@ -244,27 +244,16 @@ def test_gradients_in_any_order(kind, options, order):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
-def test_a_step_allocates_nothing(kind, options, dtype):
+def test_a_step_makes_no_array(kind, options, dtype):
     with memory_mode("off"):
         optimizer = kind(parameters((300, 400), 7, dtype=dtype), **options)
         give_gradients(optimizer.parameters, 1)
-        before = memory_stats().allocations
-        optimizer.step()
-        assert memory_stats().allocations == before
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
-def test_a_step_needs_no_room_for_arrays(kind, options, dtype):
-    with memory_mode("off"):
-        optimizer = kind(parameters((300, 400), 7, dtype=dtype), **options)
-        give_gradients(optimizer.parameters, 1)
-        optimizer.step()
-        reset_memory_stats()
-        before = memory_stats().live_bytes
-        optimizer.step()
-        assert memory_stats().peak_live_bytes - before < 100
-        assert memory_stats().live_bytes == before
+        for _ in range(2):
+            reset_memory_stats()
+            before = memory_stats().live_bytes
+            optimizer.step()
+            assert memory_stats().allocations == 0
+            assert memory_stats().peak_live_bytes == memory_stats().live_bytes == before
 
 
 @pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
@@ -805,19 +794,19 @@ def test_a_restored_schedule_goes_on_as_if_nothing_had_been(tmp_path):
 @pytest.mark.parametrize(
     "change, error, message",
     [
-        ({"full": None}, ValueError, r"state: missing \['full'\]"),
+        ({"base_lr": None}, ValueError, r"state: missing \['base_lr'\]"),
         ({"more": np.array(1)}, ValueError, r"unknown \['more'\]"),
         ({"steps": np.array(-1)}, ValueError, "steps: must be finite and not negative"),
         ({"steps": np.array(1.5)}, TypeError, "state: steps is of float64, int64 is wanted"),
-        ({"full": np.array(NAN)}, ValueError, "full: must be finite and not negative"),
-        ({"full": np.zeros(2)}, ValueError, r"state: full has shape \(2,\)"),
+        ({"base_lr": np.array(NAN)}, ValueError, "base_lr: must be finite and not negative"),
+        ({"base_lr": np.zeros(2)}, ValueError, r"state: base_lr has shape \(2,\)"),
     ],
 )
 def test_states_that_do_not_fit_leave_the_schedule(change, error, message):
     optimizer = optim.SGD(parameters(1), 0.5)
     schedule = optim.Schedule(optimizer, optim.step_decay(1, 0.5))
     schedule.step()
-    state = {"steps": np.array(7), "full": np.array(2.0)} | change
+    state = {"steps": np.array(7), "base_lr": np.array(2.0)} | change
     state = {name: array for name, array in state.items() if array is not None}
     with pytest.raises(error, match=message):
         schedule.load_state_dict(state)

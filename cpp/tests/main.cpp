@@ -10,7 +10,9 @@
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __tsan_default_options();
-extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
+extern "C" const char* __tsan_default_options() {
+    return "allocator_may_return_null=1:die_after_fork=0";
+}
 
 int main(int argc, char** argv) {
     using namespace tropical;

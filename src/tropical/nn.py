@@ -6,6 +6,7 @@ import itertools
 import math
 import os
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -157,20 +158,18 @@ class Module:
 
     def _watched(self, value: Any, kind: str) -> Any:
         """Return a tensor of its own, whose gradient the hooks see; other values as they are."""
-        hooks = self._hooks_of(kind)
+        hooks = self._hooks.get(kind)
         recorded = is_grad_enabled() and isinstance(value, Tensor) and value.requires_grad
         if not (hooks and recorded):
             return value
         watched = autograd.cast(value, value.dtype)
-
-        def call(gradient: Tensor) -> Tensor:
-            for hook in self._hooks_of(kind):  # those that are still there
-                replaced = hook(self, gradient)
-                gradient = gradient if replaced is None else replaced
-            return gradient
-
-        watched.register_hook(call)
+        for number in hooks:
+            watched.register_hook(partial(self._call_hook, hooks, number))
         return watched
+
+    def _call_hook(self, hooks: dict[int, Any], number: int, gradient: Tensor) -> Any:
+        hook = hooks.get(number)  # unless it was removed since
+        return None if hook is None else hook(self, gradient)
 
     # --- what belongs to it ---
 

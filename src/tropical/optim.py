@@ -561,10 +561,15 @@ class RMSProp(Optimizer):
 Factor: TypeAlias = "Callable[[int], float]"
 
 
+def _check_count(**counts: int) -> None:
+    for name, count in counts.items():
+        if count < 1:
+            raise ValueError(f"{name}: at least 1, not {count}")
+
+
 def step_decay(every: int, factor: float = 0.1) -> Factor:
     """Return a factor that is multiplied by `factor` after each `every` steps."""
-    if every < 1:
-        raise ValueError(f"every: at least 1, not {every}")
+    _check_count(every=every)
     return lambda step: factor ** (step // every)
 
 
@@ -574,8 +579,7 @@ def cosine_decay(steps: int, least: float = 0.0) -> Factor:
     I. Loshchilov and F. Hutter, "SGDR: stochastic gradient descent with warm restarts", ICLR 2017,
     equation 5.
     """
-    if steps < 1:
-        raise ValueError(f"steps: at least 1, not {steps}")
+    _check_count(steps=steps)
     return lambda step: least + (1 - least) * (1 + math.cos(math.pi * min(step, steps) / steps)) / 2
 
 
@@ -584,8 +588,7 @@ def warm_up(steps: int, then: Factor | None = None) -> Factor:
 
     P. Goyal et al., "Accurate, large minibatch SGD", arXiv:1706.02677, section 2.2.
     """
-    if steps < 1:
-        raise ValueError(f"steps: at least 1, not {steps}")
+    _check_count(steps=steps)
     return lambda step: (
         (step + 1) / steps if step < steps else then(step - steps) if then is not None else 1.0
     )
@@ -631,7 +634,7 @@ class Schedule:
 
     def state_dict(self) -> dict[str, Array]:
         """Return the count of steps and the rate at factor 1, by name, for an ``.npz`` file."""
-        return {"steps": np.array(self.steps), "full": np.array(self.base_lr)}
+        return {"steps": np.array(self.steps), "base_lr": np.array(self.base_lr)}
 
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
         """Go on where another schedule of this factor was, and set the optimizer's rate.
@@ -645,9 +648,9 @@ class Schedule:
             If one is no number; nothing is changed then.
         """
         arrays = matching(state, self.state_dict())
-        steps, full = int(arrays["steps"]), float(arrays["full"])
-        not_negative(steps=steps, full=full)
-        self.steps, self.base_lr = steps, full
+        steps, base_lr = int(arrays["steps"]), float(arrays["base_lr"])
+        not_negative(steps=steps, base_lr=base_lr)
+        self.steps, self.base_lr = steps, base_lr
         self._set_rate()
 
 

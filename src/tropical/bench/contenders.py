@@ -7,21 +7,19 @@ A contender that cannot run here raises `AbsentError`, whose message says what i
 from __future__ import annotations
 
 import functools
-import importlib
 import importlib.metadata
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 import tropical
-from tropical import _core
+from tropical import _core, extras
 from tropical.bench.timing import Contender
 
 __all__ = [
@@ -62,16 +60,16 @@ class AbsentError(RuntimeError):
     """A contender that cannot run here; the message says why."""
 
 
-class NotInstalledError(AbsentError):
-    """A package that is no dependency of ours is missing; the message says how to get it."""
+class NotInstalledError(AbsentError, extras.NotInstalledError):
+    """A contender's package is missing; the message says how to get it."""
 
 
-def require(module: str, install: str = "'tropical-blas[bench]'") -> ModuleType:
+def require(module: str, install: str = "'tropical-blas[bench]'") -> Any:
     """Import a module that is no dependency of ours, or raise NotInstalledError."""
     try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise NotInstalledError(f"{module} is not installed (pip install {install})") from error
+        return extras.require(module, install)
+    except extras.NotInstalledError as error:
+        raise NotInstalledError(error) from error
 
 
 def operands(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -60,11 +60,9 @@ def digits(count: int) -> tuple[Array, Array, Array]:
     return images, rng.integers(0, models.CLASSES, count), rng.permutation(count)
 
 
-def _limit_jax(threads: int) -> None:
-    """Let XLA run on one thread, its pool included, whose size it reads once, from here."""
-    if threads == 1:
-        os.environ.setdefault("NPROC", "1")
-    elif os.environ.get("NPROC") == "1":
+def _check_jax(threads: int) -> None:
+    """Refuse several threads where the rival has held XLA, which counts them once, to one."""
+    if threads > 1 and os.environ.get("NPROC") == "1":
         raise AbsentError("JAX keeps the one thread that it began with: measure this row alone")
 
 
@@ -91,12 +89,11 @@ def epoch(
     """
     require_threads(threads)
     if name == "jax":
-        _limit_jax(threads)
+        _check_jax(threads)
     images, labels, order = digits(count or DIGITS)
     settings = Settings(batch=batch, threads=threads, kernel=kernel)
-    trainer: Any = {"tropical": Ours, **RIVALS}[name](models.build("mlp"), settings)
-    if hasattr(trainer, "compile"):
-        trainer.compile(images, labels)
+    trainer = {"tropical": Ours, **RIVALS}[name](models.build("mlp"), settings)
+    trainer.prepare(images, labels)
 
     def call() -> float:
         loss: float = trainer.epoch(images, labels, order, lambda done, total: None)
@@ -164,32 +161,31 @@ def step(
 
 def chain() -> Contender:
     """Make a contender of `CHAIN` additions of ten numbers, forward and backward."""
-    x, small = Tensor(np.ones(10, np.float32), requires_grad=True), Tensor(np.ones(10, np.float32))
-
-    def call() -> None:
-        y = x
-        for _ in range(CHAIN):
-            y = y + small
-        x.grad = None
-        y.sum().backward()
-
-    return Contender("tropical", call, CHAIN)
+    ones = np.ones(10, np.float32)
+    return _chain("tropical", Tensor(ones, requires_grad=True), Tensor(ones))
 
 
 def torch_chain() -> Contender:
     """Make a contender of the same additions by PyTorch, on one thread."""
     torch = require("torch", install="torch")
-    x, small = torch.ones(10, requires_grad=True), torch.ones(10)
 
-    def call() -> None:
+    @contextmanager
+    def one_thread() -> Iterator[None]:
         torch.set_num_threads(1)
+        yield
+
+    return _chain("torch", torch.ones(10, requires_grad=True), torch.ones(10), one_thread)
+
+
+def _chain(name: str, x: Any, small: Any, context: Any = nullcontext) -> Contender:
+    def call() -> None:
         y = x
         for _ in range(CHAIN):
             y = y + small
         x.grad = None
         y.sum().backward()
 
-    return Contender("torch", call, CHAIN)
+    return Contender(name, call, CHAIN, context)
 
 
 def memory(

@@ -24,7 +24,7 @@ from tropical.bench.terminal import new_console, new_table, refusing
 from . import data as mnist
 from . import models, pictures
 from .rivals import RIVALS
-from .training import OPTIMIZERS, RATES, Contender, History, Ours, Settings, accuracy, train
+from .training import OPTIMIZERS, RATES, History, Ours, Settings, Trainer, accuracy, train
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -200,19 +200,18 @@ def _train(
     data: mnist.Dataset,
 ) -> None:
     ours = Ours(model, settings)
-    contenders: list[Contender] = [
+    trainers: list[Trainer] = [
         ours,
         *(RIVALS[name](model, settings) for name in arguments.rival),
     ]
-    for rival in contenders[1:]:
-        if hasattr(rival, "compile"):
-            rival.compile(data.train_images, data.train_labels)
-    histories = _with_bar(console, say, contenders, data, arguments.epochs, arguments.seed)
+    for trainer in trainers:
+        trainer.prepare(data.train_images, data.train_labels)
+    histories = _with_bar(console, say, trainers, data, arguments.epochs, arguments.seed)
     if len(histories) > 1:
         console.print(_table(histories))
-    for contender in contenders:
-        share = accuracy(contender.classify(data.test_images), data.test_labels)
-        say(f"{contender.name}: {share:.2%} of the test digits right")
+    for trainer in trainers:
+        share = accuracy(trainer.classify(data.test_images), data.test_labels)
+        say(f"{trainer.name}: {share:.2%} of the test digits right")
     if not math.isfinite(histories[0].losses[-1]):
         say("the loss is no longer finite: try a smaller --lr")
     if arguments.save:
@@ -227,18 +226,16 @@ def _train(
 def _with_bar(
     console: Any,
     say: Callable[[str], None],
-    contenders: list[Contender],
+    trainers: list[Trainer],
     data: mnist.Dataset,
     epochs: int,
     seed: int,
 ) -> list[History]:
     progress = require("rich.progress", _INSTALL)
     with progress.Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        tasks = {
-            contender.name: bar.add_task(contender.name, total=epochs) for contender in contenders
-        }
+        tasks = {trainer.name: bar.add_task(trainer.name, total=epochs) for trainer in trainers}
 
-        by_name = {contender.name: contender for contender in contenders}
+        by_name = {trainer.name: trainer for trainer in trainers}
         images, labels = data.validation_images[:500], data.validation_labels[:500]
 
         def report(history: History) -> None:
@@ -255,11 +252,11 @@ def _with_bar(
                 f"loss {history.losses[-1]:.4f}, validation {history.accuracies[-1]:.2%}"
             )
 
-        return train(contenders, data, epochs, seed, report=report, finished=finished)
+        return train(trainers, data, epochs, seed, report=report, finished=finished)
 
 
 def _table(histories: list[History]) -> Any:
-    """Make a table of contenders, the first of which is compared with each."""
+    """Make a table of trainers, the first of which is compared with each."""
     table = new_table(
         "Medians over the epochs, taken in turns",
         ["s / epoch", "ours / theirs", "last loss", "last accuracy"],

@@ -31,7 +31,7 @@ def draw(folder: Path, histories: Sequence[History], scores: Array, data: Datase
     folder : Path
         Where to put them; made if missing.
     histories : sequence of History
-        Of each contender.
+        Of each trainer.
     scores : (n, 10) array
         Of the test digits.
     data : Dataset
@@ -59,7 +59,7 @@ def draw(folder: Path, histories: Sequence[History], scores: Array, data: Datase
 def _curves(figure_type: Any, histories: Sequence[History]) -> Any:
     figure = figure_type(figsize=(10, 3.8), layout="constrained")
     left, right = figure.subplots(1, 2)
-    # Equal contenders lie on each other: whoever comes later is thinner, with other dashes.
+    # Equal trainers lie on each other: whoever comes later is thinner, with other dashes.
     for number, history in enumerate(histories):
         style = {
             "label": history.name,

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from tropical.bench.contenders import require
 
-from .training import batches
+from .training import Trainer, batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tropical import nn
 
-    from .training import Contender, Report, Settings
+    from .training import Report, Settings
 
 Array: TypeAlias = NDArray[Any]
 _INSTALL = "'tropical-blas[mnist]'"
@@ -29,7 +29,7 @@ def weights_of(model: nn.Module) -> list[tuple[Array, Array]]:
     return list(zip(arrays[::2], arrays[1::2], strict=True))
 
 
-class NumPy:
+class NumPy(Trainer):
     """By hand: forward, backward and update written out."""
 
     def __init__(self, model: nn.Module, settings: Settings) -> None:
@@ -89,7 +89,7 @@ class NumPy:
         return scores
 
 
-class Torch:
+class Torch(Trainer):
     """PyTorch: its autograd and its fused optimizer, data in tensors, no loader."""
 
     def __init__(self, model: nn.Module, settings: Settings) -> None:
@@ -140,7 +140,7 @@ class Torch:
         return scores
 
 
-class Jax:
+class Jax(Trainer):
     """JAX: the whole epoch one compiled scan, which wants batches of one size."""
 
     def __init__(self, model: nn.Module, settings: Settings) -> None:
@@ -184,8 +184,8 @@ class Jax:
             self.on_device = self.jax.device_put(self.digits)
         return self.on_device
 
-    def compile(self, images: Array, labels: Array) -> None:
-        """Compile before anything is timed; nothing is learned."""
+    def prepare(self, images: Array, labels: Array) -> None:
+        """Compile; nothing is learned."""
         count = len(labels)
         images, labels = self._put(images, labels)
         rows = np.arange(count - count % self.settings.batch).reshape(-1, self.settings.batch)
@@ -217,7 +217,7 @@ class Jax:
         return np.asarray(self.scores_of(self.layers, images))
 
 
-RIVALS: dict[str, Callable[[nn.Module, Settings], Contender]] = {
+RIVALS: dict[str, Callable[[nn.Module, Settings], Trainer]] = {
     "numpy": NumPy,
     "torch": Torch,
     "jax": Jax,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,14 +74,20 @@ class Settings:
     memory: Any = "plan"
 
 
-class Contender(Protocol):
-    """What can be trained."""
+class Trainer(ABC):
+    """A network, and who trains it."""
 
     name: str
 
+    def prepare(self, images: Array, labels: Array) -> None:
+        """Do, before epochs of these digits are timed, what is done once."""
+        return
+
+    @abstractmethod
     def epoch(self, images: Array, labels: Array, order: Array, report: Report) -> float:
         """Train once on the digits in this order; return the mean loss."""
 
+    @abstractmethod
     def classify(self, images: Array) -> Array:
         """Return a score for each class."""
 
@@ -91,7 +98,7 @@ def batches(order: Array, batch: int) -> Iterator[Array]:
         yield order[start : start + batch]
 
 
-class Ours:
+class Ours(Trainer):
     """A module of ours, trained on our engine.
 
     Parameters
@@ -141,12 +148,12 @@ class Ours:
 
 @dataclass
 class History:
-    """What became of one contender; an entry an epoch.
+    """What became of one trainer; an entry an epoch.
 
     Attributes
     ----------
     name : str
-        Of the contender.
+        Of the trainer.
     seconds : list of float
         For training alone.
     losses : list of float
@@ -154,7 +161,7 @@ class History:
     accuracies : list of float
         On the validation part, after the epoch.
     curve : list of (float, float)
-        Epochs done, and the mean loss since the point before: `POINTS` an epoch if the contender
+        Epochs done, and the mean loss since the point before: `POINTS` an epoch if the trainer
         reports as often.
     """
 
@@ -171,7 +178,7 @@ def accuracy(scores: Array, labels: Array) -> float:
 
 
 def train(
-    contenders: list[Any],
+    trainers: list[Any],
     data: Dataset,
     epochs: int,
     seed: int,
@@ -179,11 +186,11 @@ def train(
     report: Callable[[History], None] = lambda history: None,
     finished: Callable[[History], None] = lambda history: None,
 ) -> list[History]:
-    """Train all contenders, epoch by epoch in turns, in the same random orders.
+    """Train all trainers, epoch by epoch in turns, in the same random orders.
 
     Parameters
     ----------
-    contenders : list of Contender
+    trainers : list of Trainer
         Who is trained.
     data : Dataset
         What on; accuracies are those of its validation part.
@@ -199,28 +206,28 @@ def train(
     Returns
     -------
     list of History
-        Of each contender.
+        Of each trainer.
     """
     rng = np.random.default_rng((seed, 1))  # not the numbers that the weights were drawn from
-    histories = [History(contender.name) for contender in contenders]
+    histories = [History(trainer.name) for trainer in trainers]
     for epoch in range(epochs):
         order = rng.permutation(len(data.train_labels))
         # Each goes first as often: what the one before left behind must favour nobody.
-        turn = list(zip(contenders, histories, strict=True))
-        for contender, history in turn if epoch % 2 == 0 else turn[::-1]:
+        turn = list(zip(trainers, histories, strict=True))
+        for trainer, history in turn if epoch % 2 == 0 else turn[::-1]:
             recorder = _Recorder(history, epoch, len(order), report)
             start = time.perf_counter()
-            loss = contender.epoch(data.train_images, data.train_labels, order, recorder)
+            loss = trainer.epoch(data.train_images, data.train_labels, order, recorder)
             history.seconds.append(time.perf_counter() - start - recorder.seconds)
             history.losses.append(loss)
-            scores = contender.classify(data.validation_images)
+            scores = trainer.classify(data.validation_images)
             history.accuracies.append(accuracy(scores, data.validation_labels))
             finished(history)
     return histories
 
 
 class _Recorder:
-    """What a contender reports to in an epoch: adds points to the curve, and times itself."""
+    """What a trainer reports to in an epoch: adds points to the curve, and times itself."""
 
     def __init__(
         self, history: History, epoch: int, digits: int, report: Callable[[History], None]

@@ -1,4 +1,4 @@
-"""Paths in graphs, as Kleene stars of matrices over semirings."""
+"""Kleene stars of matrices over semirings: Floyd and Warshall's algorithm by blocks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _core, semirings
+from tropical import _core, semirings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .semirings import Semiring
+    from tropical.semirings import Semiring
 
 Array: TypeAlias = NDArray[Any]
 
