@@ -100,8 +100,8 @@ void packed_kernel(const Product& p, Run& run, char* memory) {
 }
 
 void direct_kernel(const Product& p, Run& run) {
-    const DirectArgs args{p.m, p.n,          p.k,     run.plan.kc, p.a,   p.b,
-                          p.c, p.accumulate, p.index, p.start,     p.relu,       p.lookup};
+    const DirectArgs args{p.m, p.n,          p.k,     run.plan.kc, p.a,    p.b,
+                          p.c, p.accumulate, p.index, p.start,     p.relu, p.lookup};
     const Kernels& kernels = *run.kernels;
     const auto kernel = p.index.data        ? kernels.direct_argmax
                         : run.plan.few_rows ? kernels.direct_rows

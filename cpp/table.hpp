@@ -68,11 +68,21 @@ struct DirectArgs {
 
 // A[0:n, 0:n] = A*, the Kleene star, in place; n is at most star_size. Covers every operand but NaN.
 // before, unless null, is n x n of int32: element (i, j) says which vertex is the last before j on
-// the path of A[i, j], and is kept so.
+// the path of A[i, j], and is kept so. factors, unless null, receives star_size x star_size elements:
+// (k, i) is what row k was multiplied by when it was added to row i.
 inline constexpr ptrdiff_t star_size = 64;
 struct StarArgs {
     ptrdiff_t n;
     View a, before;
+    char* factors;
+};
+
+// The same for other columns of the star's rows: A[0:n, 0:columns], columns at most star_size, in
+// its order, of which ties depend: A[i] = A[i] (+) factors[k, i] (x) A[k] for all k, then i.
+struct ReplayArgs {
+    ptrdiff_t n, columns;
+    View a, before;
+    const char* factors;
 };
 
 // Packed bits: rows of A are padded to whole units, and 256 registers of tables are scratch.
@@ -100,11 +110,12 @@ struct Kernels {
 // without argmax.
 // careful: any operand, at two to three times the work; zeros where wide covers all. ceiling: the
 // hot loop without memory, returns the scalar operations done. star: null for plus-times, whose star
-// is a series.
+// is a series. replay: for semirings that select.
 struct KernelSet {
     Kernels wide, narrow, careful;
     std::int64_t (*ceiling)(std::int64_t repeats);
     void (*star)(const StarArgs&);
+    void (*replay)(const ReplayArgs&);
 };
 
 struct KernelTable {

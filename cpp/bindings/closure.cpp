@@ -65,6 +65,22 @@ void star(const py::array& a, const py::object& semiring, const py::object& befo
     without_gil([&] { compute_stars(stars, *choice.isa, choice.threads); });
 }
 
+// All vertices of block rows a[first:first+n, first:first+n] as stops of the paths in a's n rows.
+void eliminate_rows(const py::array& a, const py::object& semiring, const py::array& before,
+                    py::ssize_t first) {
+    const int ring = parse_semiring(semiring.ptr());
+    if (!is_selective(ring)) throw py::value_error("eliminate: semiring is not selective");
+    if (a.ndim() != 2 || a.shape(0) > star_size || first < 0 || first + a.shape(0) > a.shape(1))
+        throw py::value_error("eliminate: a has shape " + shape_text(a) + ", first is " +
+                              std::to_string(first));
+    if (!a.writeable()) throw py::value_error("eliminate: a is read-only");
+    const py::array vertices = check_before(before, a);
+    const Choice choice = choose({}, 0);
+    const BlockRow row{ring,           parse_dtype(a.dtype(), ring), a.shape(0), a.shape(1), first,
+                       matrix_view(a), matrix_view(vertices)};
+    without_gil([&] { eliminate(row, *choice.isa, choice.threads); });
+}
+
 // out = out (+) a (x) b, and where that is better before[i, j] = lookup[p, j].
 void relax(const py::array& a, const py::array& b, const py::object& semiring, const py::array& out,
            const py::array& before, const py::array& lookup) {
@@ -112,6 +128,13 @@ Raises
 ------
 TypeError, ValueError
     If the dtype, shape or semiring is another; `a` is as it was then.)");
+    module.def(
+        "eliminate", eliminate_rows, py::arg("a").noconvert(), py::arg("semiring"),
+        py::arg("before").noconvert(), py::arg("first"),
+        R"(Take the paths through the vertices first, first + 1, ... of which `a` is the rows.
+
+a: (n, columns), rows first to first + n of a matrix, n at most STAR_SIZE; before: the same of int32,
+as for `star`. Both in place: a[i] = a[i] (+) a[i, first + k] (x) a[k] for all k, then i.)");
     module.def(
         "relax", relax, py::arg("a"), py::arg("b"), py::arg("semiring"), py::arg("out").noconvert(),
         py::arg("before").noconvert(), py::arg("lookup").noconvert(),
