@@ -96,6 +96,7 @@ void relax(const py::array& a, const py::array& b, const py::object& semiring, c
     attach_result(shapes, c);
     const py::array vertices = check_before(before, out), table = check_before(lookup, b);
     if (out.ndim() != 2 || b.ndim() != 2) throw py::value_error("relax: matrices are wanted");
+    if (problem.k == 0) return;
     problem.accumulate = true;
     problem.index = matrix_view(vertices);
     const View view = matrix_view(table);

@@ -19,6 +19,9 @@ Array: TypeAlias = NDArray[Any]
 __all__ = ["DivergenceError", "closure"]
 
 
+NO_PREDECESSOR = -9999  # as in scipy.sparse.csgraph
+
+
 class DivergenceError(ValueError):
     """A matrix has no star: a cycle of its graph improves with every round."""
 
@@ -133,8 +136,8 @@ def star_with_predecessors(
     ring : Semiring
         One that selects.
     before : ndarray of int32, (n, n)
-        The last vertex before j on the path of element (i, j): at first i where there is an edge.
-        Kept so.
+        The last vertex before j on the path of element (i, j): at first i where there is an edge,
+        `NO_PREDECESSOR` elsewhere. Kept so.
     progress : callable
         As for `closure`.
 
@@ -152,6 +155,7 @@ def star_with_predecessors(
     make such products few and large, which saves looking up predecessors.
     """
     _take_paths_within(a, before, ring, (0, len(a)), progress)
+    np.fill_diagonal(before, NO_PREDECESSOR)  # who stays has come from nowhere
     _check_cycles(a, ring)
 
 
