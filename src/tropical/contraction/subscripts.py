@@ -25,6 +25,9 @@ class Under:
 
     place: int
 
+    def __repr__(self) -> str:
+        return f"'...'[{-1 - self.place}]"
+
 
 class Subscripts(NamedTuple):
     """Of each operand and of the result the indices, and of each index the length."""
