@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tropical.semirings import Semiring
 
 Array: TypeAlias = NDArray[Any]
+Part: TypeAlias = tuple[slice, ...]
 BLOCK = 1 << 15  # elements whose temporaries stay in L2
 MOST = 2**62  # counts are kept below, so that no sum of two wraps
 
@@ -95,7 +96,9 @@ def product_counts(a: Counted, b: Counted, optima: Array, ring: Semiring) -> Arr
         most = _attaining(wide_a, wide_b, optima).max(initial=0)
         if most >= MOST * (1 - k * 2.0**-52):
             raise OverflowError(f"return_counts: a count is about {most:.2g}, int64 has no room")
-    return _attaining(a, b, optima)
+    counts = _attaining(a, b, optima)
+    counts[optima == ring.zero(optima.dtype)] = 0  # which floats reach by overflow too
+    return counts
 
 
 def _check_range(a: Array, b: Array, ring: Semiring) -> None:
@@ -119,19 +122,14 @@ def _attaining(a: Counted, b: Counted, optima: Array) -> Array:
         for rows, columns, at in _blocks(optima.shape):
             part, optimum = total[at], optima[at]
             for p in range(a.values.shape[-1]):
-                left, right = (
-                    (*rows, slice(p, p + 1)),
-                    (*columns[:-1], slice(p, p + 1), columns[-1]),
-                )
+                one = slice(p, p + 1)
+                left, right = (*rows, one), (*columns[:-1], one, columns[-1])
                 attains = a.values[left] + b.values[right] == optimum
                 part += attains * (a.counts[left] * b.counts[right])
     return total
 
 
-Where: TypeAlias = tuple[slice, ...]
-
-
-def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[Where, Where, Where]]:
+def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[Part, Part, Part]]:
     """Yield parts of (..., m, n), cut along the longest axis: of (..., m), of (..., n), of both."""
     axis = int(np.argmax(shape))
     length = shape[axis]
