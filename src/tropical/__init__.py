@@ -7,25 +7,34 @@ place of (+, x), and with (+, x) itself; `semirings` lists them.
 __version__ = "0.1.0"
 
 import importlib as _importlib
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import semirings
 from ._core import GemmWorkspace, gemm, get_num_threads, set_num_threads
 from .config import Plan, explain, options, show_config
 
+if _TYPE_CHECKING:
+    from .contraction import Counted, einsum
+
 _LATER = ("autograd", "graph", "nn", "optim")  # imported when first used
+_FUNCTIONS_LATER = {"Counted": "contraction", "einsum": "contraction"}  # and their modules
 
 
 def __getattr__(name: str) -> _Any:
     if name in _LATER:
         return _importlib.import_module(f"{__name__}.{name}")
+    if name in _FUNCTIONS_LATER:
+        return getattr(_importlib.import_module(f"{__name__}.{_FUNCTIONS_LATER[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [
+    "Counted",
     "GemmWorkspace",
     "Plan",
     "__version__",
+    "einsum",
     "explain",
     "gemm",
     "get_num_threads",
