@@ -1,0 +1,44 @@
+"""The products as generalized ufuncs of NumPy, by semiring: ``ufunc.maxplus(a, b)``.
+
+Each is a `numpy.ufunc` with the signature of `numpy.matmul`, ``(n?,k),(k,m?)->(n?,m?)``: it takes
+``out=``, ``axes=``, ``dtype=``, ``casting=``, ``order=``, ``subok=`` and ``signature=``, and objects
+with an ``__array_ufunc__`` of their own take it over. Results are those of `tropical.gemm` to the
+bit.
+
+Examples
+--------
+>>> import numpy as np
+>>> from tropical import ufunc
+>>> ufunc.minplus
+<ufunc 'minplus'>
+>>> ufunc.minplus.signature
+'(n?,k),(k,m?)->(n?,m?)'
+>>> legs = np.array([[0, 4, 9], [4, 0, 3], [9, 3, 0]])
+>>> ufunc.minplus(legs, legs)
+array([[0, 4, 7],
+       [4, 0, 3],
+       [7, 3, 0]])
+>>> ufunc.minplus(legs, legs[0])
+array([0, 4, 7])
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import _core
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_BY_NAME = _core.make_ufuncs()
+
+
+def __getattr__(name: str) -> np.ufunc:
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_BY_NAME])
