@@ -77,22 +77,23 @@ int loop(PyArrayMethod_Context* context, char* const* data, const npy_intp* size
     }
 }
 
-// NumPy asks for operands that no loop has: compute in their common dtype, or in `dtype=`.
-// Otherwise uint8 would end as int16, where gemm refuses it.
+// What NumPy computes operands in that no loop takes as they are: their common dtype, or `dtype=`.
+// NumPy's own rule, the first loop that they can be cast to, takes uint8 for int16, where gemm
+// refuses it.
 template <int semiring>
 int promote(PyObject*, PyArray_DTypeMeta* const* given, PyArray_DTypeMeta* const* demanded,
             PyArray_DTypeMeta** chosen) {
     try {
-        auto operands = const_cast<PyArray_DTypeMeta**>(given);
-        const auto common = py::reinterpret_steal<py::object>(
-            reinterpret_cast<PyObject*>(demanded[2] ? (Py_INCREF(demanded[2]), demanded[2])
-                                                    : PyArray_PromoteDTypeSequence(2, operands)));
+        auto common = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(demanded[2]));
+        if (!common)
+            common = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(
+                PyArray_PromoteDTypeSequence(2, const_cast<PyArray_DTypeMeta**>(given))));
         if (!common) throw py::error_already_set();
-        const auto* const type = reinterpret_cast<PyArray_DTypeMeta*>(common.ptr());
-        if (!type->singleton) return -1;  // no dtype of NumPy's own: no loop, says NumPy
-        const auto descriptor =
-            py::reinterpret_borrow<py::dtype>(reinterpret_cast<PyObject*>(type->singleton));
-        PyArray_DTypeMeta* const known = class_of(parse_dtype(descriptor, semiring));
+        PyArray_Descr* const descriptor =
+            reinterpret_cast<PyArray_DTypeMeta*>(common.ptr())->singleton;
+        if (!descriptor) return -1;  // not one of NumPy's: there is no loop
+        PyArray_DTypeMeta* const known = class_of(parse_dtype(
+            py::reinterpret_borrow<py::dtype>(reinterpret_cast<PyObject*>(descriptor)), semiring));
         for (int i = 0; i < 3; ++i) {
             chosen[i] = demanded[i] ? demanded[i] : known;
             Py_INCREF(chosen[i]);

@@ -7,6 +7,7 @@ place of (+, x), and with (+, x) itself; `semirings` lists them.
 __version__ = "0.1.0"
 
 import importlib as _importlib
+import sys as _sys
 from typing import Any as _Any
 
 from . import semirings
@@ -34,3 +35,8 @@ __all__ = [
     "set_num_threads",
     "show_config",
 ]
+
+if hasattr(_sys.modules.get("threadpoolctl"), "register"):  # it is in use: let it see our threads
+    from .interop import threadpoolctl as _threadpoolctl
+
+    _threadpoolctl.register()

@@ -142,7 +142,6 @@ def linear(
 STAR_SIZE: int
 
 def star(a: NDArray[Any], semiring: str | HasName, *, threads: int | None = None) -> None: ...
-
 def make_ufuncs() -> dict[str, np.ufunc]: ...
 
 class GemmWorkspace:

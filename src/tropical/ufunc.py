@@ -1,9 +1,9 @@
 """The products as generalized ufuncs of NumPy, by semiring: ``ufunc.maxplus(a, b)``.
 
-Each is a `numpy.ufunc` with the signature of `numpy.matmul`, ``(n?,k),(k,m?)->(n?,m?)``: it takes
-``out=``, ``axes=``, ``dtype=``, ``casting=``, ``order=``, ``subok=`` and ``signature=``, and objects
-with an ``__array_ufunc__`` of their own take it over. Results are those of `tropical.gemm` to the
-bit.
+Each is a `numpy.ufunc` with the signature of `numpy.matmul`, ``(n?,k),(k,m?)->(n?,m?)``. It takes
+that function's keywords, such as ``out=``, ``axes=``, ``dtype=`` and ``casting=``, and leaves the
+work to operands with an ``__array_ufunc__`` of their own. Results are those of `tropical.gemm` to
+the bit, of the same dtypes.
 
 Examples
 --------
