@@ -37,6 +37,4 @@ __all__ = [
 ]
 
 if hasattr(_sys.modules.get("threadpoolctl"), "register"):  # it is in use: let it see our threads
-    from .interop import threadpoolctl as _threadpoolctl
-
-    _threadpoolctl.register()
+    _importlib.import_module(f"{__name__}.interop.threadpoolctl").register()

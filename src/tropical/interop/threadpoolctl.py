@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
-from tropical import __version__, _core
+from tropical import __version__
 from tropical.extras import NotInstalledError, require
 
 
@@ -43,7 +44,9 @@ def register() -> None:
             f"threadpoolctl {library.__version__} is too old (pip install 'threadpoolctl>=3.5')"
         )
 
-    class Controller(library.LibController):  # type: ignore[misc]
+    base: Any = library.LibController
+
+    class Controller(base):  # type: ignore[misc]
         """What threadpoolctl makes of our extension, which it knows by a symbol."""
 
         user_api = "blas"
@@ -64,8 +67,7 @@ def register() -> None:
             return __version__
 
         def set_additional_attributes(self) -> None:
-            """Tell what OpenBLAS tells: how threads run, and for which processor."""
+            """Tell what `threadpool_info` shows beside."""
             self.threading_layer = "pthreads"
-            self.architecture = _core.config()["isa"]
 
     library.register(Controller)
