@@ -22,23 +22,13 @@ array([[0, 4, 7],
 array([0, 4, 7])
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from . import _core
 
+globals().update(_core.make_ufuncs())  # one for each semiring in the core's list
+
 if TYPE_CHECKING:
     import numpy as np
 
-_BY_NAME = _core.make_ufuncs()
-
-
-def __getattr__(name: str) -> np.ufunc:
-    if name in _BY_NAME:
-        return _BY_NAME[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_BY_NAME])
+    def __getattr__(name: str) -> np.ufunc: ...
