@@ -7,6 +7,7 @@ place of (+, x), and with (+, x) itself; `semirings` lists them.
 __version__ = "0.1.0"
 
 import importlib as _importlib
+import sys as _sys
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -17,7 +18,7 @@ from .config import Plan, explain, options, show_config
 if _TYPE_CHECKING:
     from .contraction import Counted, einsum
 
-_LATER = ("autograd", "graph", "nn", "optim")  # imported when first used
+_LATER = ("autograd", "graph", "nn", "optim", "ufunc")  # imported when first used
 _FUNCTIONS_LATER = {"Counted": "contraction", "einsum": "contraction"}  # and their modules
 
 
@@ -43,3 +44,6 @@ __all__ = [
     "set_num_threads",
     "show_config",
 ]
+
+if hasattr(_sys.modules.get("threadpoolctl"), "register"):  # it is in use: let it see our threads
+    _importlib.import_module(f"{__name__}.interop.threadpoolctl").register()
