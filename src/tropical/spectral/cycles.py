@@ -51,7 +51,7 @@ class Class(NamedTuple):
     vertices: NDArray[np.intp]
     mean: Fraction
     cycle: list[int]
-    critical: tuple[Index, Index]  # tails and heads of the arcs on cycles of that mean
+    critical: Arcs  # those on cycles of that mean
 
 
 def maximum_cycle_mean(
@@ -199,7 +199,7 @@ def critical_graph(a: ArrayLike, semiring: str | Semiring = "maxplus") -> NDArra
     matrix = square_matrix(a, ring)
     graph = np.zeros(matrix.shape, np.bool_)
     for part in best_classes(classes(matrix, ring), ring):
-        graph[part.critical] = True
+        graph[part.critical.tails, part.critical.heads] = True
     return graph
 
 
@@ -213,16 +213,17 @@ def best_classes(parts: list[Class], ring: Semiring) -> list[Class]:
 def classes(matrix: Array, ring: Semiring, method: str = "howard") -> list[Class]:
     """Return the strongly connected sets of a graph, with their means and critical arcs."""
     found = []
-    for vertices, arcs, _ in _parts(len(matrix), arcs_of(matrix, ring)):
+    for vertices, arcs, _ in parts(len(matrix), arcs_of(matrix, ring)):
         local, critical = _critical(len(vertices), arcs, ring, _METHODS[method])
         cycle = vertices[local].tolist()
         weight = sum(Fraction(matrix[arc].item()) for arc in pairwise([*cycle, cycle[0]]))
-        graph = vertices[arcs.tails[critical]], vertices[arcs.heads[critical]]
+        tails, heads, weights = arcs.where(critical)
+        graph = Arcs(vertices[tails], vertices[heads], weights)
         found.append(Class(vertices, weight / len(cycle), cycle, graph))
     return found
 
 
-def _parts(n: int, arcs: Arcs) -> Iterator[tuple[Index, Arcs, Index]]:
+def parts(n: int, arcs: Arcs) -> Iterator[tuple[Index, Arcs, Index]]:
     """Yield the vertices of each strongly connected set that has arcs, these, their positions.
 
     In the arcs that it yields the set's vertices are numbered from 0.
@@ -242,7 +243,7 @@ def _parts(n: int, arcs: Arcs) -> Iterator[tuple[Index, Arcs, Index]]:
 
 def _critical(n: int, arcs: Arcs, ring: Semiring, solver: Solver) -> tuple[list[int], Index]:
     """Return a cycle of the greatest mean of a strongly connected set, and all critical arcs."""
-    numbers, exact = _to_whole(arcs.weights, 59 - 2 * n.bit_length(), ring)
+    numbers, exact = to_whole(arcs.weights, 59 - 2 * n.bit_length(), ring)
     _, cycle, slack = _solve(n, arcs._replace(weights=numbers), solver)
     tight = np.flatnonzero(slack == 0)
     if not exact:
@@ -251,13 +252,13 @@ def _critical(n: int, arcs: Arcs, ring: Semiring, solver: Solver) -> tuple[list[
         # -n q.
         near = np.flatnonzero(slack >= -n * len(cycle))
         integers = arcs.where(near)._replace(weights=_to_integers(arcs.weights[near], ring))
-        parts = []
-        for vertices, part, chosen in _parts(n, integers):
+        found = []
+        for vertices, part, chosen in parts(n, integers):
             mean, local, slack = _solve(len(vertices), part, howard)
-            parts.append((mean, vertices[local].tolist(), near[chosen[slack == 0]]))
-        best, cycle, _ = max(parts, key=lambda part: part[0])
-        tight = np.sort(np.concatenate([own for mean, _, own in parts if mean == best]))
-    on_cycles = [tight[chosen] for _, _, chosen in _parts(n, arcs.where(tight))]
+            found.append((mean, vertices[local].tolist(), near[chosen[slack == 0]]))
+        best, cycle, _ = max(found, key=lambda own: own[0])
+        tight = np.sort(np.concatenate([own for mean, _, own in found if mean == best]))
+    on_cycles = [tight[chosen] for _, _, chosen in parts(n, arcs.where(tight))]
     return cycle, np.concatenate(on_cycles)
 
 
@@ -268,7 +269,7 @@ def _solve(n: int, arcs: Arcs, solver: Solver) -> tuple[Fraction, list[int], Arr
     return Fraction(weight, len(cycle)), cycle, slack
 
 
-def _to_whole(weights: Array, bits: int, ring: Semiring) -> tuple[NDArray[np.int64], bool]:
+def to_whole(weights: Array, bits: int, ring: Semiring) -> tuple[NDArray[np.int64], bool]:
     """Return weights as multiples of a unit, below 2^bits and to be maximised; whether exact."""
     greatest = max(abs(weights.max().item()), abs(weights.min().item()))
     if weights.dtype.kind == "f":

@@ -40,6 +40,23 @@ def square_matrix(a: ArrayLike, ring: Semiring) -> Array:
     return matrix
 
 
+def promote(ring: Semiring, *given: ArrayLike) -> list[Array]:
+    """Return arrays of one dtype, as numpy.result_type has it; infinities stay what they are.
+
+    An integer dtype has them as its least and its greatest value, which another dtype has not.
+    """
+    arrays = [np.asarray(x) for x in given]
+    dtype = np.result_type(*arrays)
+    zero, top = ring.zero(dtype), dual(ring).zero(dtype)
+    promoted = []
+    for x in arrays:
+        if x.dtype != dtype and x.dtype.kind == "i":
+            ends = x == ring.zero(x.dtype), x == dual(ring).zero(x.dtype)
+            x = np.select(ends, [dtype.type(zero), dtype.type(top)], x.astype(dtype))
+        promoted.append(np.asarray(x, dtype))
+    return promoted
+
+
 class Arcs(NamedTuple):
     """The m arcs of a graph: from `tails` (ascending) to `heads`, with their `weights`."""
 
