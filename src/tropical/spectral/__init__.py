@@ -1,4 +1,4 @@
-"""Spectral theory over maxplus and minplus: cycle means, eigenvectors, schedules, residuals, curves."""
+"""Matrices over maxplus and minplus as systems that evolve: cycle means, schedules, curves."""
 
 from .curves import backlog, convolve, deconvolve, delay, rate_latency, token_bucket
 from .cycles import CycleMean, critical_graph, cycle_times, maximum_cycle_mean

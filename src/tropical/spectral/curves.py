@@ -23,19 +23,20 @@ def convolve(
 ) -> Array:
     """Return the convolution of two curves, ``c[t] = min_s f[s] + g[t - s]`` for minplus.
 
-    Of an arrival curve and a service curve it is a bound of what has left; of two service curves, the
-    service of both in a row; of two convex functions, their infimal convolution.
+    Of a flow and a service curve it is what has left at least; of two service curves, that of both
+    servers in a row; of an arrival curve with itself, repeatedly, the tightest that says the same.
 
     Parameters
     ----------
     f : array_like, (..., n)
-        Samples at t = 0, 1, ..., n - 1, n at least 1; batches along the leading axes, which are broadcast.
+        Samples at t = 0, 1, ..., n - 1, at least one. Batches lie along the leading axes, which are
+        broadcast.
     g : array_like, (..., m)
     semiring : {"minplus", "maxplus"}
         maxplus has the maximum.
     mode : {"full", "curve"}
-        "full": of two finite sequences, all n + m - 1 elements, as numpy.convolve has it. "curve": the
-        first min(n, m), those which are the same however the curves go on.
+        "full": of two finite sequences, all n + m - 1 elements, as numpy.convolve has it. "curve":
+        the first min(n, m), those which are the same however the curves go on.
 
     Returns
     -------
@@ -74,8 +75,8 @@ def convolve(
 def deconvolve(f: ArrayLike, g: ArrayLike, semiring: str | Semiring = "minplus") -> Array:
     """Return the deconvolution of two curves, ``d[t] = max_s f[t + s] - g[s]`` for minplus.
 
-    The least curve d with ``f <= convolve(d, g)``. Of an arrival curve and a service curve it bounds
-    what leaves.
+    The least curve d with ``f <= convolve(d, g)``. Of an arrival curve and a service curve it is
+    the arrival curve of what leaves.
 
     Parameters
     ----------
@@ -97,7 +98,8 @@ def deconvolve(f: ArrayLike, g: ArrayLike, semiring: str | Semiring = "minplus")
 
     Notes
     -----
-    Le Boudec and Thiran (2001), section 3.1.8. What ``inf - inf`` is, and integers: `left_residual`.
+    Le Boudec and Thiran (2001), section 3.1. `left_residual` says what ``inf - inf`` is, and how
+    integers saturate.
 
     Examples
     --------
@@ -215,8 +217,8 @@ def backlog(arrival: ArrayLike, service: ArrayLike) -> float:
 
     Notes
     -----
-    Le Boudec and Thiran (2001), theorem 1.4.1. A bound for flows that these curves hold for ever, if
-    the samples reach to where the service first exceeds the arrival.
+    Le Boudec and Thiran (2001), section 1.4. For curves that go on, the samples must reach to where
+    service has overtaken arrival for good.
 
     Examples
     --------
@@ -248,8 +250,8 @@ def delay(arrival: ArrayLike, service: ArrayLike) -> float:
     Returns
     -------
     float
-        The least d for which ``arrival[t] <= service[t + d]`` for all t; +inf if the service's samples
-        end before it has done all.
+        The least d for which ``arrival[t] <= service[t + d]`` for all t; +inf if the samples of
+        `service` end before.
 
     Raises
     ------
@@ -258,17 +260,17 @@ def delay(arrival: ArrayLike, service: ArrayLike) -> float:
 
     Notes
     -----
-    Le Boudec and Thiran (2001), theorem 1.4.2; the bound holds under the conditions of `backlog`.
+    Le Boudec and Thiran (2001), section 1.4.
 
     Examples
     --------
-    Burst over rate, and the latency:
+    The latency, and what the burst and the first sample take at the server's rate:
 
     >>> import numpy as np
     >>> from tropical.spectral import delay, rate_latency, token_bucket
     >>> t = np.arange(100)
-    >>> delay(token_bucket(600, 20, t[1:]), rate_latency(50, 7, t[1:]))
-    18.0
+    >>> delay(token_bucket(600, 20, t), rate_latency(50, 7, t))
+    19.0
     """
     early, late = _flow(arrival, service)
     if (late[1:] < late[:-1]).any():

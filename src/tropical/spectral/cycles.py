@@ -139,8 +139,8 @@ def cycle_times(a: ArrayLike, semiring: str | Semiring = "maxplus") -> NDArray[n
 
     Notes
     -----
-    B. Heidergott, G. J. Olsder and J. van der Woude, "Max Plus at Work", Princeton, 2006,
-    theorem 3.17.
+    B. Heidergott, G. J. Olsder and J. van der Woude, "Max Plus at Work", Princeton University
+    Press, 2006, chapter 3.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def critical_graph(a: ArrayLike, semiring: str | Semiring = "maxplus") -> NDArra
 
     Notes
     -----
-    Baccelli et al. (1992), section 3.7.1; Butkovic (2010), section 1.6.
+    Baccelli et al. (1992), section 3.7; Butkovic (2010), section 1.6.
 
     Examples
     --------
@@ -203,11 +203,11 @@ def critical_graph(a: ArrayLike, semiring: str | Semiring = "maxplus") -> NDArra
     return graph
 
 
-def best_classes(parts: list[Class], ring: Semiring) -> list[Class]:
+def best_classes(found: list[Class], ring: Semiring) -> list[Class]:
     """Return those of the greatest mean (for minplus the least)."""
     extreme = max if ring.add == "max" else min
-    best = extreme((part.mean for part in parts), default=None)
-    return [part for part in parts if part.mean == best]
+    best = extreme((own.mean for own in found), default=None)
+    return [own for own in found if own.mean == best]
 
 
 def classes(matrix: Array, ring: Semiring, method: str = "howard") -> list[Class]:
@@ -216,7 +216,8 @@ def classes(matrix: Array, ring: Semiring, method: str = "howard") -> list[Class
     for vertices, arcs, _ in parts(len(matrix), arcs_of(matrix, ring)):
         local, critical = _critical(len(vertices), arcs, ring, _METHODS[method])
         cycle = vertices[local].tolist()
-        weight = sum(Fraction(matrix[arc].item()) for arc in pairwise([*cycle, cycle[0]]))
+        around = pairwise([*cycle, cycle[0]])
+        weight = sum((Fraction(matrix[arc].item()) for arc in around), Fraction(0))
         tails, heads, weights = arcs.where(critical)
         graph = Arcs(vertices[tails], vertices[heads], weights)
         found.append(Class(vertices, weight / len(cycle), cycle, graph))
@@ -259,7 +260,7 @@ def _critical(n: int, arcs: Arcs, ring: Semiring, solver: Solver) -> tuple[list[
         best, cycle, _ = max(found, key=lambda own: own[0])
         tight = np.sort(np.concatenate([own for mean, _, own in found if mean == best]))
     on_cycles = [tight[chosen] for _, _, chosen in parts(n, arcs.where(tight))]
-    return cycle, np.concatenate(on_cycles)
+    return cycle, np.sort(np.concatenate(on_cycles))
 
 
 def _solve(n: int, arcs: Arcs, solver: Solver) -> tuple[Fraction, list[int], Array]:

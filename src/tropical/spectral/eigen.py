@@ -65,9 +65,9 @@ def eigenvectors(a: ArrayLike, semiring: str | Semiring = "maxplus") -> Eigenspa
     Notes
     -----
     Columns of the star of `a` divided by its eigenvalue (Baccelli et al. 1992, sections 3.2.4
-    and 3.7.2; Butkovic 2010, section 4.4), each the weights of the best ways to one critical vertex,
-    lengthened by an arc at a time. They are summed from ``q a - p`` and divided by q in
-    the end, where p / q is the eigenvalue: for whole numbers one rounding is all.
+    and 3.7; Butkovic 2010, chapter 4), each the weights of the best paths to one critical vertex,
+    lengthened by an arc at a time. They are summed from ``q a - p`` and divided by q in the end,
+    where p / q is the eigenvalue: for whole numbers one rounding is all.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def eigenvectors(a: ArrayLike, semiring: str | Semiring = "maxplus") -> Eigenspa
     >>> a = np.array([[3.0, 7.0], [2.0, 4.0]])
     >>> value, vectors = eigenvectors(a)
     >>> value, vectors
-    (4.5, array([[0. ],
+    (4.5, array([[ 0. ],
            [-2.5]]))
     >>> tropical.gemm(a, vectors) - vectors
     array([[4.5],
@@ -86,26 +86,30 @@ def eigenvectors(a: ArrayLike, semiring: str | Semiring = "maxplus") -> Eigenspa
     ring = plus_ring(semiring)
     matrix = square_matrix(a, ring)
     part = _irreducible(matrix, ring)
-    length = len(part.cycle)
+    n, length = len(matrix), len(part.cycle)
     none = matrix == ring.zero(matrix.dtype)
-    normal = np.where(none, ring.zero("float64"), length * matrix.astype(np.float64))
-    normal -= float(part.mean * length)
-    roots = [vertices[0] for vertices, _, _ in parts(len(matrix), part.critical)]
-    ways = np.full((len(matrix), len(roots)), ring.zero("float64"))
-    ways[roots, np.arange(len(roots))] = 0
-    for _ in matrix:
-        longer = tropical.gemm(normal, ways, semiring=ring, out=ways.copy(), accumulate=True)
-        if np.array_equal(longer, ways):
+    numbers = np.where(none, 0, matrix).astype(np.float64)
+    if abs(numbers).max() > np.finfo(np.float64).max / (4 * n**2):
+        raise ValueError(f"a: holds {abs(numbers).max()}, which is too large to add up paths")
+    normal = np.where(none, ring.zero("float64"), length * numbers - float(part.mean * length))
+    roots = [vertices[0] for vertices, _, _ in parts(n, part.critical)]
+    at_roots = roots, np.arange(len(roots))
+    paths = np.full((n, len(roots)), ring.zero("float64"))
+    paths[at_roots] = 0
+    for _ in range(n):
+        longer = tropical.gemm(normal, paths, semiring=ring, out=paths.copy(), accumulate=True)
+        longer[at_roots] = 0  # as it is but for rounding
+        if np.array_equal(longer, paths):
             break
-        ways = longer
-    return Eigenspace(float(part.mean), ways / length)
+        paths = longer
+    return Eigenspace(float(part.mean), paths / length)
 
 
 def cyclicity(a: ArrayLike, semiring: str | Semiring = "maxplus") -> int:
     """Return the period with which powers of an irreducible matrix end up growing.
 
-    It is the greatest common divisor of the lengths of the cycles in each strongly connected part of
-    the critical graph, and of these numbers the least common multiple.
+    Each strongly connected part of the critical graph has the greatest common divisor of the
+    lengths of its cycles; the cyclicity is the least common multiple of these.
 
     Parameters
     ----------
@@ -125,7 +129,7 @@ def cyclicity(a: ArrayLike, semiring: str | Semiring = "maxplus") -> int:
 
     Notes
     -----
-    Baccelli et al. (1992), section 3.7.1, definition 3.94.
+    Baccelli et al. (1992), section 3.7.
 
     Examples
     --------
@@ -173,7 +177,7 @@ def transient(a: ArrayLike, semiring: str | Semiring = "maxplus") -> int:
     ----------
     a : array_like, (n, n)
         As for `eigenvectors`. Its numbers must be multiples of a common unit, of which 64 bits can
-        count the weights of ways of n^3 arcs.
+        count the weights of n^3 arcs.
     semiring : {"maxplus", "minplus"}
 
     Returns
@@ -190,14 +194,14 @@ def transient(a: ArrayLike, semiring: str | Semiring = "maxplus") -> int:
 
     Notes
     -----
-    Baccelli et al. (1992), section 3.7.5, theorem 3.112. A transient has no bound in n alone; it is
-    found in about ``2 log2 k`` products, by squaring and bisection.
+    Baccelli et al. (1992), section 3.7. A transient has no bound in n alone; it is found in about
+    ``4 log2 k`` products, by squaring and bisection.
 
     Examples
     --------
     >>> from tropical.spectral import transient
     >>> transient([[3, 7], [2, 4]]), transient([[5, 1], [0, 4]])
-    (1, 6)
+    (2, 9)
     """
     ring = plus_ring(semiring)
     matrix = square_matrix(a, ring)
@@ -235,7 +239,7 @@ def _irreducible(matrix: Array, ring: Semiring) -> Class:
         reached = closure(matrix != ring.zero(matrix.dtype), "orand")
         i, j = np.argwhere(~reached)[0]
         raise ValueError(
-            f"a: is reducible, as no way leads from {i} to {j}; cycle_times takes such matrices"
+            f"a: is reducible, as no path leads from {i} to {j}; cycle_times takes such matrices"
         )
     return found[0]
 

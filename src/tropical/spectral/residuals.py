@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def left_residual(a: ArrayLike, b: ArrayLike, semiring: str | Semiring = "maxplus") -> Array:
     r"""Return ``a \ b``, the greatest x with ``a (x) x <= b``.
 
-    Element j is ``min_i b[i] - a[i, j]``: the latest that j may start for each i to be done, a[i, j]
-    after it, when b[i] says. If ``a (x) x = b`` has a solution, this is one.
+    Element j is ``min_i b[i] - a[i, j]``: the latest that j may start for each i, which follows it
+    by a[i, j], to be done at b[i]. If ``a (x) x = b`` has a solution, this is one.
 
     Parameters
     ----------
@@ -29,7 +29,8 @@ def left_residual(a: ArrayLike, b: ArrayLike, semiring: str | Semiring = "maxplu
     b : array_like, (m,) or (..., m, n)
         Leading axes are broadcast.
     semiring : {"maxplus", "minplus"}
-        minplus has the order turned round: the least x with ``a (x) x >= b``, ``max_i b[i] - a[i, j]``.
+        minplus has the order turned round: the least x with ``a (x) x >= b``,
+        ``max_i b[i] - a[i, j]``.
 
     Returns
     -------
@@ -45,13 +46,13 @@ def left_residual(a: ArrayLike, b: ArrayLike, semiring: str | Semiring = "maxplu
 
     Notes
     -----
-    Baccelli et al. (1992), sections 4.4 and 4.6.2; Butkovic (2010), section 3.2.
+    Baccelli et al. (1992), sections 4.4 and 4.6; Butkovic (2010), chapter 3.
 
-    What ``inf - inf`` is follows from the definition: -inf (x) x = -inf <= b holds for all x, and so
-    does a (x) x <= +inf, so both ``b - (-inf)`` and ``+inf - a`` are +inf, for every b and a.
-    Integers have -inf and +inf as their least and greatest value, and all else is as `tropical.gemm`
-    saturates: x is the greatest for which ``gemm(a, x) <= b``. NaN in column j of `a` makes x[j]
-    NaN, NaN in column j of `b` that of x.
+    What ``inf - inf`` is follows from the definition: -inf (x) x = -inf <= b holds for all x, and
+    so does a (x) x <= +inf, so both ``b - (-inf)`` and ``+inf - a`` are +inf, for every b and a.
+    Integers have -inf and +inf as their least and greatest value, and saturate as `tropical.gemm`
+    does: x is the greatest for which ``gemm(a, x) <= b``. NaN in column j of `a` makes x[j] NaN,
+    NaN in column j of `b` that of x.
 
     Examples
     --------
@@ -124,4 +125,5 @@ def differences(b: Array, product: Callable[[Array], Array], ring: Semiring) -> 
         return result
     late = product(np.where(is_last, b, top).astype(b.dtype))
     late = late + ((late != least) & (late != greatest))
-    return np.minimum(result, late) if ring.add == "max" else np.maximum(result, late)
+    greatest_of = np.minimum if ring.add == "max" else np.maximum
+    return np.asarray(greatest_of(result, late))

@@ -26,9 +26,8 @@ def schedule(
 ) -> Array:
     """Return x(0) to x(steps) of ``x(k + 1) = a (x) x(k) (+) inputs(k)``.
 
-    In a timed event graph x(k)[i] is when transition i fires for the k-th time: as soon as for
-    every arc (i, j) the k-th token from transition j has come, a[i, j] after it started, and not before
-    the input allows it.
+    In a timed event graph x(k)[i] is when transition i fires for the k-th time: x(k + 1)[i] is
+    a[i, j] after x(k)[j] for whichever j is the last, and no sooner than the input allows.
 
     Parameters
     ----------
@@ -83,16 +82,16 @@ def schedule(
     if first.shape[-1:] != (n,):
         raise ValueError(f"x0: has shape {first.shape}, (..., {n}) is wanted")
     try:
-        late = [np.broadcast_to(x, (*x.shape[:-2], steps, n)) for x in late]
-        batch = np.broadcast_shapes(first.shape[:-1], *(x.shape[:-2] for x in late))
+        given = [np.broadcast_to(x, (*x.shape[:-2], steps, n)) for x in late]
+        batch = np.broadcast_shapes(first.shape[:-1], *(x.shape[:-2] for x in given))
     except ValueError:
         raise ValueError(
-            f"inputs: has shape {np.shape(inputs)}, which is not broadcast to {steps} steps of {n} "
+            f"inputs: has shape {late[0].shape}, which is not broadcast to {steps} steps of {n} "
             f"with x0 of shape {first.shape}"
         ) from None
     x = np.empty((*batch, steps + 1, n), matrix.dtype)
     x[..., 0, :] = first
-    x[..., 1:, :] = late[0] if late else ring.zero(matrix.dtype)
+    x[..., 1:, :] = given[0] if given else ring.zero(matrix.dtype)
     for k in range(steps):
         tropical.gemm(x[..., k, :], matrix.T, semiring=ring, out=x[..., k + 1, :], accumulate=True)
     return x
