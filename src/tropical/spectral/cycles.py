@@ -233,13 +233,13 @@ def parts(n: int, arcs: Arcs) -> Iterator[tuple[Index, Arcs, Index]]:
     reached[arcs.tails, arcs.heads] = True
     closure(reached, "orand", overwrite=True)
     labels = (reached & reached.T).argmax(axis=1) if n else np.zeros(0, np.intp)
-    inside = np.flatnonzero(labels[arcs.tails] == labels[arcs.heads])
-    for label in np.unique(labels[arcs.tails[inside]]):
-        vertices = np.flatnonzero(labels == label)
-        chosen = inside[labels[arcs.tails[inside]] == label]
+    owners = np.where(labels[arcs.tails] == labels[arcs.heads], labels[arcs.tails], n)
+    numbers = np.empty(n, np.intp)
+    for label in np.flatnonzero(np.bincount(owners, minlength=n)[:n]):
+        vertices, chosen = np.flatnonzero(labels == label), np.flatnonzero(owners == label)
+        numbers[vertices] = np.arange(len(vertices))
         tails, heads, weights = arcs.where(chosen)
-        local = np.searchsorted(vertices, tails), np.searchsorted(vertices, heads)
-        yield vertices, Arcs(*local, weights), chosen
+        yield vertices, Arcs(numbers[tails], numbers[heads], weights), chosen
 
 
 def _critical(n: int, arcs: Arcs, ring: Semiring, solver: Solver) -> tuple[list[int], Index]:

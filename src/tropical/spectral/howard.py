@@ -25,24 +25,24 @@ def howard(n: int, arcs: Arcs) -> tuple[int, list[int], Array]:
     strongly connected, here all vertices are led to the best one.
     """
     starts = np.searchsorted(arcs.tails, np.arange(n))
-    policy = _first_best(arcs, starts, arcs.weights)
+    policy = _first(starts, arcs.weights, np.maximum.reduceat(arcs.weights, starts))
     while True:
         cycle = _best_cycle(arcs.heads[policy].tolist(), arcs.weights[policy].tolist())
         policy = _lead_to(cycle, arcs, policy)
         p, q = sum(arcs.weights[policy[cycle]].tolist()), len(cycle)
-        reduced = q * arcs.weights - p
-        values = _values(cycle[0], arcs.heads[policy], reduced[policy])
-        gains = reduced + values[arcs.heads]
-        better = np.maximum.reduceat(gains, starts) > values
+        values = _values(cycle[0], arcs.heads[policy], q * arcs.weights[policy] - p)
+        gains = q * arcs.weights
+        gains += values[arcs.heads]
+        best = np.maximum.reduceat(gains, starts)
+        better = best > values + p
         if not better.any():
             return p, cycle, values
-        policy = np.where(better, _first_best(arcs, starts, gains), policy)
+        policy = np.where(better, _first(starts, gains, best), policy)
 
 
-def _first_best(arcs: Arcs, starts: NDArray[np.intp], gains: Array) -> NDArray[np.intp]:
-    """Return the first arc of the greatest gain out of each vertex."""
-    best = np.maximum.reduceat(gains, starts)
-    attaining = np.flatnonzero(gains == best[arcs.tails])
+def _first(starts: NDArray[np.intp], gains: Array, best: Array) -> NDArray[np.intp]:
+    """Return the first arc out of each vertex whose gain is the best one, (n,)."""
+    attaining = np.flatnonzero(gains == np.repeat(best, np.diff(starts, append=len(gains))))
     return attaining[np.searchsorted(attaining, starts)]
 
 
@@ -76,7 +76,7 @@ def _lead_to(cycle: list[int], arcs: Arcs, policy: NDArray[np.intp]) -> NDArray[
         ends = ends[ends]
     reached = reached[ends]
     policy = policy.copy()
-    open_arcs = np.flatnonzero(~reached[arcs.tails])
+    open_arcs = np.flatnonzero(~reached[arcs.tails]) if not reached.all() else ends[:0]
     while open_arcs.size:
         leading = open_arcs[reached[arcs.heads[open_arcs]]]
         policy[arcs.tails[leading]] = leading
