@@ -18,7 +18,7 @@ def howard(n: int, arcs: Arcs) -> tuple[int, list[int], Array]:
     Weights are whole, of int64 or Python's integers; no number here exceeds ``5 n^2 max|weight|``.
 
     A policy chooses one arc out of each vertex. It is improved until it cannot be: each round
-    raises the mean of its best cycle or, with that cycle kept, the weight of some vertex' way
+    raises the mean of its best cycle or, with that cycle kept, the weight of some vertex' path
     to it. J. Cochet-Terrasson, G. Cohen, S. Gaubert, M. McGettrick and J.-P. Quadrat, "Numerical
     computation of spectral elements in max-plus algebra", IFAC Conference on System Structure and
     Control, 1998, section 4. There each cycle of a policy keeps its own mean; as the graph is
@@ -86,7 +86,7 @@ def _lead_to(cycle: list[int], arcs: Arcs, policy: NDArray[np.intp]) -> NDArray[
 
 
 def _values(root: int, successors: NDArray[np.intp], weights: Array) -> Array:
-    """Return the weight of each vertex' way to the root, by doubling its number of arcs."""
+    """Return the weight of each vertex' path to the root, by doubling its number of arcs."""
     successors, weights = successors.copy(), weights.copy()
     successors[root], weights[root] = root, 0
     for _ in range(len(successors).bit_length()):
