@@ -20,6 +20,7 @@ if _TYPE_CHECKING:
 
 _LATER = ("autograd", "graph", "nn", "optim", "ufunc")  # imported when first used
 _FUNCTIONS_LATER = {"Counted": "contraction", "einsum": "contraction"}  # and their modules
+_LATER = ("autograd", "graph", "nn", "optim", "spectral")  # imported when first used
 
 
 def __getattr__(name: str) -> _Any:
