@@ -18,9 +18,8 @@ from .config import Plan, explain, options, show_config
 if _TYPE_CHECKING:
     from .contraction import Counted, einsum
 
-_LATER = ("autograd", "graph", "nn", "optim", "ufunc")  # imported when first used
+_LATER = ("autograd", "graph", "nn", "optim", "spectral", "ufunc")  # imported when first used
 _FUNCTIONS_LATER = {"Counted": "contraction", "einsum": "contraction"}  # and their modules
-_LATER = ("autograd", "graph", "nn", "optim", "spectral")  # imported when first used
 
 
 def __getattr__(name: str) -> _Any:
