@@ -85,8 +85,13 @@ def closure(
     if overwrite and matrix is not a:
         raise TypeError(f"overwrite: a must be an array, got {type(a).__name__}")
     _check(matrix, ring)
-    _star(matrix, ring, progress or (lambda share: None))
+    star_in_place(matrix, ring, progress or (lambda share: None))
     return matrix
+
+
+def star_in_place(a: Array, ring: Semiring, progress: Callable[[float], object]) -> None:
+    """Turn `a` (..., n, n), which `closure` would take, into its star."""
+    _star(a, ring, progress)
 
 
 def _check(a: Array, ring: Semiring) -> None:
