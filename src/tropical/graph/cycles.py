@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tropical import _core
-
 from .inputs import Edges
+from .reach import reach
 from .star import DivergenceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from tropical.semirings import Semiring
 
 Array: TypeAlias = NDArray[Any]
 # Distances and, for each vertex, the one before it: what one round makes of distances.
@@ -46,57 +47,56 @@ class NegativeCycleError(CycleError):
     """A graph has a cycle of negative weight: going round it once more is always shorter."""
 
 
-def potentials(graph: Array | Edges, item: tuple[int, ...] = ()) -> Array:
-    """Return h (n,), at most 0, with h[j] <= h[i] + w[i, j] for every edge.
+def potentials(edges: Edges, item: tuple[int, ...] = ()) -> NDArray[np.float64]:
+    """Return h (n,), at most 0, with ``h[j] <= h[i] + w[i, j]`` for every edge, but for rounding.
 
     Bellman and Ford's method from a vertex with an edge of weight 0 to every other.
 
     Parameters
     ----------
-    graph : (n, n) array or Edges
-        Without a NaN; no edge is minplus' zero.
+    edges : Edges
+        Of any dtype; sums are those of float64.
     item : tuple of int, optional
         Which graph of a batch it is, for the error.
 
     Raises
     ------
     NegativeCycleError
-        If there is a cycle of negative weight.
+        If there is a cycle of negative weight, that of exact sums.
 
     Notes
     -----
     Where the distances stop falling, there is no such cycle. Where there is one, the edges by which
     they last fell close it sooner or later, mostly within a few rounds, so they are looked at after
     1, 2, 4, ... rounds (B. V. Cherkassky and A. V. Goldberg, "Negative-cycle detection algorithms",
-    Mathematical Programming 85, 1999).
+    Mathematical Programming 85, 1999). Distances that go on falling without one fall by rounding.
     """
-    n = graph.n if isinstance(graph, Edges) else len(graph)
-    advance = _edge_round(graph) if isinstance(graph, Edges) else _dense_round(graph)
-    distance = np.zeros(n, graph.dtype)
-    before = np.full(n, -1, np.intp)
-    doubtful = None
-    for done in range(1, 2 * n + 3):
+    advance = _round(edges)
+    distance = np.zeros(edges.n)
+    before = np.full(edges.n, -1, np.intp)
+    for done in range(1, 2 * edges.n + 3):
         further, parent = advance(distance)
         falls = further < distance
         if not falls.any():
-            return distance
+            break
         distance = np.where(falls, further, distance)
         before = np.where(falls, parent, before)
-        if done & (done - 1) == 0 or done >= n:
+        if done & (done - 1) == 0 or done > 2 * edges.n:
             for cycle in _cycles(before):
-                weight = _weight(graph, cycle)
+                weight = _weight(edges, cycle)
                 if weight < 0:
                     raise _negative(cycle, weight, item)
-                doubtful = cycle, weight
-    # Sums of floats that went on falling by less than their rounding.
-    raise _negative(*(doubtful or ([], 0.0)), item)
+    return distance
 
 
 def _negative(cycle: Sequence[int], weight: float, item: tuple[int, ...]) -> NegativeCycleError:
-    which = f"w[{', '.join(map(str, item))}]" if item else "w"
     return NegativeCycleError(
-        f"{which}: has a cycle of weight {weight:g}: {show(cycle)}", cycle, weight
+        f"{_which(item)}: has a cycle of weight {weight:g}: {show(cycle)}", cycle, weight
     )
+
+
+def _which(item: tuple[int, ...]) -> str:
+    return f"w[{', '.join(map(str, item))}]" if item else "w"
 
 
 def show(cycle: Sequence[int]) -> str:
@@ -114,23 +114,17 @@ def show(cycle: Sequence[int]) -> str:
     return " -> ".join(stops)
 
 
-def _dense_round(w: Array) -> Round:
-    def advance(distance: Array) -> tuple[Array, NDArray[np.intp]]:
-        further, before = _core.gemm(distance[None], w, semiring="minplus", return_argmax=True)
-        return further[0], before[0]
-
-    return advance
-
-
-def _edge_round(edges: Edges) -> Round:
+def _round(edges: Edges) -> Round:
+    """Return what makes of distances those over one more edge, and the vertices before."""
     order = np.argsort(edges.target, kind="stable")
-    source, target, weight = edges.source[order], edges.target[order], edges.weight[order]
+    source, target = edges.source[order], edges.target[order]
+    weight = edges.weight[order].astype(np.float64, copy=False)
     reached, start, count = np.unique(target, return_index=True, return_counts=True)
 
     def advance(distance: Array) -> tuple[Array, NDArray[np.intp]]:
         length = distance[source] + weight
-        further = np.full_like(distance, np.inf)
-        before = np.full(len(distance), -1, np.intp)
+        further = np.full(edges.n, np.inf)
+        before = np.full(edges.n, -1, np.intp)
         if len(start):
             least = np.minimum.reduceat(length, start)
             further[reached] = least
@@ -159,12 +153,31 @@ def _cycles(before: NDArray[np.intp]) -> list[list[int]]:
     return found
 
 
-def _weight(graph: Array | Edges, cycle: Sequence[int]) -> float:
+def _weight(edges: Edges, cycle: Sequence[int]) -> float:
     """Return the sum of a cycle's edges, rounded once."""
-    weights = []
-    for i, j in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
-        if isinstance(graph, Edges):
-            weights.append(graph.weight[(graph.source == i) & (graph.target == j)].min().item())
-        else:
-            weights.append(graph[i, j].item())
-    return sum(weights) if isinstance(weights[0], int) else math.fsum(weights)
+    weights = [
+        edges.weight[(edges.source == i) & (edges.target == j)].min().item()
+        for i, j in zip(cycle, [*cycle[1:], cycle[0]], strict=True)
+    ]
+    return sum(weights) if edges.dtype.kind == "i" else math.fsum(weights)
+
+
+def refuse_cycles(w: Array, ring: Semiring) -> None:
+    """Raise CycleError, with a cycle, if any of the graphs (..., n, n) has one."""
+    there = w != ring.zero(w.dtype)
+    cyclic = reach(there.copy(), lambda share: None)
+    if not cyclic.any():
+        return
+    item = tuple(int(i) for i in np.argwhere(cyclic.any(axis=-1))[0])
+    on = cyclic[item]
+    # Before a vertex on a cycle there is another: going back from one ends in a cycle.
+    source, target = np.nonzero(there[item] & on[:, None] & on)
+    before = np.full(len(on), -1, np.intp)
+    before[target] = source
+    cycle = _cycles(before)[0]
+    weight = _weight(Edges(len(on), source, target, w[item][source, target]), cycle)
+    raise CycleError(
+        f"{_which(item)}: has the cycle {show(cycle)}; longest paths want a graph without one",
+        cycle,
+        weight,
+    )

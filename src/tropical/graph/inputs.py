@@ -33,7 +33,7 @@ class Edges:
     source, target : (m,) intp arrays
         Where each edge leads from and to.
     weight : (m,) array
-        float32 or float64.
+        Their numbers.
     """
 
     n: int
@@ -74,18 +74,44 @@ def read(w: GraphLike, ring: Semiring, weight: str | None = "weight") -> Array |
     if graph.ndim < 2 or graph.shape[-1] != graph.shape[-2]:
         raise ValueError(f"w: has shape {graph.shape}, (..., n, n) is wanted")
     ring.zero(graph.dtype)  # raises TypeError where the semiring has no such dtype
-    if graph.dtype.kind == "f" and np.isnan(np.min(graph, initial=np.inf)):
-        at = tuple(int(i) for i in np.argwhere(np.isnan(graph))[0])
-        raise ValueError(f"w: holds a NaN at {at}; no edge is {ring.zero(graph.dtype)}")
+    _refuse_no_weights(graph, ring)
     return graph
+
+
+def _refuse_no_weights(weights: Array, ring: Semiring) -> None:
+    """Raise where a weight is a NaN, or so good that no path with it can be told from another."""
+    if weights.dtype.kind != "f" or not weights.size:
+        return
+    best = weights.min() if ring.add == "min" else weights.max()
+    if np.isnan(best):
+        raise ValueError(
+            f"w: holds a NaN; where there is no edge stands {ring.zero(weights.dtype)}"
+        )
+    if ring.multiply == "+" and np.isinf(best) and best != ring.zero(weights.dtype):
+        raise ValueError(f"w: holds {best}, which is no weight for {ring}")
+
+
+def read_pattern(a: GraphLike) -> NDArray[np.bool_]:
+    """Return where a graph has edges, (..., n, n); `a` itself if it is an array of booleans."""
+    if _is_from("networkx", "Graph", a) or is_sparse(a):
+        edges = _from_sparse(a) if is_sparse(a) else _from_networkx(a, None)
+        there = np.zeros((edges.n, edges.n), np.bool_)
+        there[edges.source, edges.target] = True
+        return there
+    values = np.asarray(a.filled(0) if isinstance(a, np.ma.MaskedArray) else a)
+    if values.ndim < 2 or values.shape[-1] != values.shape[-2]:
+        raise ValueError(f"a: has shape {values.shape}, (..., n, n) is wanted")
+    if values.dtype.kind not in "buifc":
+        raise TypeError(f"a: has dtype {values.dtype}, numbers or booleans are wanted")
+    if values.dtype.kind in "fc" and not np.isfinite(values).all():
+        wrong = values[~np.isfinite(values)][0]
+        raise ValueError(f"a: holds {wrong}, which may or may not be an edge; np.isfinite(a) says")
+    return values if values.dtype == np.bool_ else values != 0
 
 
 def _checked(edges: Edges, ring: Semiring) -> Edges:
     """Return the edges without those that are none."""
-    wrong = np.isnan(edges.weight)
-    if wrong.any():
-        at = int(np.flatnonzero(wrong)[0])
-        raise ValueError(f"w: the edge from {edges.source[at]} to {edges.target[at]} weighs NaN")
+    _refuse_no_weights(edges.weight, ring)
     there = edges.weight != ring.zero(edges.dtype)
     if there.all():
         return edges

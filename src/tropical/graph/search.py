@@ -58,8 +58,7 @@ def from_sources(
     weight = edges.weight.astype(np.float64, copy=False)
     h = None
     if johnson:
-        wide = Edges(edges.n, edges.source, edges.target, weight)
-        h = cycles.potentials(wide)
+        h = cycles.potentials(edges)
         # What rounding makes negative is 0.
         weight = np.maximum(weight + (h[edges.source] - h[edges.target]), 0)
     rows_csr = _compressed(edges, weight)

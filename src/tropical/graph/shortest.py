@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
@@ -132,8 +131,8 @@ def shortest_paths(
     unweighted : bool, default False
         Count edges: each weighs 1.
     overwrite : bool, default False
-        Compute in `w` itself where it is an array whose values can be used as they are, with
-        ``"FW"``; else it is ignored.
+        Leave the lengths in `w` itself where it is an array whose values can be used as they are,
+        with ``"FW"``; else it is ignored.
     indices : int or array_like of int, optional
         The vertices from which paths are wanted; all of them unless given. Negative ones count from
         the end.
@@ -254,7 +253,7 @@ def _choose(
         )
     single = isinstance(graph, Edges)
     n = graph.n if isinstance(graph, Edges) else graph.shape[-1]
-    weights = graph.weight if isinstance(graph, Edges) else graph
+    weights = _weights(graph)
     edges = weights.size if single else int(np.count_nonzero(graph != RING.zero(graph.dtype)))
     negative = bool(weights.min(initial=0) < 0)
     only_blocks = (
@@ -300,23 +299,49 @@ def cost_by_search(n: int, edges: int, sources: int) -> float:
 def _by_blocks(
     graph: Array | Edges, w: object, overwrite: bool, predecessors: bool, progress: Progress
 ) -> tuple[Array, Predecessors | None]:
+    """Return the star and its predecessors, in `w` itself if `graph` is that and may be it.
+
+    Where weights are negative, a copy becomes the star: the graph is still needed to find a cycle.
+    """
     in_place = overwrite and graph is w
-    if in_place:
-        refuse_negative_cycles(graph)  # while there still is a graph to find one in
-    with suppress(DivergenceError):
-        return best_paths(graph, w, RING, overwrite, predecessors, progress)
-    refuse_negative_cycles(graph)
-    raise AssertionError("a star diverges without a negative cycle")
+    if not _weights(graph).min(initial=0) < 0:
+        return best_paths(graph, RING, in_place, predecessors, progress)
+    try:
+        lengths, before = best_paths(graph, RING, False, predecessors, progress)
+    except DivergenceError:
+        if graph.dtype.kind == "i":
+            _potentials(graph)
+            raise  # sums beyond 2**53, where a cycle escapes float64
+        lengths, before = _shifted(graph, predecessors, progress)
+    if in_place and not isinstance(graph, Edges):
+        graph[...] = lengths
+        lengths = graph
+    return lengths, before
 
 
-def refuse_negative_cycles(graph: Array | Edges) -> None:
-    """Raise NegativeCycleError, with a cycle, if any of the graphs has one of negative weight."""
+def _shifted(
+    graph: Array | Edges, predecessors: bool, progress: Progress
+) -> tuple[Array, Predecessors | None]:
+    """Return the star where a cycle's weight may be negative by rounding alone; see `search`."""
+    a = graph.dense(RING) if isinstance(graph, Edges) else graph
+    h = _potentials(a)
+    shift = (h[..., :, None] - h[..., None, :]).astype(a.dtype)
+    lengths, before = best_paths(np.maximum(a + shift, 0), RING, True, predecessors, progress)
+    return lengths - shift, before
+
+
+def _potentials(graph: Array | Edges) -> Array:
+    """Return the potentials (..., n) of each graph, or raise NegativeCycleError."""
     if isinstance(graph, Edges):
-        cycles.potentials(graph)
-        return
+        return cycles.potentials(graph)
+    h = np.zeros(graph.shape[:-1])
     for item in np.ndindex(graph.shape[:-2]):
-        if graph[item].min(initial=0) < 0:
-            cycles.potentials(graph[item], item)
+        h[item] = cycles.potentials(search.edges_of(graph[item], RING), item)
+    return h
+
+
+def _weights(graph: Array | Edges) -> Array:
+    return graph.weight if isinstance(graph, Edges) else graph
 
 
 def _ones(graph: Array | Edges) -> Array | Edges:

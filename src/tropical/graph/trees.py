@@ -76,20 +76,15 @@ def path(predecessors: ArrayLike, i: int, j: int) -> list[int]:
 
 def best_paths(
     graph: Array | Edges,
-    w: object,
     ring: Semiring,
     overwrite: bool,
     predecessors: bool,
     progress: showing.Progress,
 ) -> tuple[Array, Predecessors | None]:
-    """Return the stars of `graph`, and their predecessors if wanted.
-
-    In `w` itself where it may be overwritten and `graph` is its very self; in what `graph` was made
-    of without a copy, never.
-    """
+    """Return the stars of `graph`, in itself if it is an array to overwrite, and predecessors."""
     if isinstance(graph, Edges):
         a = graph.dense(ring)
-    elif graph is w and overwrite:
+    elif overwrite:
         a = graph
         if not a.flags.writeable:
             raise ValueError("overwrite: w is read-only")
