@@ -1,4 +1,4 @@
-"""What networkx reads of our backend whenever it is imported: a table, and no import of tropical."""
+"""What networkx reads of its backend "tropical" whenever it is imported: a table, nothing else."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ FUNCTIONS = {
     "all_pairs_dijkstra": f"{_PATHS} No negative weights, no cutoff.",
     "all_pairs_dijkstra_path": f"{_PATHS} No negative weights, no cutoff.",
     "all_pairs_dijkstra_path_length": f"{_LENGTHS} No negative weights, no cutoff.",
+    "all_pairs_shortest_path_length": f"{_LENGTHS} No cutoff.",
     "all_pairs_bellman_ford_path": _PATHS,
     "all_pairs_bellman_ford_path_length": _LENGTHS,
     "transitive_closure": _REACH,
@@ -27,6 +28,7 @@ FUNCTIONS = {
     "closeness_centrality": f"{_MEASURE} Of all nodes at once.",
     "diameter": f"{_MEASURE} No e, no usebounds.",
     "eccentricity": f"{_MEASURE} Of all nodes at once; no sp.",
+    "global_efficiency": _MEASURE,
     "harmonic_centrality": f"{_MEASURE} Of all nodes at once.",
     "periphery": f"{_MEASURE} Whole weights; no e, no usebounds.",
     "radius": f"{_MEASURE} No e, no usebounds.",

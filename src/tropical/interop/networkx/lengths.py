@@ -55,11 +55,14 @@ class Lengths:
 
     def numbers(self, lengths: Array) -> list[Any]:
         """Python's numbers as networkx would have summed them; inf is a float in any case."""
+        numbers: list[Any]
         if not self.integer:
-            return lengths.tolist()
-        if np.isfinite(lengths).all():
-            return lengths.astype(np.int64).tolist()
-        return [x if x == np.inf else int(x) for x in lengths.tolist()]
+            numbers = lengths.tolist()
+        elif np.isfinite(lengths).all():
+            numbers = lengths.astype(np.int64).tolist()
+        else:
+            numbers = [x if x == np.inf else int(x) for x in lengths.tolist()]
+        return numbers
 
     def nearest(self, source: int) -> Array:
         """Numbers of the nodes that can be reached, the nearest first, `source` before all."""
@@ -86,11 +89,10 @@ class Lengths:
         nodes, before = self.graph.nodes, self.before[source].tolist()
         paths: dict[int, list[Node]] = {source: [nodes[source]]}
         for end in self.nearest(source).tolist():
-            ahead = []  # the rest of the path: nodes that are no nearer, weights being 0 or less
-            node = end
-            while node not in paths:
-                ahead.append(node)
-                node = before[node]
+            ahead = []
+            while end not in paths:  # once, unless weights are 0 or less
+                ahead.append(end)
+                end = before[end]
             for node in reversed(ahead):
                 paths[node] = [*paths[before[node]], nodes[node]]
         return {nodes[node]: path for node, path in paths.items()}
@@ -187,6 +189,12 @@ def all_pairs_dijkstra_path(
     G: DenseGraph, cutoff: None = None, weight: str | None = "weight"
 ) -> Iterator[tuple[Node, dict[Node, list[Node]]]]:
     return _paths(Lengths(G, weight, predecessors=True))
+
+
+def all_pairs_shortest_path_length(
+    G: DenseGraph, cutoff: None = None
+) -> Iterator[tuple[Node, dict[Node, Any]]]:
+    return _each(Lengths(G, None))
 
 
 def all_pairs_bellman_ford_path_length(

@@ -35,9 +35,7 @@ def eccentricity(
 ) -> dict[Node, Any]:
     lengths = Lengths(G, weight)
     if not np.isfinite(lengths.matrix).all():
-        kind = (
-            "digraph is not strongly connected" if G.is_directed() else "graph is not connected"
-        )
+        kind = "digraph is not strongly connected" if G.is_directed() else "graph is not connected"
         raise nx.NetworkXError(f"Found infinite path length because the {kind}")
     return dict(zip(G.nodes, lengths.numbers(lengths.matrix.max(axis=1)), strict=True))
 
@@ -79,7 +77,8 @@ def barycenter(
             f"Input graph {G.source} is disconnected, so every induced subgraph has infinite "
             "barycentricity."
         )
-    return G.labels[sums == sums.min()].tolist()
+    least = sums.min()
+    return [node for node, total in zip(G.nodes, sums, strict=True) if total == least]
 
 
 def average_shortest_path_length(
@@ -117,12 +116,21 @@ def closeness_centrality(
     return dict(zip(G.nodes, closeness.tolist(), strict=True))
 
 
+def _inverse(graph: DenseGraph, weight: str | None) -> Array:
+    """1 / length, 0 of what cannot be reached and of lengths 0."""
+    matrix = Lengths(graph, weight).matrix.astype(np.float64)
+    return np.divide(1.0, matrix, out=np.zeros_like(matrix), where=matrix > 0)
+
+
 def harmonic_centrality(
     G: DenseGraph, nbunch: None = None, distance: str | None = None, sources: None = None
 ) -> dict[Node, float]:
-    matrix = Lengths(G, distance).matrix.astype(np.float64)
-    inverse = np.divide(1.0, matrix, out=np.zeros_like(matrix), where=matrix > 0)
-    return dict(zip(G.nodes, inverse.sum(axis=0).tolist(), strict=True))
+    return dict(zip(G.nodes, _inverse(G, distance).sum(axis=0).tolist(), strict=True))
+
+
+def global_efficiency(G: DenseGraph) -> float:
+    n = len(G)
+    return float(_inverse(G, None).sum() / (n * (n - 1))) if n > 1 else 0
 
 
 def transitive_closure(G: DenseGraph, reflexive: bool | None = False) -> Any:
