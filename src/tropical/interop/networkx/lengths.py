@@ -47,9 +47,7 @@ class Lengths:
         self.complete = column.complete
         matrix = graph.matrix(weight)
         if predecessors:
-            self.matrix, self.before = shortest_paths(
-                matrix, "FW", overwrite=True, return_predecessors=True
-            )
+            self.matrix, self.before = shortest_paths(matrix, "FW", return_predecessors=True)
         else:
             self.matrix = closure(matrix, overwrite=True)
 
@@ -98,11 +96,20 @@ class Lengths:
         return {nodes[node]: path for node, path in paths.items()}
 
 
-def _bounded(graph: DenseGraph, weight: str | None, *, predecessors: bool = False) -> Lengths:
+def _of_any_sign(
+    graph: DenseGraph, weight: str | None, *, predecessors: bool = False, unbounded: bool = True
+) -> Lengths:
+    """Lengths where weights may be negative.
+
+    A negative cycle is networkx's error if `unbounded`, else left to networkx: its functions by
+    Floyd and Warshall do not notice one, and of fractions rounding may have made it.
+    """
     try:
         return Lengths(graph, weight, negative=True, predecessors=predecessors)
-    except DivergenceError:
-        raise nx.NetworkXUnbounded("Negative cycle detected.") from None
+    except DivergenceError as error:
+        if unbounded and graph.is_whole(weight):
+            raise nx.NetworkXUnbounded("Negative cycle detected.") from None
+        raise NotImplementedError(f"{weight}: {error}") from None
 
 
 def _table(lengths: Lengths) -> dict[Node, dict[Node, Any]]:
@@ -116,23 +123,14 @@ def _table(lengths: Lengths) -> dict[Node, dict[Node, Any]]:
     return table
 
 
-def _whatever_cycles(
-    graph: DenseGraph, weight: str | None, *, predecessors: bool = False
-) -> Lengths:
-    try:
-        return Lengths(graph, weight, negative=True, predecessors=predecessors)
-    except DivergenceError as error:  # of which networkx's functions of this name say nothing
-        raise NotImplementedError(f"{weight}: {error}") from None
-
-
 def floyd_warshall(G: DenseGraph, weight: str | None = "weight") -> dict[Node, dict[Node, Any]]:
-    return _table(_whatever_cycles(G, weight))
+    return _table(_of_any_sign(G, weight, unbounded=False))
 
 
 def floyd_warshall_predecessor_and_distance(
     G: DenseGraph, weight: str | None = "weight"
 ) -> tuple[dict[Node, dict[Node, Node]], dict[Node, dict[Node, Any]]]:
-    lengths = _whatever_cycles(G, weight, predecessors=True)
+    lengths = _of_any_sign(G, weight, predecessors=True, unbounded=False)
     loops = {tail for tail, head in zip(*G.ends, strict=True) if tail == head}
     before = {}
     for i, (source, row) in enumerate(zip(G.nodes, lengths.before, strict=True)):
@@ -154,12 +152,12 @@ def floyd_warshall_numpy(
         if not len(nodelist) == len(G) == len(number.keys() & set(nodelist)):
             raise nx.NetworkXError("nodelist must contain every node in G with no repeats.")
         order = np.array([number[node] for node in nodelist])
-    matrix = _whatever_cycles(G, weight).matrix.astype(np.float64)
+    matrix = _of_any_sign(G, weight, unbounded=False).matrix.astype(np.float64)
     return matrix[np.ix_(order, order)] if nodelist is not None else matrix
 
 
 def johnson(G: DenseGraph, weight: str | None = "weight") -> dict[Node, dict[Node, list[Node]]]:
-    return dict(_paths(_bounded(G, weight, predecessors=True)))
+    return dict(_paths(_of_any_sign(G, weight, predecessors=True)))
 
 
 def _each(lengths: Lengths) -> Iterator[tuple[Node, dict[Node, Any]]]:
@@ -200,10 +198,10 @@ def all_pairs_shortest_path_length(
 def all_pairs_bellman_ford_path_length(
     G: DenseGraph, weight: str | None = "weight"
 ) -> Iterator[tuple[Node, dict[Node, Any]]]:
-    return _each(_bounded(G, weight))
+    return _each(_of_any_sign(G, weight))
 
 
 def all_pairs_bellman_ford_path(
     G: DenseGraph, weight: str | None = "weight"
 ) -> Iterator[tuple[Node, dict[Node, list[Node]]]]:
-    return _paths(_bounded(G, weight, predecessors=True))
+    return _paths(_of_any_sign(G, weight, predecessors=True))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import numpy as np
 
-from tropical.graph import closure
+from tropical.graph import transitive_closure as reachability
 
 from .lengths import Lengths
 
@@ -134,25 +134,19 @@ def global_efficiency(G: DenseGraph) -> float:
 
 
 def transitive_closure(G: DenseGraph, reflexive: bool | None = False) -> Any:
-    there = G.adjacency()
-    reach = closure(there, "orand")
-    if not reflexive:
-        np.fill_diagonal(reach, (there & reach.T).any(axis=1) if reflexive is False else False)
-    return _with_edges(G, reach & ~there)
+    return _with_edges(G, reachability(G.adjacency(), reflexive=reflexive))
 
 
 def transitive_closure_dag(G: DenseGraph, topo_order: None = None) -> Any:
-    there = G.adjacency()
-    reach = closure(there, "orand")
-    if (there & reach.T).any():
+    reach = reachability(G.adjacency())
+    if reach.diagonal().any():
         raise nx.NetworkXUnfeasible("Graph contains a cycle.")
-    np.fill_diagonal(reach, False)
-    return _with_edges(G, reach & ~there)
+    return _with_edges(G, reach)
 
 
-def _with_edges(graph: DenseGraph, new: Array) -> Any:
-    """A copy of the networkx graph with further edges."""
-    tails, heads = (graph.labels[ends].tolist() for ends in np.nonzero(new))
+def _with_edges(graph: DenseGraph, reach: Array) -> Any:
+    """A copy of the networkx graph with the edges that it lacks."""
+    tails, heads = (graph.labels[ends].tolist() for ends in np.nonzero(reach & ~graph.adjacency()))
     more = graph.source.copy()
     more.add_edges_from(zip(tails, heads, strict=True))
     return more
