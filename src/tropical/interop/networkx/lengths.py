@@ -85,15 +85,16 @@ class Lengths:
     def paths_from_node(self, source: int) -> dict[Node, list[Node]]:
         """Shortest paths from a node."""
         nodes, before = self.graph.nodes, self.before[source].tolist()
-        paths: dict[int, list[Node]] = {source: [nodes[source]]}
-        for end in self.nearest(source).tolist():
-            ahead = []
-            while end not in paths:  # once, unless weights are 0 or less
-                ahead.append(end)
-                end = before[end]
+        order = self.nearest(source).tolist()
+        paths: list[Any] = [None] * len(nodes)
+        paths[source] = [nodes[source]]
+        for end in order[1:]:
+            ahead = [end]
+            while paths[before[ahead[-1]]] is None:  # never, unless weights are 0 or less
+                ahead.append(before[ahead[-1]])
             for node in reversed(ahead):
                 paths[node] = [*paths[before[node]], nodes[node]]
-        return {nodes[node]: path for node, path in paths.items()}
+        return {nodes[end]: paths[end] for end in order}
 
 
 def _of_any_sign(
