@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 _HEEDED = {"G", "weight", "distance", "nodelist", "reflexive", "wf_improved"}
 _DIRECTED = {"transitive_closure", "transitive_closure_dag"}
 _NOT_TREES = {"center", "barycenter"}  # for which networkx has other algorithms, and other orders
-
-# From tables of both, n from 8 to 4096, edges from n to n^2, on two cores.
+# Measured on two cores, n from 8 to 4096, edges from n to n^2; networkx's searches, which take n^2
+# where there are few edges, would win beyond LARGE.
 SMALL = 20  # nodes, below which networkx is done before its graph is converted
-LARGE = 16_384  # nodes, above which the matrix takes more than two gigabytes
-LARGE_UNWEIGHTED = 4096  # networkx's breadth-first search takes n^2, and so little, whatever m is
+LARGE = 10_000  # nodes, above which the matrices take gigabytes
 
 
 def can_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool | str:
@@ -68,19 +67,12 @@ def _refused_values(given: Mapping[str, Any]) -> str | None:
 
 def should_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool | str:
     """Whether a call that can be answered is answered faster, or why not."""
-    call = _call(name, args, kwargs)
-    call.apply_defaults()
-    graph = call.arguments["G"]
-    n, edges = len(graph), graph.number_of_edges()
-    unweighted = not name.startswith("transitive") and not any(
-        call.arguments.get(parameter) for parameter in ("weight", "distance")
-    )
+    given = _call(name, args, kwargs).arguments
+    n, edges = len(given["G"]), given["G"].number_of_edges()
     if n < SMALL:
         return f"{n} nodes: networkx is faster below {SMALL}"
     if n > LARGE:
         return f"{n} nodes: the matrix of lengths would be too large above {LARGE}"
-    if unweighted and n > LARGE_UNWEIGHTED:
-        return f"{n} nodes, unweighted: networkx is faster above {LARGE_UNWEIGHTED}"
-    if edges < n - 1:
+    if edges < n - 1 and "floyd" not in name:  # which takes networkx n^3 in any case
         return f"{edges} edges between {n} nodes: networkx is faster on small components"
     return True

@@ -132,7 +132,8 @@ def floyd_warshall_predecessor_and_distance(
     G: DenseGraph, weight: str | None = "weight"
 ) -> tuple[dict[Node, dict[Node, Node]], dict[Node, dict[Node, Any]]]:
     lengths = _of_any_sign(G, weight, predecessors=True, unbounded=False)
-    loops = {tail for tail, head in zip(*G.ends, strict=True) if tail == head}
+    tails, heads = G.ends
+    loops = set(tails[tails == heads].tolist())
     before = {}
     for i, (source, row) in enumerate(zip(G.nodes, lengths.before, strict=True)):
         (ends,) = np.nonzero(row >= 0)
@@ -147,14 +148,14 @@ def floyd_warshall_predecessor_and_distance(
 def floyd_warshall_numpy(
     G: DenseGraph, nodelist: Any = None, weight: str | None = "weight"
 ) -> Array:
-    order = np.arange(len(G))
-    if nodelist is not None:
-        number = {node: i for i, node in enumerate(G.nodes)}
-        if not len(nodelist) == len(G) == len(number.keys() & set(nodelist)):
-            raise nx.NetworkXError("nodelist must contain every node in G with no repeats.")
-        order = np.array([number[node] for node in nodelist])
-    matrix = _of_any_sign(G, weight, unbounded=False).matrix.astype(np.float64)
-    return matrix[np.ix_(order, order)] if nodelist is not None else matrix
+    number = {node: i for i, node in enumerate(G.nodes)}
+    if nodelist is not None and not len(nodelist) == len(G) == len(number.keys() & set(nodelist)):
+        raise nx.NetworkXError("nodelist must contain every node in G with no repeats.")
+    matrix = _of_any_sign(G, weight, unbounded=False).matrix.astype(np.float64, copy=False)
+    if nodelist is None:
+        return matrix
+    order = [number[node] for node in nodelist]
+    return matrix[np.ix_(order, order)]
 
 
 def johnson(G: DenseGraph, weight: str | None = "weight") -> dict[Node, dict[Node, list[Node]]]:
