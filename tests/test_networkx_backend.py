@@ -284,8 +284,13 @@ def test_negative_cycles():
         with pytest.raises(NotImplementedError, match=r"weight: .*cycle"):
             ours(name, made)
     made.add_edge("a", "b", weight=-3.5)
-    with pytest.raises(NotImplementedError, match=r"weight: .*cycle"):
-        ours("johnson", made)  # it could be one by rounding only
+    with pytest.raises(
+        NotImplementedError, match=r"weight: .*cycle"
+    ):  # by rounding only, it may be
+        ours("all_pairs_bellman_ford_path_length", made)
+    for name in ("johnson", "floyd_warshall_predecessor_and_distance"):
+        with pytest.raises(NotImplementedError, match="weight: weights are negative fractions"):
+            ours(name, made)
 
 
 @pytest.mark.parametrize(

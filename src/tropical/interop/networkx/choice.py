@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _HEEDED = {"G", "weight", "distance", "nodelist", "reflexive", "wf_improved"}
 _DIRECTED = {"transitive_closure", "transitive_closure_dag"}
 _NOT_TREES = {"center", "barycenter"}  # for which networkx has other algorithms, and other orders
-# Measured on two cores, n from 8 to 4096, edges from n to n^2; networkx's searches, which take n^2
-# where there are few edges, would win beyond LARGE.
+
+# Measured on two cores: n from 8 to 4096, degrees from 1 to n.
 SMALL = 20  # nodes, below which networkx is done before its graph is converted
 LARGE = 10_000  # nodes, above which the matrices take gigabytes
 

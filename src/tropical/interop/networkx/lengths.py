@@ -25,8 +25,9 @@ class Lengths:
     Raises
     ------
     NotImplementedError
-        For weights that only networkx can take; and for a negative one if `negative` is False, as
-        its Dijkstra answers in its own way.
+        For weights that only networkx can take; for a negative one if `negative` is False, as its
+        Dijkstra answers in its own way; and for a negative one among fractions if predecessors are
+        wanted, which rounding could lead in circles.
     DivergenceError
         If there is a cycle of negative length.
     """
@@ -40,8 +41,11 @@ class Lengths:
         predecessors: bool = False,
     ) -> None:
         column = graph.column(weight)
-        if not negative and column.values.min(initial=0) < 0:
-            raise NotImplementedError(f"{weight}: weights are negative")
+        if column.values.min(initial=0) < 0:
+            if not negative:
+                raise NotImplementedError(f"{weight}: weights are negative")
+            if predecessors and not graph.is_whole(weight):
+                raise NotImplementedError(f"{weight}: weights are negative fractions")
         self.graph = graph
         self.integer = column.integer
         self.complete = column.complete
