@@ -1,1 +1,1 @@
-"""tropical inside other libraries: a file each, which imports its library when it is used."""
+"""Meeting other packages, a module for each; none is imported before it is asked for."""
