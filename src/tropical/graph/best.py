@@ -72,7 +72,7 @@ def widest_paths(
     >>> int(capacities[0, 2]), path(predecessors, 0, 2)
     (400, [0, 3, 1, 2])
     """
-    return _bottlenecks(
+    return star_paths(
         w, semirings.maxmin, directed, return_predecessors, overwrite, indices, weight, progress
     )
 
@@ -124,12 +124,12 @@ def minimax_paths(
     >>> minimax_paths(pass_heights, indices=0)
     array([ -inf, 1300.,  900.])
     """
-    return _bottlenecks(
+    return star_paths(
         w, semirings.minmax, directed, return_predecessors, overwrite, indices, weight, progress
     )
 
 
-def _bottlenecks(
+def star_paths(
     w: GraphLike,
     ring: Semiring,
     directed: bool,
@@ -139,6 +139,7 @@ def _bottlenecks(
     weight: str | None,
     progress: Progress,
 ) -> Paths:
+    """Return the rows wanted of a graph's star, and of its predecessors."""
     graph = read(w, ring, weight)
     rows = rows_of(indices, graph)
     if not directed:
@@ -194,9 +195,7 @@ def longest_paths(
     """
     ring = semirings.maxplus
     graph = read(w, ring, weight)
-    rows = rows_of(indices, graph)
     a = graph.dense(ring) if isinstance(graph, Edges) else graph
     refuse_cycles(a, ring)
-    in_place = overwrite and a is w
-    values, before = select(*best_paths(a, ring, in_place, return_predecessors, progress), rows)
-    return values if before is None else (values, before)
+    in_place = isinstance(graph, Edges) or (overwrite and a is w)
+    return star_paths(a, ring, True, return_predecessors, in_place, indices, None, progress)

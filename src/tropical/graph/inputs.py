@@ -79,14 +79,16 @@ def read(w: GraphLike, ring: Semiring, weight: str | None = "weight") -> Array |
 
 
 def _refuse_no_weights(weights: Array, ring: Semiring) -> None:
-    """Raise where a weight is a NaN, or so good that no path with it can be told from another."""
-    if weights.dtype.kind != "f" or not weights.size:
+    """Raise where a weight is none: a NaN, or so good that all paths with it are the same."""
+    if weights.dtype.kind == "b" or not weights.size:
         return
     best = weights.min() if ring.add == "min" else weights.max()
     if np.isnan(best):
         raise ValueError(
             f"w: holds a NaN; where there is no edge stands {ring.zero(weights.dtype)}"
         )
+    if ring.name == "maxtimes" and weights.min() < 0:
+        raise ValueError(f"w: weights of maxtimes are not negative, got {weights.min()}")
     if ring.multiply == "+" and np.isinf(best) and best != ring.zero(weights.dtype):
         raise ValueError(f"w: holds {best}, which is no weight for {ring}")
 
@@ -119,6 +121,8 @@ def _checked(edges: Edges, ring: Semiring) -> Edges:
 
 
 def _read(w: GraphLike, ring: Semiring, weight: str | None) -> Array | Edges:
+    if isinstance(w, Edges):
+        return w
     if _is_from("networkx", "Graph", w):
         return _from_networkx(w, weight)
     if is_sparse(w):
