@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable
 
     from tropical.graph.star import Array
 
@@ -65,9 +65,6 @@ class DenseGraph:
 
     def __len__(self) -> int:
         return len(self.nodes)
-
-    def __iter__(self) -> Iterator[Hashable]:
-        return iter(self.nodes)
 
     def is_directed(self) -> bool:
         """Whether edges have a direction."""
