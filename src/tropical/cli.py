@@ -1,4 +1,4 @@
-"""The command line, ``python -m tropical``: the flight network, one pair, configuration, bench."""
+"""The command line, ``python -m tropical``: the flight network, paths, configuration, bench."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     flights = commands.add_parser("flights", help="the best itineraries between two airports")
     flights.add_argument("origin", help="IATA code, such as SEA")
     flights.add_argument("destination", help="IATA code, such as MIA")
+    commands.add_parser("paths", help="best paths in a file's graph (paths --help)", add_help=False)
     commands.add_parser("info", help="compiler, instruction sets, caches, threads")
     commands.add_parser("table", help="the benchmark table (table --help)", add_help=False)
     commands.add_parser("bench", help="rivals side by side (bench --help)", add_help=False)
@@ -61,6 +62,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from tropical.bench import tune
 
         return tune.main(rest)
+    if arguments.command == "paths":
+        from tropical.graph import command
+
+        return command.main(rest)
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if arguments.command == "info":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from tropical import _core, semirings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tropical.semirings import Semiring
 
@@ -71,7 +72,8 @@ def closure(
     blocked all-pairs shortest-paths algorithm", Journal of Experimental Algorithmics 8, 2003), all
     but the smallest of which are products.
 
-    Interrupted, it leaves `a` as it was, or with `overwrite` between `a` and its star.
+    Interrupted, by Ctrl-C or an error in `progress`, it leaves `a` as it was, or with `overwrite`
+    between `a` and its star.
 
     Examples
     --------
@@ -88,8 +90,41 @@ def closure(
     if overwrite and matrix is not a:
         raise TypeError(f"overwrite: a must be an array, got {type(a).__name__}")
     _check(matrix, ring)
-    _star(matrix, ring, progress or (lambda share: None))
+    star_in_place(matrix, ring, progress or (lambda share: None))
     return matrix
+
+
+def star_in_place(a: Array, ring: Semiring, progress: Callable[[float], object]) -> None:
+    """Turn `a` (..., n, n), which `closure` would take, into its star."""
+    parts = list(_parts(a, _most_work(a)))
+    for done, part in enumerate(parts):
+        _star(part, ring, partial(_report, progress, done, len(parts)))
+        progress((done + 1) / len(parts))
+
+
+def _report(progress: Callable[[float], object], done: int, parts: int, share: float) -> None:
+    progress((done + share) / parts)
+
+
+def _most_work(a: Array) -> int:
+    """Return how many operations one call of the core may do: it hears Ctrl-C after it.
+
+    One thread does them in half a second at most, but for careful integers without AVX2.
+    """
+    return {"f": 1 << 33, "b": 1 << 36}.get(a.dtype.kind, 1 << 31)
+
+
+def _parts(a: Array, work: int) -> Iterator[Array]:
+    """Yield batches of matrices that together are `a`, each small enough or a single one."""
+    if a.ndim == 2 or 2 * a.size * a.shape[-1] <= work:
+        yield a
+        return
+    axis = int(np.argmax(a.shape[:-2]))
+    if a.shape[axis] == 1:
+        yield a[(0,) * (a.ndim - 2)]
+        return
+    for half in np.array_split(a, 2, axis):
+        yield from _parts(half, work)
 
 
 def _check(a: Array, ring: Semiring) -> None:
@@ -118,7 +153,8 @@ def _star(a: Array, ring: Semiring, progress: Callable[[float], object]) -> None
         left, right = a[..., :, block].copy(), a[..., block, :].copy()
         for rows in (slice(0, start), slice(start + size, n)):
             _add_product(a[..., rows, :], left[..., rows, :], right, ring)
-        progress(min(start + size, n) / n)
+        if start + size < n:
+            progress((start + size) / n)
 
 
 def star_with_predecessors(
@@ -189,7 +225,10 @@ def _block_size(n: int, ring: Semiring) -> int:
 
 
 def _add_product(out: Array, a: Array, b: Array, ring: Semiring) -> None:
-    _core.gemm(a, b, semiring=ring, out=out, accumulate=True)
+    step = max(_most_work(a) // max(2 * b.size, 1), 64)
+    for start in range(0, out.shape[-2], step):
+        rows = slice(start, start + step)
+        _core.gemm(a[..., rows, :], b, semiring=ring, out=out[..., rows, :], accumulate=True)
 
 
 def _check_cycles(a: Array, ring: Semiring) -> None:

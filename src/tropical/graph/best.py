@@ -1,0 +1,201 @@
+"""Widest, minimax and longest paths: `shortest_paths` over other semirings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tropical import semirings
+
+from .cycles import refuse_cycles
+from .inputs import Edges, read
+from .trees import best_paths, both_ways, rows_of, select
+
+if TYPE_CHECKING:
+    from tropical.semirings import Semiring
+
+    from .inputs import GraphLike
+    from .progress import Progress
+
+Array: TypeAlias = NDArray[Any]
+Paths: TypeAlias = "Array | tuple[Array, NDArray[np.int32]]"
+
+__all__ = ["longest_paths", "minimax_paths", "widest_paths"]
+
+
+def widest_paths(
+    w: GraphLike,
+    *,
+    directed: bool = True,
+    return_predecessors: bool = False,
+    overwrite: bool = False,
+    indices: ArrayLike | None = None,
+    weight: str | None = "weight",
+    progress: Progress = None,
+) -> Paths:
+    """Return the capacities of the widest paths: how wide their narrowest edge is.
+
+    Parameters
+    ----------
+    w : array_like (..., n, n), sparse array (n, n) or networkx graph
+        Capacities of the edges. An array says -inf where there is no edge (an integer one the least
+        value of its dtype; 0 will do for a capacity). Else as in `shortest_paths`.
+    directed, return_predecessors, overwrite, indices, weight, progress
+        As in `shortest_paths`; the greater of two capacities counts.
+
+    Returns
+    -------
+    capacities : ndarray, (..., n, n), or (..., *indices.shape, n)
+        -inf (the least integer) where there is no path, +inf (the greatest) from a vertex to
+        itself.
+    predecessors : ndarray of int32
+        As those of `shortest_paths`.
+
+    Raises
+    ------
+    ValueError, TypeError, NotInstalledError
+        As `shortest_paths` raises them.
+
+    Notes
+    -----
+    The (max, min) star: M. Pollack, "The maximum capacity through a network", Operations Research
+    8, 1960.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical.graph import path, widest_paths
+    >>> seats = np.array([[0, 300, 0, 500], [0, 0, 400, 0], [0, 0, 0, 0], [0, 500, 0, 0]])
+    >>> capacities, predecessors = widest_paths(seats, return_predecessors=True)
+    >>> int(capacities[0, 2]), path(predecessors, 0, 2)
+    (400, [0, 3, 1, 2])
+    """
+    return star_paths(
+        w, semirings.maxmin, directed, return_predecessors, overwrite, indices, weight, progress
+    )
+
+
+def minimax_paths(
+    w: GraphLike,
+    *,
+    directed: bool = True,
+    return_predecessors: bool = False,
+    overwrite: bool = False,
+    indices: ArrayLike | None = None,
+    weight: str | None = "weight",
+    progress: Progress = None,
+) -> Paths:
+    """Return the heights of the lowest paths: the greatest weight that must be passed.
+
+    Parameters
+    ----------
+    w : array_like (..., n, n), sparse array (n, n) or networkx graph
+        Heights of the edges. An array says +inf where there is no edge (an integer one the greatest
+        value of its dtype). Else as in `shortest_paths`.
+    directed, return_predecessors, overwrite, indices, weight, progress
+        As in `shortest_paths`.
+
+    Returns
+    -------
+    heights : ndarray, (..., n, n), or (..., *indices.shape, n)
+        +inf (the greatest integer) where there is no path, -inf (the least) from a vertex to
+        itself.
+    predecessors : ndarray of int32
+        As those of `shortest_paths`.
+
+    Raises
+    ------
+    ValueError, TypeError, NotInstalledError
+        As `shortest_paths` raises them.
+
+    Notes
+    -----
+    The (min, max) star. In an undirected graph these are the paths in a minimum spanning tree
+    (T. C. Hu, "The maximum capacity route problem", Operations Research 9, 1961).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical.graph import minimax_paths
+    >>> inf = np.inf
+    >>> pass_heights = [[inf, 2500, 900], [inf, inf, inf], [inf, 1300, inf]]
+    >>> minimax_paths(pass_heights, indices=0)
+    array([ -inf, 1300.,  900.])
+    """
+    return star_paths(
+        w, semirings.minmax, directed, return_predecessors, overwrite, indices, weight, progress
+    )
+
+
+def star_paths(
+    w: GraphLike,
+    ring: Semiring,
+    directed: bool,
+    predecessors: bool,
+    overwrite: bool,
+    indices: ArrayLike | None,
+    weight: str | None,
+    progress: Progress,
+) -> Paths:
+    """Return the rows wanted of a graph's star, and of its predecessors."""
+    graph = read(w, ring, weight)
+    rows = rows_of(indices, graph)
+    if not directed:
+        graph = both_ways(graph, ring)
+    in_place = overwrite and graph is w
+    values, before = select(*best_paths(graph, ring, in_place, predecessors, progress), rows)
+    return values if before is None else (values, before)
+
+
+def longest_paths(
+    w: GraphLike,
+    *,
+    return_predecessors: bool = False,
+    overwrite: bool = False,
+    indices: ArrayLike | None = None,
+    weight: str | None = "weight",
+    progress: Progress = None,
+) -> Paths:
+    """Return the lengths of the longest paths of graphs without cycles.
+
+    Parameters
+    ----------
+    w : array_like (..., n, n), sparse array (n, n) or networkx graph
+        Weights of the edges. An array says -inf where there is no edge (an integer one the least
+        value of its dtype), also on the diagonal. Else as in `shortest_paths`.
+    return_predecessors, overwrite, indices, weight, progress
+        As in `shortest_paths`.
+
+    Returns
+    -------
+    lengths : ndarray, (..., n, n), or (..., *indices.shape, n)
+        -inf (the least integer) where there is no path, 0 from a vertex to itself.
+    predecessors : ndarray of int32
+        As those of `shortest_paths`.
+
+    Raises
+    ------
+    CycleError
+        If there is a cycle, of whatever weight; it carries one.
+    ValueError, TypeError, NotInstalledError
+        As `shortest_paths` raises them.
+
+    Examples
+    --------
+    When can each step of a plan begin at the earliest, if an edge says how long to wait?
+
+    >>> import numpy as np
+    >>> from tropical.graph import longest_paths
+    >>> none = -np.inf
+    >>> wait = [[none, 2, 5, none], [none, none, 4, none], [none, none, none, 1], [none] * 4]
+    >>> longest_paths(wait, indices=0)
+    array([0., 2., 6., 7.])
+    """
+    ring = semirings.maxplus
+    graph = read(w, ring, weight)
+    a = graph.dense(ring) if isinstance(graph, Edges) else graph
+    refuse_cycles(a, ring)
+    in_place = isinstance(graph, Edges) or (overwrite and a is w)
+    return star_paths(a, ring, True, return_predecessors, in_place, indices, None, progress)

@@ -1,0 +1,179 @@
+"""``python -m tropical paths``: best paths in a graph that a file holds."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropical import extras, semirings
+
+from .best import longest_paths, star_paths
+from .cycles import CycleError, show
+from .files import EdgeFileError, Named, load
+from .inputs import Edges
+from .shortest import shortest_paths
+from .trees import both_ways, path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tropical.semirings import Semiring
+
+Array: TypeAlias = NDArray[Any]
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command; wrong arguments and files exit with 2 and a message that names them."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.start is None and (arguments.all_pairs is None or arguments.end is not None):
+        parser.error("--from: say where paths begin, or --all-pairs")
+    try:
+        for line in _run(arguments):
+            print(line)
+    except (EdgeFileError, extras.NotInstalledError, _UnknownVertexError) as error:
+        parser.error(str(error))
+    return 0
+
+
+def _run(arguments: argparse.Namespace) -> Iterator[str]:
+    ring = semirings.get(arguments.semiring)
+    columns = [name for name in (arguments.columns or "").split(",") if name]
+    named = load(arguments.edges, ring, columns)
+    if arguments.undirected:
+        named = Named(named.labels, both_ways(named.graph, ring))
+    start = None if arguments.start is None else _vertex(named, "--from", arguments.start)
+    end = None if arguments.end is None else _vertex(named, "--to", arguments.end)
+    if arguments.all_pairs is None:
+        if start is not None:
+            (values,), (before,) = _paths(arguments, named, ring, [start])
+    else:
+        with _whole_file(Path(arguments.all_pairs)) as file:
+            all_values, all_before = _paths(arguments, named, ring, None)
+            np.savez(file, distances=all_values, predecessors=all_before, labels=named.labels)
+        if start is not None:
+            values, before = all_values[start], all_before[start]
+    if start is not None:
+        yield from _answer(named, ring, start, end, values, before)
+
+
+def _paths(
+    arguments: argparse.Namespace, named: Named, ring: Semiring, indices: list[int] | None
+) -> Any:
+    """Return values and predecessors, of all vertices or of those in `indices`."""
+    options: dict[str, Any] = {
+        "indices": indices,
+        "return_predecessors": True,
+        "progress": arguments.progress,
+    }
+    try:
+        if ring.name == "minplus":
+            return shortest_paths(named.graph, **options)
+        if ring.name == "maxplus":
+            return longest_paths(named.graph, **options)
+        return star_paths(named.graph, ring, True, True, False, indices, None, options["progress"])
+    except CycleError as error:
+        cycle = show([named.labels[vertex] for vertex in error.cycle])
+        what = f"has a cycle of weight {error.weight:g}: {cycle}"
+    except ValueError as error:
+        what = str(error).removeprefix("a: ").removeprefix("w: ")
+    raise EdgeFileError(f"{arguments.edges}: {what}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tropical paths",
+        description="Best paths in a graph: CSV (source, target, weight), TSV, GraphML, "
+        "MatrixMarket (.mtx) or .npz.",
+    )
+    parser.add_argument("edges", metavar="EDGES", help="the file; its suffix says the format")
+    parser.add_argument("--from", dest="start", metavar="A", help="the label of the first vertex")
+    parser.add_argument(
+        "--to", dest="end", metavar="B", help="of the last; paths to all of them unless given"
+    )
+    parser.add_argument(
+        "--semiring",
+        default="minplus",
+        choices=[ring.name for ring in semirings.ALL if ring.selective],
+        help="minplus: shortest (default); maxplus: longest, without cycles; maxmin: widest; "
+        "minmax: lowest; maxtimes: most probable",
+    )
+    parser.add_argument(
+        "--all-pairs", metavar="OUT.npz", help="write distances, predecessors and labels of all"
+    )
+    parser.add_argument("--undirected", action="store_true", help="edges go both ways")
+    parser.add_argument(
+        "--columns",
+        metavar="A,B,WEIGHT",
+        help="names or numbers of a CSV's columns; in GraphML, the name of the weight",
+    )
+    parser.add_argument("--progress", action="store_true", help="show a bar (needs rich)")
+    return parser
+
+
+class _UnknownVertexError(ValueError):
+    pass
+
+
+def _vertex(named: Named, option: str, label: str) -> int:
+    try:
+        return named.index(label)
+    except KeyError:
+        near = difflib.get_close_matches(label, [str(known) for known in named.labels])
+        hint = f"; near: {', '.join(near)}" if near else ""
+        raise _UnknownVertexError(f"{option}: no vertex {label!r}{hint}") from None
+
+
+def _answer(
+    named: Named, ring: Semiring, start: int, end: int | None, values: Array, before: Array
+) -> Iterator[str]:
+    """Yield the path to `end` edge by edge, or a line for each vertex that can be reached."""
+    labels = [str(label) for label in named.labels]
+    if end is None:
+        for vertex in np.flatnonzero(values != ring.zero(values.dtype)):
+            stops = path(before, start, int(vertex))
+            yield f"{labels[vertex]}\t{_number(values[vertex])}\t{_show_path(stops, labels)}"
+        return
+    stops = path(before, start, end)
+    if not stops:
+        yield f"no path from {labels[start]} to {labels[end]}"
+        return
+    yield f"{ring}: {_number(values[end])}"
+    yield _show_path(stops, labels)
+    for i, j in pairwise(stops):
+        yield f"  {labels[i]} -> {labels[j]}\t{_number(_edge(named.graph, ring, i, j))}"
+
+
+def _show_path(stops: list[int], labels: list[str]) -> str:
+    return " -> ".join(labels[stop] for stop in stops)
+
+
+def _number(value: Any) -> str:
+    return f"{value:.15g}"
+
+
+def _edge(graph: Edges | Array, ring: Semiring, i: int, j: int) -> Any:
+    if not isinstance(graph, Edges):
+        return graph[i, j]
+    weights = graph.weight[(graph.source == i) & (graph.target == j)]
+    return weights.min() if ring.add == "min" else weights.max()
+
+
+@contextmanager
+def _whole_file(name: Path) -> Iterator[BinaryIO]:
+    """Write a file under another name, which becomes `name` when all is written, or is removed."""
+    part = name.with_name(f".{name.name}.{os.getpid()}")
+    try:
+        with part.open("xb") as file:
+            yield file
+        part.replace(name)
+    finally:
+        part.unlink(missing_ok=True)

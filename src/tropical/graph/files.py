@@ -1,0 +1,219 @@
+"""Graphs in files: CSV, GraphML, MatrixMarket, and npz of SciPy's or of arrays."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropical import extras
+
+from . import inputs
+from .inputs import Edges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tropical.semirings import Semiring
+
+Array: TypeAlias = NDArray[Any]
+EXTRA = "'tropical-blas[graph]'"
+
+
+class EdgeFileError(ValueError):
+    """A file that cannot be read as a graph; the message begins with its name, and the line."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A graph whose vertices have labels.
+
+    Attributes
+    ----------
+    labels : (n,) array of str or int
+        Those of a CSV in the order of their first appearance; numbers where the file has no names.
+    graph : Edges or (n, n) array
+        What `shortest_paths` takes.
+    """
+
+    labels: Array
+    graph: Edges | Array
+
+    def index(self, label: str) -> int:
+        """Return the vertex of that label; KeyError if there is none."""
+        found = np.flatnonzero(self.labels.astype(str) == label)
+        if not len(found):
+            raise KeyError(label)
+        return int(found[0])
+
+
+def load(file: str | Path, ring: Semiring, columns: Sequence[str] = ()) -> Named:
+    """Read a graph, in the format that the file's suffix names.
+
+    Parameters
+    ----------
+    file : str or Path
+        ``.csv`` (or another suffix): a line per edge, of source, target and weight, or 1 without
+        one; commas, or tabs in ``.tsv``. A first line whose weight is no number holds names.
+        ``.graphml``, by networkx. ``.mtx``: MatrixMarket, by SciPy, vertices from 1 on. ``.npz``:
+        what ``scipy.sparse.save_npz`` writes, or an array ``weights``, or any single one, and
+        ``labels`` if wanted; without them vertices count from 0 on.
+    ring : Semiring
+        Whose zero is where an array has no edge.
+    columns : sequence of str, optional
+        Source, target and weight in a CSV, by the names in its first line or by number from 1 on;
+        the last of them is the name of the weight in GraphML.
+
+    Raises
+    ------
+    EdgeFileError
+        If it cannot be read as a graph; the message names the file, and the line if it has one.
+    OSError
+        If it cannot be read.
+    NotInstalledError
+        If SciPy or networkx is asked for and not installed.
+    """
+    file = Path(file)
+    read = {".graphml": _graphml, ".mtx": _matrix_market, ".npz": _npz}.get(file.suffix.lower())
+    if read is None:
+        return _csv(file, columns)
+    if columns and read is not _graphml:
+        raise EdgeFileError(f"{file}: has no columns to name, but {', '.join(columns)} are named")
+    try:
+        return read(file, ring, columns)
+    except (ValueError, TypeError) as error:
+        if isinstance(error, EdgeFileError):
+            raise
+        raise EdgeFileError(f"{file}: {str(error).removeprefix('w: ')}") from error
+
+
+def _csv(file: Path, columns: Sequence[str]) -> Named:
+    position: dict[str, int] = {}
+    source, target, weight = [], [], []
+    for start, end, value in _csv_edges(file, columns):
+        source.append(position.setdefault(start, len(position)))
+        target.append(position.setdefault(end, len(position)))
+        weight.append(value)
+    edges = Edges(
+        len(position), np.array(source, np.intp), np.array(target, np.intp), np.array(weight, float)
+    )
+    return Named(np.array(list(position), dtype=np.str_), edges)
+
+
+def _csv_edges(file: Path, columns: Sequence[str]) -> Iterator[tuple[str, str, float]]:
+    delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
+    rows = csv.reader(io.StringIO(_text(file), newline=""), delimiter=delimiter, strict=True)
+    where: list[int] | None = None
+    try:
+        for row in rows:
+            if not row or row[0].lstrip().startswith("#"):
+                continue
+            fields = [field.strip() for field in row]
+            if where is None:
+                where, is_header = _columns(fields, columns)
+                if is_header:
+                    continue
+            yield _edge(fields, where)
+    except (csv.Error, ValueError) as error:
+        raise EdgeFileError(f"{file}:{rows.line_num}: {error}") from None
+
+
+def _text(file: Path) -> str:
+    data = file.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise EdgeFileError(f"{file}:{line}: is no UTF-8 text") from None
+
+
+def _columns(first: list[str], wanted: Sequence[str]) -> tuple[list[int], bool]:
+    """Return where source, target and weight stand, and whether `first` is a line of names."""
+    if any(not name.isdecimal() for name in wanted):
+        missing = [name for name in wanted if not name.isdecimal() and name not in first]
+        if missing:
+            raise ValueError(f"no column {missing[0]!r} among {', '.join(first)}")
+        where = [int(c) - 1 if c.isdecimal() else first.index(c) for c in wanted]
+        return where, True
+    where = [int(number) - 1 for number in wanted] or list(range(min(len(first), 3)))
+    named = len(where) > 2 and where[2] < len(first) and not _is_number(first[where[2]])
+    return where, named
+
+
+def _edge(fields: list[str], where: list[int]) -> tuple[str, str, float]:
+    if len(where) < 2 or min(where) < 0 or max(where) >= len(fields):
+        raise ValueError(
+            f"{len(fields)} fields, where columns {', '.join(str(i + 1) for i in where)} are wanted"
+            if len(where) > 1
+            else "one field, where source and target are wanted"
+        )
+    if len(where) < 3:
+        return fields[where[0]], fields[where[1]], 1.0
+    weight = fields[where[2]]
+    if not _is_number(weight) or weight.lower().endswith("nan"):
+        raise ValueError(f"the weight {weight!r} is no number")
+    return fields[where[0]], fields[where[1]], float(weight)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _graphml(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
+    networkx = extras.require("networkx", EXTRA)
+    try:
+        graph = networkx.read_graphml(file)
+    except Exception as error:
+        if not hasattr(error, "position"):  # that of XML's parsers
+            raise EdgeFileError(f"{file}: {error}") from error
+        raise EdgeFileError(f"{file}:{error.position[0]}: {error}") from error
+    edges = inputs.read(graph, ring, columns[-1] if columns else "weight")
+    return Named(np.array([str(node) for node in graph], dtype=np.str_), edges)
+
+
+def _matrix_market(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
+    mmread = extras.require("scipy.io", EXTRA).mmread
+    sparse = extras.require("scipy.sparse", EXTRA)
+    try:
+        matrix = sparse.csr_array(mmread(file))
+    except ValueError as error:
+        line = re.match(r"Line (\d+): ", str(error))
+        where = f"{file}:{line[1]}" if line else str(file)
+        raise EdgeFileError(f"{where}: {str(error)[line.end() if line else 0 :]}") from error
+    return Named(np.arange(1, matrix.shape[0] + 1), inputs.read(matrix, ring))
+
+
+def _npz(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
+    try:
+        with file.open("rb") as data, np.load(data, allow_pickle=False) as archive:
+            arrays = dict(archive)
+    except zipfile.BadZipFile as error:
+        raise EdgeFileError(f"{file}: {error}") from error
+    labels = arrays.pop("labels", None)
+    if "format" in arrays:
+        sparse = extras.require("scipy.sparse", EXTRA)
+        graph = inputs.read(sparse.load_npz(file), ring)
+    else:
+        name = "weights" if "weights" in arrays else next(iter(arrays), None)
+        if name is None or (len(arrays) > 1 and name != "weights"):
+            raise EdgeFileError(f"{file}: no array 'weights' among {', '.join(arrays) or 'none'}")
+        graph = inputs.read(arrays[name], ring)
+        if not isinstance(graph, Edges) and graph.ndim > 2:
+            raise EdgeFileError(f"{file}: {name} has shape {graph.shape}, (n, n) is wanted")
+    n = graph.n if isinstance(graph, Edges) else len(graph)
+    if labels is None:
+        labels = np.arange(n)
+    if labels.shape != (n,):
+        raise EdgeFileError(f"{file}: {len(labels)} labels for {n} vertices")
+    return Named(labels, graph)

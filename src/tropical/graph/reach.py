@@ -1,0 +1,89 @@
+"""Which vertices can be reached from which: the or-and star of a graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropical import semirings
+
+from .inputs import read_pattern
+from .progress import shown
+from .star import star_in_place
+
+if TYPE_CHECKING:
+    from .inputs import GraphLike
+    from .progress import Progress, Report
+
+Array: TypeAlias = NDArray[Any]
+Bits: TypeAlias = NDArray[np.bool_]
+
+
+def transitive_closure(
+    a: GraphLike,
+    *,
+    reflexive: bool | None = False,
+    overwrite: bool = False,
+    progress: Progress = None,
+) -> Bits:
+    """Return where there is a path from i to j.
+
+    Parameters
+    ----------
+    a : array_like (..., n, n), sparse array (n, n) or networkx graph
+        Where there is an edge from i to j: what is not 0 in an array, and what is stored in a
+        sparse one, also a 0. Graphs may lie along leading axes of an array.
+    reflexive : bool or None, default False
+        What holds for a vertex and itself, as in networkx: False, whether it is on a cycle; True,
+        always; None, whether it has an edge to itself.
+    overwrite : bool, default False
+        Compute in `a` itself where it is an array of booleans; else it is ignored.
+    progress : callable or bool, optional
+        As in `shortest_paths`.
+
+    Returns
+    -------
+    ndarray of bool, (..., n, n)
+
+    Raises
+    ------
+    ValueError
+        If `a` is not square, or holds a NaN or an infinity: whether these are edges is not for us
+        to guess.
+    TypeError
+        If `a` holds other than numbers or booleans.
+
+    Notes
+    -----
+    S. Warshall, "A theorem on Boolean matrices", Journal of the ACM 9, 1962, by blocks of bits.
+
+    Examples
+    --------
+    >>> from tropical.graph import transitive_closure
+    >>> transitive_closure([[0, 1, 0], [0, 0, 1], [0, 0, 0]]).astype(int)
+    array([[0, 1, 1],
+           [0, 0, 1],
+           [0, 0, 0]])
+    """
+    there = read_pattern(a)
+    star = there if overwrite and there is a else np.array(there, order="C")
+    n = star.shape[-1]
+    i = np.arange(n)
+    loops = star[..., i, i]
+    with shown(progress) as report:
+        cyclic = reach(star, report)
+    if reflexive is not True:
+        star[..., i, i] = loops if reflexive is None else cyclic
+    return star
+
+
+def reach(there: Bits, report: Report) -> Bits:
+    """Turn edges (..., n, n) into their star; return whether each vertex is on a cycle (..., n)."""
+    edges = np.packbits(there, axis=-1)
+    star_in_place(there, semirings.orand, report)
+    # On a cycle is what has an edge to where it can be reached from.
+    back = np.packbits(there.swapaxes(-1, -2), axis=-1)
+    back &= edges
+    return np.asarray(back.any(axis=-1))

@@ -1,0 +1,82 @@
+"""Graphs for the tests of paths, and what is right for them by slow definitions."""
+
+import itertools
+
+import numpy as np
+
+import tropical
+
+ADD = {"min": np.minimum, "max": np.maximum}
+MULTIPLY = {
+    "+": lambda x, y: x + y,
+    "x": lambda x, y: x * y,
+    "min": min,
+    "max": max,
+}
+
+
+def random_graph(rng, n, ring="minplus", dtype="float64", density=0.4, negative=False):
+    """An (n, n) array of small whole weights; those of maxtimes are powers of 1/2."""
+    ring = tropical.semirings.get(ring)
+    there = rng.random((n, n)) < density
+    if ring.name == "maxtimes":
+        weights = 0.5 ** rng.integers(0, 3, (n, n)) if dtype[0] == "f" else there
+    else:
+        weights = rng.integers(-2 if negative else 0, 9, (n, n))
+    weights = weights * (-1 if ring.name == "maxplus" else 1)
+    return np.where(there, weights, ring.zero(dtype)).astype(dtype)
+
+
+def product(stops, w, ring):
+    """The product of the edges between `stops`, or one."""
+    value = ring.one(w.dtype)
+    for i, j in itertools.pairwise(stops):
+        if w[i, j] == ring.zero(w.dtype):
+            return ring.zero(w.dtype)
+        value = MULTIPLY[ring.multiply](value, w[i, j].item())
+    return value
+
+
+def simple_paths(n, i, j):
+    """Every sequence of different vertices from i to j."""
+    if i == j:
+        yield (i,)
+        return
+    others = [v for v in range(n) if v not in (i, j)]
+    for count in range(n - 1):
+        for between in itertools.permutations(others, count):
+            yield (i, *between, j)
+
+
+def best_of(values, ring, dtype):
+    return {"min": min, "max": max}[ring.add]([ring.zero(dtype), *values])
+
+
+def enumerated(w, ring):
+    """The best products over all simple paths; enough where no cycle improves."""
+    n = len(w)
+    return np.array(
+        [
+            [
+                best_of((product(p, w, ring) for p in simple_paths(n, i, j)), ring, w.dtype)
+                for j in range(n)
+            ]
+            for i in range(n)
+        ],
+        w.dtype,
+    ).reshape(n, n)
+
+
+def assert_predecessors(predecessors, values, w, ring, path):
+    """Following them gives paths of `w` that attain `values`, and none where there is none."""
+    assert predecessors.dtype == np.int32 and predecessors.shape == values.shape
+    none = ring.zero(w.dtype)
+    for i, j in itertools.product(range(len(w)), repeat=2):
+        stops = path(predecessors, i, j)
+        if i != j and values[i, j] == none:
+            assert stops == [] and predecessors[i, j] == -9999
+        elif i == j:
+            assert stops == [i] and predecessors[i, j] == -9999
+        else:
+            assert (stops[0], stops[-1]) == (i, j) and len(set(stops)) == len(stops)
+            assert product(stops, w, ring) == values[i, j]

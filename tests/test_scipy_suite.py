@@ -1,0 +1,34 @@
+"""SciPy's own tests of its shortest paths, from the SciPy that is installed: all pass on ours.
+
+What we do not have runs on SciPy: Yen's method, Dijkstra's with a limit or from the nearest source.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SUITE = "scipy.sparse.csgraph.tests.test_shortest_path"
+pytest.importorskip("scipy", reason="whose tests these are")
+pytest.importorskip(SUITE, reason="this SciPy was installed without its tests")
+
+
+def test_scipy_suite(tmp_path):
+    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    plugins = ["-p", "scipy_adapter", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", *plugins, "--pyargs", SUITE],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    passed, calls = (
+        re.search(rf"(\d+) {what}", done.stdout) for what in ("passed", "calls of ours")
+    )
+    assert int(passed[1]) >= 60 and int(calls[1]) >= 100, done.stdout
