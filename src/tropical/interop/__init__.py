@@ -1,0 +1,1 @@
+"""`tropical` inside other libraries: a module for each, which imports it."""
