@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 import tropical
-from tropical import semirings
+from tropical import _core, semirings
 from tropical.extras import require
 from tropical.interop.attained import attained
 
@@ -143,12 +145,15 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
     a, b, semiring, ctx.with_index = inputs
     index = output[1]
     ctx.mark_non_differentiable(index)
+    ctx.set_materialize_grads(False)  # of the index there is none to make zeros for
     ctx.ring = semirings.get(semiring)
     ctx.shapes = a.shape, b.shape
     ctx.save_for_backward(index, *((a, b) if ctx.ring.multiply != "+" else ()))
 
 
-def _gradients(ctx: Any, g: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+def _gradients(ctx: Any, g: Tensor | None, _: None) -> tuple[Tensor | None, ...]:
+    if g is None:
+        return None, None, None, None
     index, *operands = ctx.saved_tensors
     if ctx.ring.selective and not ctx.with_index:
         raise RuntimeError(f"gradients over {ctx.ring.name} need with_index=True")
@@ -188,24 +193,39 @@ def _pick(x: Tensor, index: Tensor, dim: int) -> Tensor:
 
 
 def _put(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> Tensor:
-    """Return zeros of `shape` with g added at the index along `dim`, nowhere where that is k.
-
-    Batch axes along which `shape` was broadcast join `dim`: what is not kept is not made.
-    """
-    batch = index.shape[:-2]
-    own = (1,) * (len(batch) + 2 - len(shape)) + tuple(shape[:-2])
-    repeated = [axis for axis, n in enumerate(batch) if own[axis] != n]
-    if repeated:
-        first = dim - len(repeated)
-        order = list(range(first, dim))
-        g, index = (x.movedim(repeated, order).flatten(first, dim) for x in (g, index))
-    k = shape[dim]
-    size = list(index.shape)
-    size[dim] = k + 1
-    sums = g.new_zeros(size).scatter_add(dim, index, g)
-    return sums.narrow(dim, 0, k).reshape(shape)
+    """Return zeros of `shape` with g added at the index along `dim`, nowhere where that is k."""
+    result: Tensor
+    if not torch.is_grad_enabled():
+        result = _scatter(g, index, shape, dim)
+    else:  # this gradient may have a gradient in turn: only PyTorch's own operations do
+        k = shape[dim]
+        size = list(index.shape)
+        size[dim] = k + 1
+        sums = g.new_zeros(size).scatter_add(dim, index, g)
+        result = sums.narrow(dim, 0, k).sum_to_size(shape)
+    return result
 
 
+def _compute_scatter(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> Tensor:
+    terms = g.detach().numpy()
+    sums = np.zeros(shape, terms.dtype)
+    _core.scatter(sums, index.numpy(), terms, dim)
+    return torch.from_numpy(sums)
+
+
+def _fake_scatter(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> Tensor:
+    return g.new_empty(shape)
+
+
+# PyTorch's scatter_add takes four times as long, and its threads, which spin for a while, the cores
+# of the next product.
+_scatter = torch.library.custom_op(
+    "tropical::scatter",
+    _compute_scatter,
+    mutates_args=(),
+    schema="(Tensor g, Tensor index, SymInt[] shape, int dim) -> Tensor",
+)
+_scatter.register_fake(_fake_scatter)
 _gemm = torch.library.custom_op(
     "tropical::gemm",
     _compute,
