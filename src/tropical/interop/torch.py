@@ -236,7 +236,10 @@ _gemm.register_fake(_fake)
 _gemm.register_autograd(_gradients, setup_context=_save)
 
 
-class _Product(torch.autograd.Function):  # type: ignore[misc]
+Function: Any = torch.autograd.Function
+
+
+class _Product(Function):  # type: ignore[misc]
     """The operator once more: of operators torch.func takes no gradients."""
 
     setup_context = staticmethod(_save)
