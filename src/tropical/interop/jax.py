@@ -23,6 +23,7 @@ jax = require("jax", "'tropical-blas[jax]'")
 jnp = require("jax.numpy", "'tropical-blas[jax]'")
 
 Array: TypeAlias = Any  # jax.Array
+Pair: TypeAlias = tuple[Array, Array]
 
 __all__ = ["gemm"]
 
@@ -120,29 +121,48 @@ def _product(a: Array, b: Array, semiring: str) -> Array:
     return _call(lambda x, y: (tropical.gemm(x, y, semiring=semiring),), (a.dtype,), a, b)[0]
 
 
-@_product.defjvp
-def _tangent(
-    semiring: str, values: tuple[Array, Array], tangents: tuple[Array, Array]
-) -> tuple[Array, Array]:
+def _tangent(semiring: str, values: Pair, tangents: Pair) -> Pair:
+    if semirings.get(semiring).selective:
+        (c, _), (dc, _) = _tangent_attained(semiring, values, tangents)
+        return c, dc
     (a, b), (da, db) = values, tangents
-    if not semirings.get(semiring).selective:
-        return _product(a, b, semiring), jnp.matmul(da, b) + jnp.matmul(a, db)
-    c, index = _call(partial(attained, semiring=semiring), (a.dtype, np.int32), a, b)
-    multiply = semirings.get(semiring).multiply
+    return _product(a, b, semiring), jnp.matmul(da, b) + jnp.matmul(a, db)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _attained(a: Array, b: Array, semiring: str) -> Pair:
+    c, index = _call(partial(attained, semiring=semiring), (a.dtype, np.dtype(np.int32)), a, b)
+    return c, index
+
+
+def _tangent_attained(semiring: str, values: Pair, tangents: Pair) -> tuple[Pair, Pair]:
+    a, b = values
+    c, index = _attained(a, b, semiring)
+    none = np.zeros(index.shape, jax.dtypes.float0)
     if not a.shape[-1]:
-        return c, jnp.zeros_like(c)
-    to_a, to_b = _pick(da, index, -1), _pick(db, index, -2)
+        return (c, index), (jnp.zeros_like(c), none)
+    return (c, index), (_at(index, semirings.get(semiring).multiply, values, tangents), none)
+
+
+def _at(index: Array, multiply: str, values: Pair, tangents: Pair) -> Array:
+    """Return the tangents of the products at the index, 0 where that is k."""
+    to_a, to_b = _pick(tangents, index)
     if multiply != "+":
-        x, y = _pick(a, index, -1), _pick(b, index, -2)
+        x, y = _pick(values, index)
         if multiply == "x":
             to_a, to_b = to_a * y, x * to_b
         else:
             chosen = x <= y if multiply == "min" else x >= y
             to_a, to_b = jnp.where(chosen, to_a, 0), jnp.where(chosen, 0, to_b)
-    return c, jnp.where(index < a.shape[-1], to_a + to_b, 0)
+    return jnp.where(index < values[0].shape[-1], to_a + to_b, 0)
 
 
-def _pick(x: Array, index: Array, axis: int) -> Array:
-    """Return the elements of x, repeated along the batch, at the index; any where that is k."""
-    whole = jnp.broadcast_to(x, index.shape[:-2] + x.shape[-2:])
-    return jnp.take_along_axis(whole, jnp.minimum(index, x.shape[axis] - 1), axis=axis)
+def _pick(pair: Pair, index: Array) -> Pair:
+    """Return the elements of a and b, repeated along the batch, at the index; any if that is k."""
+    a, b = (jnp.broadcast_to(x, index.shape[:-2] + x.shape[-2:]) for x in pair)
+    index = jnp.minimum(index, a.shape[-1] - 1)
+    return jnp.take_along_axis(a, index, axis=-1), jnp.take_along_axis(b, index, axis=-2)
+
+
+_product.defjvp(_tangent)
+_attained.defjvp(_tangent_attained)
