@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
 import tropical
 from tropical import semirings
+from tropical.autograd import memory_mode
 
 Array: TypeAlias = NDArray[Any]
+
+# Elements; more take so long to compute that new memory does not matter.
+MOST_POOLED = 1 << 22
+
+
+def pooled(elements: int) -> AbstractContextManager[object]:
+    """Return a context in which so many elements of NumPy's come from the pool.
+
+    Each step of a training takes the same memory and gives it back. The system's allocator returns
+    megabytes to the system, and clearing them anew takes as long as a product of 512 x 512.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical.interop.attained import pooled
+    >>> with pooled(1000):
+    ...     x = np.zeros(1000)
+    """
+    return memory_mode("pool") if elements <= MOST_POOLED else nullcontext()
 
 
 def attained(a: Array, b: Array, semiring: str) -> tuple[Array, Array]:
@@ -39,8 +60,10 @@ def attained(a: Array, b: Array, semiring: str) -> tuple[Array, Array]:
     >>> attained(np.array([[1.0, 2.0]]), np.array([[3.0, -np.inf], [2.0, -np.inf]]), "maxplus")
     (array([[  4., -inf]]), array([[0, 2]]))
     """
-    c, index = tropical.gemm(a, b, semiring=semiring, return_argmax=True)
+    batch = max(a[..., 0, 0].size, b[..., 0, 0].size) if a.size and b.size else 0
+    with pooled(batch * a.shape[-2] * b.shape[-1]):
+        c, index = tropical.gemm(a, b, semiring=semiring, return_argmax=True)
     none = c == semirings.get(semiring).zero(c.dtype)
-    if none.any():  # rarely: a mask for each product would take longer than all this
+    if none.any():  # rarely: gradients then need no mask
         index[none] = a.shape[-1]
     return c, index

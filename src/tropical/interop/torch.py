@@ -6,6 +6,7 @@ that they have gradients in turn.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 import tropical
 from tropical import _core, semirings
 from tropical.extras import require
-from tropical.interop.attained import attained
+from tropical.interop.attained import attained, pooled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -208,7 +209,8 @@ def _put(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> Tensor:
 
 def _compute_scatter(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> Tensor:
     terms = g.detach().numpy()
-    sums = np.zeros(shape, terms.dtype)
+    with pooled(math.prod(shape)):
+        sums = np.zeros(shape, terms.dtype)
     _core.scatter(sums, index.numpy(), terms, dim)
     return torch.from_numpy(sums)
 
