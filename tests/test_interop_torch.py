@@ -16,8 +16,12 @@ from tropical import semirings
 torch = pytest.importorskip("torch", reason="of PyTorch, which is not installed")
 interop = pytest.importorskip("tropical.interop.torch")
 gemm = interop.gemm
-# PyTorch's compiler and forward mode use what PyTorch deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
+pytestmark = [
+    # PyTorch's compiler and forward mode use what PyTorch deprecates;
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:torch"),
+    # and the compiler's caches complain when they are collected.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 SELECTIVE = [ring.name for ring in semirings.ALL if ring.selective]
 DIFFERENTIABLE = [*SELECTIVE, "plustimes"]
@@ -301,8 +305,20 @@ def test_vmap_is_one_product(monkeypatch):
 
 def test_forward_mode_is_refused():
     x = torch.rand(2, 2)
+
+    def tangent(x):
+        return torch.func.jvp(gemm, (x, x), (x, x))
+
     with pytest.raises(NotImplementedError, match="jvp"):
-        torch.func.jvp(gemm, (x, x), (x, x))
+        tangent(x)
+    with pytest.raises(Exception, match=r"Observed exception|jvp"):  # silence would be zeros
+        torch.compile(tangent, fullgraph=True, backend="aot_eager")(x)
+
+
+def test_compiled_vmap():
+    a, b = pair((6, 3, 4), (4, 5))
+    mapped = torch.compile(torch.func.vmap(gemm, (0, None)), fullgraph=True, backend="aot_eager")
+    assert_equal(gradients(mapped, a, b), gradients(gemm, a, b))
 
 
 def test_lazily_negative_views():

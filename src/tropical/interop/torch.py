@@ -99,6 +99,8 @@ _DTYPES = {
 
 
 def _check(a: Tensor, b: Tensor, ring: Semiring) -> None:
+    if torch.compiler.is_compiling() and torch.autograd.forward_ad._current_level >= 0:
+        raise NotImplementedError("gemm has no forward mode (jvp)")  # else the tangents were 0
     for name, x in (("a", a), ("b", b)):
         if not isinstance(x, torch.Tensor):
             raise TypeError(f"{name}: a torch.Tensor is wanted, got {type(x).__name__}")
@@ -242,7 +244,10 @@ Function: Any = torch.autograd.Function
 
 
 class _Product(Function):  # type: ignore[misc]
-    """The operator once more: of operators torch.func takes no gradients."""
+    """The operator as a function: of operators torch.func takes no gradients.
+
+    In forward mode an operator's tangent would be 0, silently; a function's is an error.
+    """
 
     setup_context = staticmethod(_save)
     backward = staticmethod(_gradients)
@@ -278,6 +283,11 @@ def _product(
     """Return the product of matrices, and its index where asked for, or a gradient may be."""
     gradient = torch.is_grad_enabled() and (a.requires_grad or b.requires_grad)
     selective = semirings.get(semiring).selective
+    # The compiler looks into the function anyway, with warnings of its own.
+    product = _gemm if torch.compiler.is_compiling() else _Product.apply
     result: tuple[Tensor, Tensor]
-    result = _Product.apply(a, b, semiring, with_index or (selective and gradient))
+    result = product(a, b, semiring, with_index or (selective and gradient))
     return result
+
+
+_gemm.register_vmap(_Product.vmap)
