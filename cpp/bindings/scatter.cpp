@@ -1,5 +1,8 @@
 #include "scatter.hpp"
 
+#include <algorithm>
+#include <string>
+
 #include "../scatter.hpp"
 #include "arrays.hpp"
 #include "gil.hpp"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
 import tropical
@@ -60,8 +62,8 @@ def attained(a: Array, b: Array, semiring: str) -> tuple[Array, Array]:
     >>> attained(np.array([[1.0, 2.0]]), np.array([[3.0, -np.inf], [2.0, -np.inf]]), "maxplus")
     (array([[  4., -inf]]), array([[0, 2]]))
     """
-    batch = max(a[..., 0, 0].size, b[..., 0, 0].size) if a.size and b.size else 0
-    with pooled(batch * a.shape[-2] * b.shape[-1]):
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    with pooled(math.prod(batch) * a.shape[-2] * b.shape[-1]):
         c, index = tropical.gemm(a, b, semiring=semiring, return_argmax=True)
     none = c == semirings.get(semiring).zero(c.dtype)
     if none.any():  # rarely: gradients then need no mask

@@ -1,7 +1,7 @@
 """Products over semirings as operators of PyTorch, with gradients, under its compiler and vmap.
 
-Tensors share their memory with the products. Gradients are made of PyTorch's own operations, so
-that they have gradients in turn.
+Tensors share their memory with the products. Where a backward walk is itself recorded, gradients
+are made of PyTorch's own operations, so that they have gradients in turn.
 """
 
 from __future__ import annotations
@@ -62,11 +62,10 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     Notes
     -----
     The argmax is computed, at a half more than the product's time, only where a gradient is asked
-    for. Threads are those of `tropical.set_num_threads`, not PyTorch's.
+    for. Threads are those of `tropical.get_num_threads`.
 
-    The operators are ``torch.ops.tropical.gemm`` and, with the index that gradients need,
-    ``torch.ops.tropical.attained``. They work under `torch.compile`, `torch.export` and
-    `torch.func`'s grad and vmap, which becomes one batched product; not in forward mode.
+    The operator, ``torch.ops.tropical.gemm``, works under `torch.compile`, `torch.export` and
+    `torch.func`'s grad and vmap, which makes one batched product; not in forward mode.
 
     Examples
     --------
@@ -99,8 +98,9 @@ _DTYPES = {
 
 
 def _check(a: Tensor, b: Tensor, ring: Semiring) -> None:
+    # Outside the compiler `_Product` refuses forward mode; inside, tangents would silently be 0.
     if torch.compiler.is_compiling() and torch.autograd.forward_ad._current_level >= 0:
-        raise NotImplementedError("gemm has no forward mode (jvp)")  # else the tangents were 0
+        raise NotImplementedError("gemm has no forward mode (jvp)")
     for name, x in (("a", a), ("b", b)):
         if not isinstance(x, torch.Tensor):
             raise TypeError(f"{name}: a torch.Tensor is wanted, got {type(x).__name__}")
