@@ -126,7 +126,7 @@ def test_torch():
     assert dlpack.gemm(A, b, out=out) is out
     np.testing.assert_array_equal(out, C)
     assert dlpack.gemm(a[0], b[:, 0]).shape == ()
-    with pytest.raises(BufferError, match="a: Unsupported dtype"):
+    with pytest.raises(BufferError, match="a: Can't export tensors that require gradient"):
         dlpack.gemm(a.requires_grad_(), b)
     with pytest.raises(BufferError, match=r"b: .*meta"):
         dlpack.gemm(b.T, b.to("meta"))

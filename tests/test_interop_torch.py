@@ -235,7 +235,7 @@ def test_the_operator_itself_wants_its_index():
         c.sum().backward()
 
 
-@pytest.mark.parametrize("semiring", ["minplus", "maxtimes", "minmax", "plustimes"])
+@pytest.mark.parametrize("semiring", ["maxtimes", "plustimes"])
 def test_compile(semiring):
     def step(x, y):
         return gemm(x, y, semiring).sin()
