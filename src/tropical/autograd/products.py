@@ -79,12 +79,12 @@ _matmul: Operation = Operation(lambda a, b: _gemm(a, b, semiring="plustimes"),
     lambda g, a, b_shape: _gradient_of_b(g, a, b_shape))
 # The optimum is computed with the index that attains it; it depends on that element alone, and on
 # nothing where it is the semiring's zero, which no product attains.
-_best_sum: Operation = Operation(lambda a, b, index, there, c: c,
-    lambda g, a_shape, index, there: _put_a(masked(g, there), a_shape, index),
-    lambda g, b_shape, index, there: _put_b(masked(g, there), b_shape, index))
-_best_product: Operation = Operation(lambda a, b, index, there, c: c,
-    lambda g, a_shape, b, index, there: _put_a(masked(g, there) * _pick_b(b, index), a_shape, index),
-    lambda g, a, b_shape, index, there: _put_b(masked(g, there) * _pick_a(a, index), b_shape, index))
+_best_sum: Operation = Operation(lambda a, b, index, won, c: c,
+    lambda g, a_shape, index, won: _put_a(masked(g, won), a_shape, index),
+    lambda g, b_shape, index, won: _put_b(masked(g, won), b_shape, index))
+_best_product: Operation = Operation(lambda a, b, index, won, c: c,
+    lambda g, a_shape, b, index, won: _put_a(masked(g, won) * _pick_b(b, index), a_shape, index),
+    lambda g, a, b_shape, index, won: _put_b(masked(g, won) * _pick_a(a, index), b_shape, index))
 _best_choice = Operation(lambda a, b, index, of_a, of_b, c: c,  # of_a: where it is the one of a
     lambda g, a_shape, index, of_a: _put_a(masked(g, of_a), a_shape, index),
     lambda g, b_shape, index, of_b: _put_b(masked(g, of_b), b_shape, index))
@@ -182,15 +182,15 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
         result = tensor_of(checked(_gemm(x, y, semiring=ring.name)), None)
     else:
         c, index = _gemm(x, y, semiring=ring.name, return_argmax=True)
-        there = c != ring.zero(c.dtype)
+        won = c != ring.zero(c.dtype)
         if ring.multiply == "+" or not x.shape[-1]:  # of no products nothing has a gradient
-            result = _best_sum(a, b, index, there, c)
+            result = _best_sum(a, b, index, won, c)
         elif ring.multiply == "x":
-            result = _best_product(a, b, index, there, c)
+            result = _best_product(a, b, index, won, c)
         else:
             picked = _pick_a(x, index), _pick_b(y, index)
             chosen = picked[0] <= picked[1] if ring.multiply == "min" else picked[0] >= picked[1]
-            result = _best_choice(a, b, index, there & chosen, there & ~chosen, c)
+            result = _best_choice(a, b, index, won & chosen, won & ~chosen, c)
     return result
 
 
