@@ -32,6 +32,8 @@ class Network:
         IATA codes.
     places : tuple of str
         City and state; the airport's name where the data have no city.
+    latitude, longitude : (n,) float64 arrays
+        Degrees; those in the west are negative.
     meters : (n, n) float64 array
         Great-circle distances in meters, rounded to whole ones.
     flights : (n, n) int32 array
@@ -40,6 +42,8 @@ class Network:
 
     codes: tuple[str, ...]
     places: tuple[str, ...]
+    latitude: NDArray[np.float64]
+    longitude: NDArray[np.float64]
     meters: NDArray[np.float64]
     flights: NDArray[np.int32]
 
@@ -85,16 +89,18 @@ def load() -> Network:
     flights = np.zeros((len(codes), len(codes)), np.int32)
     for row in _rows("flights_2008.csv"):
         flights[position[row["origin"]], position[row["destination"]]] = int(row["count"])
+    latitude, longitude = (
+        np.array([float(row[name]) for row in airports]) for name in ("latitude", "longitude")
+    )
     return Network(
         codes=codes,
         places=tuple(
             row["name"] if row["city"] == "NA" else f"{row['city']}, {row['state']}"
             for row in airports
         ),
-        meters=great_circle(
-            np.array([float(row["latitude"]) for row in airports]),
-            np.array([float(row["longitude"]) for row in airports]),
-        ),
+        latitude=latitude,
+        longitude=longitude,
+        meters=great_circle(latitude, longitude),
         flights=flights,
     )
 

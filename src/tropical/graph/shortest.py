@@ -14,14 +14,13 @@ from .star import DivergenceError
 from .trees import best_paths, rows_of, select
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Literal
 
     from .inputs import GraphLike
+    from .progress import Progress
 
 Array: TypeAlias = NDArray[Any]
 Predecessors: TypeAlias = NDArray[np.int32]
-Progress: TypeAlias = "Callable[[float], object] | bool | None"
 
 
 @overload
