@@ -177,7 +177,8 @@ def _numba_warshall() -> Callable[[Array], None]:
 
 
 def _work(graph: Any) -> float:
-    return math.prod(graph.shape) * float(graph.shape[-1])
+    work: int = math.prod(graph.shape) * graph.shape[-1]
+    return float(work)
 
 
 def comparisons(threads: int = 2) -> Iterator[Comparison]:
