@@ -46,26 +46,42 @@ template <class R>
     return 0;
 }
 
-// Stores first_p + locate(i, j, where) for the elements of the tile that improved; if this is the
-// first step of p, when nearly all do, 0 for the others. Later, when it cannot be predicted which
-// did, bit by bit.
+// Where the indices of a tile go: p from first_p on, or what `lookup` says of (p, j). `continues`:
+// C held something before.
+struct IndexOfC {
+    View index;
+    ConstView lookup;
+    ptrdiff_t first_p;
+    bool continues;
+};
+
+// Stores first_p + locate(i, j, where) for the elements of the tile that improved; if nothing was
+// there before, when nearly all do, 0 for the others. Else, when it cannot be predicted which did,
+// bit by bit.
 template <class R, int NV, class Locate>
 [[gnu::always_inline]] inline void store_indices(const Mask<typename R::V>* where, const TileOfC& c,
-                                                 int rows, const View& index, ptrdiff_t first_p,
-                                                 Locate locate) {
+                                                 int rows, const IndexOfC& to, Locate locate) {
     constexpr ptrdiff_t size = sizeof(ptrdiff_t);
     constexpr int NR = NV * R::lanes;
+    const View& index = to.index;
     const int columns = c.n < NR ? static_cast<int>(c.n) : NR;
     for (int i = 0; i < rows && i < c.m; ++i) {
         char* const target = index.data + i * index.row_stride;
-        if (first_p > 0) {
+        if (to.continues) {
             for (int v = 0; v < NV; ++v) {
                 const Mask<typename R::V>& found = where[i * NV + v];
                 for_each_set<typename R::T>(found >= 0, [&](int lane) {
                     const int j = v * R::lanes + lane;
                     if (j >= columns) return;
-                    const ptrdiff_t p = first_p + locate(i, j, found[lane]);
-                    __builtin_memcpy(target + j * index.col_stride, &p, size);
+                    const ptrdiff_t p = to.first_p + locate(i, j, found[lane]);
+                    char* const element = target + j * index.col_stride;
+                    if (to.lookup.data)
+                        __builtin_memcpy(
+                            element,
+                            to.lookup.data + p * to.lookup.row_stride + j * to.lookup.col_stride,
+                            sizeof(std::int32_t));
+                    else
+                        __builtin_memcpy(element, &p, size);
                 });
             }
             continue;
@@ -79,6 +95,12 @@ template <class R, int NV, class Locate>
             for (int j = 0; j < columns; ++j)
                 __builtin_memcpy(target + j * index.col_stride, &found[j], size);
     }
+}
+
+// From column j on; null stays null.
+[[gnu::always_inline]] inline ConstView columns_from(const ConstView& lookup, ptrdiff_t j) {
+    if (!lookup.data) return {};
+    return {lookup.data + j * lookup.col_stride, lookup.row_stride, lookup.col_stride};
 }
 
 // Forgets improvements that did not leave the semiring's zero: mapped sentinels differ by what was
@@ -105,7 +127,7 @@ template <class R, int MR, int NV>
     using T = typename R::T;
     constexpr ptrdiff_t size = sizeof(T), NR = NV * R::lanes;
     V acc[MR][NV];
-    start_tile<R>(acc, c, g.first_p > 0);
+    start_tile<R>(acc, c, g.accumulate);
     TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
         for (int v = 0; v < NV; ++v) {
             best[i * NV + v] = acc[i][v];
@@ -149,15 +171,17 @@ void macro_argmax(const MacroArgs& g) {
                             g.c.col_stride, g.m - ir, g.n - jr};
             checkpoint_kernel<R, MR, NV>(g, g.a + ir * g.k * size, g.b + jr * g.k * size, c, best,
                                          where);
-            const View index{g.index.data + ir * g.index.row_stride + jr * g.index.col_stride,
-                             g.index.row_stride, g.index.col_stride};
-            store_indices<R, NV>(
-                where, c, MR, index, g.first_p, [&](ptrdiff_t i, ptrdiff_t j, ptrdiff_t w) {
-                    const ptrdiff_t p = w * segment<R>;
-                    return p + first_attaining<R>(rows_of_a + ((ir + i) * depth + p) * size,
-                                                  rows_of_b + (j * depth + p) * size,
-                                                  best[i * NV + j / R::lanes][j % R::lanes]);
-                });
+            const IndexOfC to{{g.index.data + ir * g.index.row_stride + jr * g.index.col_stride,
+                               g.index.row_stride, g.index.col_stride},
+                              columns_from(g.lookup, jr),
+                              g.first_p,
+                              g.accumulate};
+            store_indices<R, NV>(where, c, MR, to, [&](ptrdiff_t i, ptrdiff_t j, ptrdiff_t w) {
+                const ptrdiff_t p = w * segment<R>;
+                return p + first_attaining<R>(rows_of_a + ((ir + i) * depth + p) * size,
+                                              rows_of_b + (j * depth + p) * size,
+                                              best[i * NV + j / R::lanes][j % R::lanes]);
+            });
         }
     }
 }
@@ -167,12 +191,12 @@ void macro_argmax(const MacroArgs& g) {
 template <class R, int MR, int NV, class A>
 [[gnu::always_inline]] inline void one_pass_kernel(ptrdiff_t k, A a, const char* b,
                                                    ptrdiff_t b_stride, const TileOfC& c,
-                                                   const View& index, ptrdiff_t first_p) {
+                                                   const IndexOfC& to) {
     using V = typename R::V;
     using M = Mask<V>;
     V acc[MR][NV];
     M where[MR][NV];
-    start_tile<R>(acc, c, first_p > 0);
+    start_tile<R>(acc, c, to.continues);
     TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
         for (int v = 0; v < NV; ++v) where[i][v] = ~M{};
     M step{};
@@ -191,7 +215,7 @@ template <class R, int MR, int NV, class A>
     }
     forget_zeros<R>(acc, &where[0][0]);
     store_tile<R>(acc, c, false);
-    store_indices<R, NV>(&where[0][0], c, MR, index, first_p,
+    store_indices<R, NV>(&where[0][0], c, MR, to,
                          [](ptrdiff_t, ptrdiff_t, ptrdiff_t w) { return w; });
 }
 

@@ -143,7 +143,7 @@ void set_tasks(Plan& plan, const Problem& problem, const Product& p, int threads
         set_grid(plan, p, ceil_div(splits * plan.threads, items));
         const ptrdiff_t blocks = plan.grid_m * plan.grid_n;
         if (items == 1 && blocks < plan.threads && sums_are_exact(p.semiring, p.dtype) &&
-            plan.kernel != KernelKind::naive && plan.kernel != KernelKind::tiled)
+            !p.lookup.data && plan.kernel != KernelKind::naive && plan.kernel != KernelKind::tiled)
             plan.parts = std::clamp<ptrdiff_t>(p.k / steps_per_part, 1, plan.threads / blocks);
     }
     plan.part_k = p.k;
@@ -203,7 +203,7 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
         choice.isa->table->sets[problem.semiring][static_cast<int>(problem.dtype)];
     Plan plan{};
     plan.isa = choice.isa;
-    plan.transposed = better_transposed(problem, item, set.narrow.nr);
+    plan.transposed = !problem.lookup.data && better_transposed(problem, item, set.narrow.nr);
     Product p = plan.transposed ? transposed(problem) : static_cast<const Product&>(problem);
     for (ptrdiff_t* size : {&p.m, &p.n, &p.k}) *size = std::max<ptrdiff_t>(*size, 1);
     plan.kernels = &pick_tile(set, p, argmax);

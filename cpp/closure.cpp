@@ -13,13 +13,15 @@ struct Run {
     ptrdiff_t items_per_task;
 };
 
-char* item_at(const Stars& stars, ptrdiff_t item) {
-    char* data = stars.a.data;
+StarArgs item_of(const Stars& stars, ptrdiff_t item) {
+    StarArgs args{stars.n, stars.a, stars.before, nullptr};
     for (int axis = stars.batch.dims - 1; axis >= 0; --axis) {
-        data += item % stars.batch.shape[axis] * stars.batch.c_stride[axis];
+        const ptrdiff_t i = item % stars.batch.shape[axis];
         item /= stars.batch.shape[axis];
+        args.a.data += i * stars.batch.c_stride[axis];
+        if (args.before.data) args.before.data += i * stars.batch.index_stride[axis];
     }
-    return data;
+    return args;
 }
 
 void run_task(void* context, ptrdiff_t task, int) {
@@ -28,8 +30,26 @@ void run_task(void* context, ptrdiff_t task, int) {
     const Stars& stars = run.stars;
     const ptrdiff_t first = task * run.items_per_task;
     const ptrdiff_t last = std::min(first + run.items_per_task, stars.batch.items);
-    for (ptrdiff_t item = first; item < last; ++item)
-        run.star({stars.n, {item_at(stars, item), stars.a.row_stride, stars.a.col_stride}});
+    for (ptrdiff_t item = first; item < last; ++item) run.star(item_of(stars, item));
+}
+
+// A task is star_size columns left or right of the star's own.
+struct Replays {
+    const BlockRow& row;
+    void (*replay)(const ReplayArgs&);
+    const char* factors;
+    ptrdiff_t tasks_left;
+};
+
+void run_replay(void* context, ptrdiff_t task, int) {
+    const Replays& run = *static_cast<const Replays*>(context);
+    const FloatEnvironment environment;
+    const BlockRow& row = run.row;
+    const bool left = task < run.tasks_left;
+    const ptrdiff_t start = left ? 0 : row.first + row.n, end = left ? row.first : row.columns;
+    const ptrdiff_t j = start + (left ? task : task - run.tasks_left) * star_size;
+    run.replay({row.n, std::min(star_size, end - j), from(row.a, 0, j), from(row.before, 0, j),
+                run.factors});
 }
 
 }  // namespace
@@ -43,6 +63,19 @@ void compute_stars(const Stars& stars, const Isa& isa, int threads) {
             items_per_task};
     if (tasks > 1) return parallel_for(threads, tasks, run_task, &run);
     if (tasks == 1) run_task(&run, 0, 0);
+}
+
+void eliminate(const BlockRow& row, const Isa& isa, int threads) {
+    const KernelSet& set = isa.table->sets[row.semiring][static_cast<int>(row.dtype)];
+    alignas(64) char factors[star_size * star_size * sizeof(std::int64_t)];
+    {
+        const FloatEnvironment environment;
+        set.star({row.n, from(row.a, 0, row.first), from(row.before, 0, row.first), factors});
+    }
+    const auto tasks_of = [](ptrdiff_t columns) { return (columns + star_size - 1) / star_size; };
+    const ptrdiff_t left = tasks_of(row.first);
+    Replays run{row, set.replay, factors, left};
+    parallel_for(threads, left + tasks_of(row.columns - row.first - row.n), run_replay, &run);
 }
 
 }  // namespace tropical

@@ -1,4 +1,4 @@
-// Kleene stars of many small matrices, one a task.
+// Kleene stars of many small matrices, one a task; a step of a large one's.
 #pragma once
 
 #include "dispatch.hpp"
@@ -7,14 +7,25 @@
 namespace tropical {
 
 // A batch of n x n matrices, n <= star_size, each of which becomes its star; batch.c_stride says
-// where they lie. Not for plus-times. Operands hold no NaN.
+// where they lie. Not for plus-times. Operands hold no NaN. before: as in StarArgs, or null;
+// batch.index_stride.
 struct Stars {
     int semiring;
     DType dtype;
     ptrdiff_t n;
-    View a;
+    View a, before;
     Batch batch;
 };
 void compute_stars(const Stars& stars, const Isa& isa, int threads);
+
+// Rows first to first + n of a large matrix, n <= star_size, of which a and before are the n x columns
+// elements: A[i] = A[i] (+) A[i, first + k] (x) A[k] for all k < n, then i. For a semiring that selects.
+struct BlockRow {
+    int semiring;
+    DType dtype;
+    ptrdiff_t n, columns, first;
+    View a, before;
+};
+void eliminate(const BlockRow& row, const Isa& isa, int threads);
 
 }  // namespace tropical

@@ -15,12 +15,11 @@ inline constexpr ptrdiff_t strip_bytes = 32 * 1024;
 template <class R, bool Argmax, int MR, int NV>
 [[gnu::always_inline]] inline void direct_tile(const DirectArgs& g, const ConstView& a, ptrdiff_t k,
                                                const char* b, ptrdiff_t b_stride, const TileOfC& c,
-                                               const View& index, const TileOfC& start,
-                                               ptrdiff_t first_p) {
+                                               const IndexOfC& to, const TileOfC& start) {
     const StridedA<typename R::T> tile_of_a{a.data, a.row_stride, a.col_stride};
-    const Ends ends{g.accumulate || first_p > 0, start, g.relu && first_p + k == g.k};
+    const Ends ends{to.continues, start, g.relu && to.first_p + k == g.k};
     if constexpr (Argmax)
-        one_pass_kernel<R, MR, NV>(k, tile_of_a, b, b_stride, c, index, first_p);
+        one_pass_kernel<R, MR, NV>(k, tile_of_a, b, b_stride, c, to);
     else
         micro_kernel<R, MR, NV>(k, tile_of_a, b, b_stride, c, ends);
 }
@@ -37,10 +36,13 @@ template <class R, bool Argmax, int MR, int NV>
                           g.a.col_stride};
         const TileOfC c{g.c.data + ir * g.c.row_stride + jr * g.c.col_stride, g.c.row_stride,
                         g.c.col_stride, g.m - ir, g.n - jr};
-        const View index{g.index.data + ir * g.index.row_stride + jr * g.index.col_stride,
-                         g.index.row_stride, g.index.col_stride};
-        direct_tile<R, Argmax, decltype(rows)::value, NV>(
-            g, a, k, b, b_stride, c, index, tile_of<R>(g.start, ir, jr, c.m, c.n), pc);
+        const IndexOfC to{{g.index.data + ir * g.index.row_stride + jr * g.index.col_stride,
+                           g.index.row_stride, g.index.col_stride},
+                          columns_from(g.lookup, jr),
+                          pc,
+                          g.accumulate || pc > 0};
+        direct_tile<R, Argmax, decltype(rows)::value, NV>(g, a, k, b, b_stride, c, to,
+                                                          tile_of<R>(g.start, ir, jr, c.m, c.n));
     };
     ptrdiff_t ir = 0;
     for (; ir + MR <= g.m; ir += MR) tile(Constant<MR>{}, ir);

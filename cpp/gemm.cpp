@@ -91,7 +91,8 @@ void packed_kernel(const Product& p, Run& run, char* memory) {
                                       pc,
                                       memory + layout.scratch,
                                       from(p.start, ic, jc),
-                                      p.relu && pc + k == p.k};
+                                      p.relu && pc + k == p.k,
+                                      from(p.lookup, 0, jc)};
                 (argmax ? kernels.macro_argmax : kernels.macro)(block);
             }
         }
@@ -99,8 +100,8 @@ void packed_kernel(const Product& p, Run& run, char* memory) {
 }
 
 void direct_kernel(const Product& p, Run& run) {
-    const DirectArgs args{p.m, p.n,          p.k,     run.plan.kc, p.a,   p.b,
-                          p.c, p.accumulate, p.index, p.start,     p.relu};
+    const DirectArgs args{p.m, p.n,          p.k,     run.plan.kc, p.a,    p.b,
+                          p.c, p.accumulate, p.index, p.start,     p.relu, p.lookup};
     const Kernels& kernels = *run.kernels;
     const auto kernel = p.index.data        ? kernels.direct_argmax
                         : run.plan.few_rows ? kernels.direct_rows

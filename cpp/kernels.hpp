@@ -93,6 +93,12 @@ constexpr TileShape wide_tile() {
     return {Isa::mr, Isa::nv};
 }
 
+template <class R>
+constexpr void add_stars(KernelSet& set) {
+    set.star = star<R>;
+    set.replay = replay<R>;
+}
+
 template <class Isa, class S, class T>
 constexpr KernelSet make_set() {
     using R = Ring<S, T, Isa::bytes>;
@@ -106,8 +112,8 @@ constexpr KernelSet make_set() {
     if constexpr (needs_careful<R>)
         set.careful = make_kernels<Careful, careful_mr, 1, careful_mr, 2>();
     set.ceiling = ceiling<R, tile.mr, tile.nv>;
-    if constexpr (selective<S> && needs_careful<R>) set.star = star<Careful>;
-    if constexpr (selective<S> && !needs_careful<R>) set.star = star<R>;
+    if constexpr (selective<S> && needs_careful<R>) add_stars<Careful>(set);
+    if constexpr (selective<S> && !needs_careful<R>) add_stars<R>(set);
     return set;
 }
 
@@ -125,7 +131,7 @@ constexpr KernelSet make_logic_set() {
     k.pack_a = pack_bits_of_a<bytes>;
     k.pack_b = pack_bits_of_b<bytes>;
     k.macro = macro_bits<bytes>;
-    KernelSet set{k, k, k, logic_ceiling<R, tile.mr, tile.nv>, star<Careful>};
+    KernelSet set{k, k, k, logic_ceiling<R, tile.mr, tile.nv>, star<Careful>, nullptr};
     set.wide.direct = set.narrow.direct = direct<R, false, Isa::direct_mr, 2>;
     set.wide.direct_rows = set.narrow.direct_rows = direct_rows<R>;
     set.careful.direct = direct<Careful, false, Isa::heavy_mr, 2>;

@@ -21,7 +21,8 @@ struct Batch {
 // A is m x k, B is k x n, C and index are m x n; index.data is null unless the argmax is wanted.
 // plus-times over floats alone, and without accumulate: C = act(start + A B), start one row for all
 // (row_stride 0) and for the whole batch, or null; relu: act turns what is below 0 into 0, else it
-// is the identity.
+// is the identity. With accumulate, index wants lookup, k x n of int32, and is itself int32: where a
+// product is better than C, index[i, j] = lookup[p, j] of the first p that attains the best.
 struct Product {
     int semiring;
     DType dtype;
@@ -31,6 +32,7 @@ struct Product {
     bool accumulate;
     ConstView start = {};
     bool relu = false;
+    ConstView lookup = {};
 };
 
 struct Problem : Product {
@@ -72,6 +74,7 @@ inline Product block(const Product& p, ptrdiff_t i, ptrdiff_t m, ptrdiff_t j, pt
     s.c = from(p.c, i, j);
     s.index = from(p.index, i, j);
     s.start = from(p.start, i, j);
+    s.lookup = from(p.lookup, 0, j);
     return s;
 }
 

@@ -198,7 +198,7 @@ void spread(const Product& g, ptrdiff_t* first) {
             const ptrdiff_t p = first[i] < first_of_column[j] ? first[i] : first_of_column[j];
             if (p == g.k) continue;
             write(g.c, i, j, std::numeric_limits<T>::quiet_NaN());
-            if (g.index.data) write(g.index, i, j, p);
+            if (g.index.data && !g.lookup.data) write(g.index, i, j, p);
         }
 }
 

@@ -35,9 +35,10 @@ struct PackArgs {
 
 // C[0:m, 0:n] = (accumulate ? C : zero) (+) A (x) B over the k of one packed block of A (ceil(m /
 // MR) micro-panels of k * MR elements) and panel of B (ceil(n / NR) of k * NR). For the argmax:
-// index, the p of the block's first step. scratch: see slot_layout. plus-times over floats alone
-// heeds start, which unless null is what sums begin with in place of zero, and relu, which turns
-// results below 0 into 0.
+// index, the p of the block's first step. With accumulate it is stored only where a product is
+// better than C, and not as it is: lookup says for (p, j), in int32, what is. scratch: see
+// slot_layout. plus-times over floats alone heeds start, which unless null is what sums begin with
+// in place of zero, and relu, which turns results below 0 into 0.
 struct MacroArgs {
     ptrdiff_t m, n, k;
     const char* a;
@@ -49,25 +50,39 @@ struct MacroArgs {
     char* scratch;
     ConstView start = {};
     bool relu = false;
+    ConstView lookup = {};
 };
 
 // The same product straight from strides; k is walked in blocks of kc <= 256, of at most 64 for
-// direct_argmax. start and relu as above, for the product over all of k.
+// direct_argmax. start, relu and lookup as above, for the product over all of k.
 struct DirectArgs {
     ptrdiff_t m, n, k, kc;
     ConstView a, b;
     View c;
     bool accumulate;
-    View index;  // argmax only: intp
+    View index;  // argmax only: intp, or with lookup int32
     ConstView start = {};
     bool relu = false;
+    ConstView lookup = {};
 };
 
 // A[0:n, 0:n] = A*, the Kleene star, in place; n is at most star_size. Covers every operand but NaN.
+// before, unless null, is n x n of int32: element (i, j) says which vertex is the last before j on
+// the path of A[i, j], and is kept so. factors, unless null, receives star_size x star_size elements:
+// (k, i) is what row k was multiplied by when it was added to row i.
 inline constexpr ptrdiff_t star_size = 64;
 struct StarArgs {
     ptrdiff_t n;
-    View a;
+    View a, before;
+    char* factors;
+};
+
+// The same for other columns of the star's rows: A[0:n, 0:columns], columns at most star_size, in
+// its order, of which ties depend: A[i] = A[i] (+) factors[k, i] (x) A[k] for all k, then i.
+struct ReplayArgs {
+    ptrdiff_t n, columns;
+    View a, before;
+    const char* factors;
 };
 
 // Packed bits: rows of A are padded to whole units, and 256 registers of tables are scratch.
@@ -95,11 +110,12 @@ struct Kernels {
 // without argmax.
 // careful: any operand, at two to three times the work; zeros where wide covers all. ceiling: the
 // hot loop without memory, returns the scalar operations done. star: null for plus-times, whose star
-// is a series.
+// is a series. replay: for semirings that select.
 struct KernelSet {
     Kernels wide, narrow, careful;
     std::int64_t (*ceiling)(std::int64_t repeats);
     void (*star)(const StarArgs&);
+    void (*replay)(const ReplayArgs&);
 };
 
 struct KernelTable {

@@ -247,8 +247,19 @@ std::atomic<int>& chosen_threads() {
     return threads;
 }
 
+int& thread_limit() {
+    static thread_local int threads = 0;  // none
+    return threads;
+}
+
 // What OpenMP said when the extension was loaded; a different number later comes from threadpoolctl or omp_set_num_threads.
 int initial_openmp_threads() { return lazy<omp_get_max_threads>(); }
+
+int process_threads() {
+    if (const int chosen = chosen_threads().load(std::memory_order_relaxed)) return chosen;
+    const int environment = lazy<environment_threads>();
+    return environment ? environment : initial_openmp_threads();
+}
 
 }  // namespace
 
@@ -266,14 +277,21 @@ void read_environment() {
 }
 
 int get_num_threads() {
-    const int initial = initial_openmp_threads(), openmp = omp_get_max_threads();
-    if (openmp != initial) return openmp;
-    if (const int chosen = chosen_threads().load(std::memory_order_relaxed)) return chosen;
-    const int environment = lazy<environment_threads>();
-    return environment ? environment : openmp;
+    const int openmp = omp_get_max_threads();
+    if (openmp == initial_openmp_threads()) return get_thread_limit();
+    return thread_limit() ? std::min(openmp, thread_limit()) : openmp;
 }
 
-void set_num_threads(int threads) { chosen_threads().store(threads, std::memory_order_relaxed); }
+void set_num_threads(int threads) {
+    chosen_threads().store(threads, std::memory_order_relaxed);
+    thread_limit() = 0;
+}
+
+int get_thread_limit() { return thread_limit() ? thread_limit() : process_threads(); }
+
+void set_thread_limit(int threads) {
+    thread_limit() = threads == process_threads() ? 0 : std::max(threads, 1);
+}
 
 void parallel_for(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int),
                   void* context) {

@@ -10,12 +10,17 @@ namespace tropical {
 using std::ptrdiff_t;
 
 // At least 1. Set by set_num_threads, else TROPICAL_NUM_THREADS, unless OpenMP's number was lowered
-// or raised since.
+// or raised since; and no more than this thread's limit.
 int get_num_threads();
 // Takes note of OpenMP's number and of TROPICAL_PIN, while no other thread changes them: for when the
 // library is loaded.
 void read_environment();
 void set_num_threads(int threads);
+// threadpoolctl's: holds for the calling thread until set_num_threads or until it is set to what holds
+// for the process, which get_thread_limit says where there is none. OpenMP's number is another matter,
+// so that the two can be set and restored in any order.
+int get_thread_limit();
+void set_thread_limit(int threads);
 int usable_cores();
 bool workers_are_pinned();
 

@@ -1,5 +1,6 @@
 """Sphinx configuration; the package must be installed: the API and the semiring table read it."""
 
+import _tropical_networkx
 import tropical
 
 project = "tropical"
@@ -36,4 +37,11 @@ def semiring_table() -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-myst_substitutions = {"semiring_table": semiring_table()}
+def networkx_table() -> str:
+    """Markdown table of the functions of the networkx backend."""
+    lines = ["| function | how |", "| --- | --- |"]
+    lines += [f"| `{name}` | {text} |" for name, text in _tropical_networkx.FUNCTIONS.items()]
+    return "\n".join(lines)
+
+
+myst_substitutions = {"semiring_table": semiring_table(), "networkx_table": networkx_table()}

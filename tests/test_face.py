@@ -24,6 +24,8 @@ PUBLIC = [
     "get_num_threads",
     "set_num_threads",
     "semirings",
+    "einsum",
+    "Counted",
     "__version__",
 ]
 PACKAGE = Path(tropical.__file__).parent

@@ -86,6 +86,7 @@ x = np.full((40, 40), 2**31 - 5, np.int32); nan = a.copy(); nan[3, 4] = np.nan
 batch = np.ones((3, 1, 2, 30, 40)), np.ones((4, 1, 40, 20))
 # pybind11 does not survive a failed allocation while it makes an object, so these are made before.
 spare = [tropical.GemmWorkspace() for _ in range(200)]
+maxplus = tropical.ufunc.maxplus
 def reserve():
     spare.pop().reserve(700, 700, 700, threads=2)
 def growing():
@@ -104,6 +105,7 @@ for call in (
     lambda: tropical.gemm(*batch, threads=2), lambda: tropical.gemm(a[:1], b),
     lambda: tropical.gemm(a[:, ::-2], b[1::2].T.copy().T), lambda: tropical.explain(900, 900, 900),
     lambda: tropical._core.semirings(), lambda: tropical.config.config(),
+    lambda: maxplus(a, b), lambda: maxplus(*batch), lambda: maxplus(b[:3], b[:90]),
 ):
     allocations.failures(call)
 assert (tropical.gemm(a, b, threads=2) == want).all()

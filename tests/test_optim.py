@@ -198,8 +198,8 @@ def test_parameters_of_both_dtypes(kind, options):
 @pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
 def test_pieces_do_not_change_bits(kind, options, piece, monkeypatch):
     results = []
-    for size in (optim._PIECE, piece):
-        monkeypatch.setattr(optim, "_PIECE", size)
+    for size in (optim.optimizer.PIECE, piece):
+        monkeypatch.setattr(optim.optimizer, "PIECE", size)
         several = parameters((5, 5), 3, (2, 3, 2), 13)
         steps(kind(several, **options), range(4))
         results.append(bits(several))
@@ -210,7 +210,7 @@ def test_pieces_do_not_change_bits(kind, options, piece, monkeypatch):
 @pytest.mark.parametrize("size", [0, 1, 5])
 @pytest.mark.parametrize("kind, options", EACH, ids=EACH_ID)
 def test_parameters_larger_than_a_piece(kind, options, size):
-    (p,) = parameters((2, optim._PIECE + size))
+    (p,) = parameters((2, optim.optimizer.PIECE + size))
     optimizer = kind([p], **options)
     wanted, states = p.data.copy(), {}
     for t in (1, 2):
@@ -890,7 +890,7 @@ def test_clip_grad_norm_neither_overflows_nor_vanishes(dtype, size):
 
 
 def test_clip_grad_norm_of_gradients_larger_than_a_piece(monkeypatch):
-    monkeypatch.setattr(optim, "_PIECE", 3)
+    monkeypatch.setattr(optim.clipping, "PIECE", 3)
     several = with_gradients(np.full((4, 4), 3.0), 4.0)
     assert optim.clip_grad_norm(several, math.inf) == pytest.approx(math.sqrt(160), rel=1e-15)
 

@@ -29,6 +29,12 @@ class Overhead:
     def time_gemm_out(self, *_: object) -> None:
         tropical.gemm(self.a, self.b, out=self.out)
 
+    def time_ufunc(self, *_: object) -> None:
+        tropical.ufunc.maxplus(self.a, self.b)
+
+    def time_ufunc_out(self, *_: object) -> None:
+        tropical.ufunc.maxplus(self.a, self.b, out=self.out)
+
     def time_numpy_matmul(self, *_: object) -> None:
         np.matmul(self.a, self.b)
 

@@ -76,6 +76,15 @@ PyObject* call(const Signature& signature, py::object (*compute)(const Arguments
                PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
     try {
         return compute(parse_arguments(signature, args, positional, keywords)).release().ptr();
+    } catch (const std::exception&) {
+        set_python_error();
+        return nullptr;
+    }
+}
+
+void set_python_error() {
+    try {
+        throw;
     } catch (py::error_already_set& error) {
         error.restore();
     } catch (const py::builtin_exception& error) {
@@ -87,7 +96,6 @@ PyObject* call(const Signature& signature, py::object (*compute)(const Arguments
     } catch (const std::exception& error) {
         PyErr_SetString(PyExc_RuntimeError, error.what());
     }
-    return nullptr;
 }
 
 void add_function(py::module_& module, PyMethodDef& definition) {

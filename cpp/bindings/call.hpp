@@ -31,6 +31,8 @@ struct Arguments {
 // throws.
 PyObject* call(const Signature& signature, py::object (*compute)(const Arguments&),
                PyObject* const* args, Py_ssize_t positional, PyObject* keywords);
+// The exception being handled, as Python's error.
+void set_python_error();
 void add_function(py::module_& module, PyMethodDef& definition);
 
 // Where a product is computed: in `out`, in a copy of it where it overlaps an operand, or in a new

@@ -6,6 +6,7 @@
 #include "linear.hpp"
 #include "memory.hpp"
 #include "tuning.hpp"
+#include "ufunc.hpp"
 #include "workspace.hpp"
 
 PYBIND11_MODULE(_core, module) {
@@ -13,6 +14,7 @@ PYBIND11_MODULE(_core, module) {
     tropical::bind_gemm(module);
     tropical::bind_linear(module);
     tropical::bind_closure(module);
+    tropical::bind_ufunc(module);
     tropical::bind_workspace(module);
     tropical::bind_config(module);
     tropical::bind_tuning(module);

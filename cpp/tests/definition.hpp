@@ -73,6 +73,7 @@ struct Dense {
     std::vector<T> a, b, c;
     std::vector<ptrdiff_t> index;
     std::vector<T> start;  // n values that each row of sums begins with, or none
+    std::vector<std::int32_t> before, lookup;  // m x n, k x n where `with_lookup`
     bool relu = false;
 
     Dense(int semiring, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth)
@@ -106,6 +107,13 @@ struct Dense {
         if (fill_c) fill_one(c, m, n);
     }
 
+    // Where a product is better than the old C, before[i, j] becomes lookup[p, j].
+    void with_lookup() {
+        before.assign(size(m, n), no_vertex);
+        lookup.resize(size(k, n));
+        for (std::size_t i = 0; i < lookup.size(); ++i) lookup[i] = static_cast<std::int32_t>(i);
+    }
+
     void run(const Choice& choice, bool accumulate = false, bool argmax = false) {
         constexpr ptrdiff_t item = sizeof(T), index_item = sizeof(ptrdiff_t);
         Problem p{};
@@ -123,6 +131,11 @@ struct Dense {
                                     relu};
         if (!start.empty()) p.start = {reinterpret_cast<const char*>(start.data()), 0, item};
         if (argmax) p.index = {reinterpret_cast<char*>(index.data()), n * index_item, index_item};
+        if (!lookup.empty()) {
+            constexpr ptrdiff_t vertex = sizeof(std::int32_t);
+            p.index = {reinterpret_cast<char*>(before.data()), n * vertex, vertex};
+            p.lookup = {reinterpret_cast<const char*>(lookup.data()), n * vertex, vertex};
+        }
         gemm(p, choice, thread_workspace());
     }
 
@@ -135,6 +148,8 @@ struct Dense {
                                                                << ": C[" << i << ", " << j
                                                                << "] = " << +c_at(i, j)
                                                                << ", by definition " << +right.c);
+                if (!lookup.empty())
+                    REQUIRE(before[static_cast<std::size_t>(i * n + j)] == right.before);
                 if (index_at(i, j) == untouched) continue;
                 REQUIRE_MESSAGE(index_at(i, j) == right.index,
                                 name_of(arithmetic)
@@ -145,10 +160,12 @@ struct Dense {
 
   private:
     static constexpr ptrdiff_t untouched = -7;
+    static constexpr std::int32_t no_vertex = -9;
 
     struct Entry {
         T c;
         ptrdiff_t index;
+        std::int32_t before = no_vertex;
     };
 
     // zero (+) A[i, 0] (x) B[0, j] (+) ...; a NaN in row or column, or in an old C, takes all.
@@ -163,9 +180,15 @@ struct Dense {
             if (better(d, product, entry.c)) entry.index = p;
             entry.c = sum(d, entry.c, product);
         }
-        if (old) entry.c = sum(d, entry.c, (*old)[static_cast<std::size_t>(i * n + j)]);
+        if (old) {
+            const T c_before = (*old)[static_cast<std::size_t>(i * n + j)];
+            if (!lookup.empty() && better(d, entry.c, c_before))
+                entry.before = lookup[static_cast<std::size_t>(entry.index * n + j)];
+            entry.c = sum(d, entry.c, c_before);
+        }
         if (relu && entry.c < 0) entry.c = 0;
-        return {entry.c == 0 ? T{0} : entry.c, entry.index};  // not -0
+        if (entry.c == 0) entry.c = 0;  // not -0
+        return entry;
     }
 
     static bool better(const Definition& d, T product, T best) {

@@ -112,6 +112,29 @@ TEST_CASE("the optimum around the edges of panels") {
             }
 }
 
+TEST_CASE("what a table says of the first p, only where C improves") {
+    Random random(3);
+    for (const Arithmetic& arithmetic : selective_arithmetic())
+        with_type(arithmetic.dtype, [&]<class T>(T) {
+            for (const ptrdiff_t k : {1, 5, 64, 65, 130, 700})
+                for (const Values values : {Values::small, Values::ordinary, Values::special}) {
+                    if (!chosen()) continue;
+                    Dense<T> product(arithmetic.semiring, 21, 70, k);
+                    product.fill(values, random, true);
+                    const T zero = zero_of<T>(definition_of(arithmetic.semiring));
+                    for (T& x : product.c)  // max-times has its zero amid the numbers
+                        if (zero == 0) x = std::max(x, zero);
+                    const std::vector<T> old = product.c;
+                    product.with_lookup();
+                    for (const Choice& choice : vector_choices(2)) {
+                        Dense<T> again = product;
+                        again.run(choice, true);
+                        again.check(&old);
+                    }
+                }
+        });
+}
+
 TEST_CASE("many ties and improvements, any k") {
     for (const Arithmetic& arithmetic : selective_arithmetic())
         for (ptrdiff_t k = 1; k < 140; ++k) {

@@ -43,7 +43,7 @@ void check_stars(int semiring, ptrdiff_t n, ptrdiff_t items, bool turned, Random
     all.fill(Values::ordinary, random, true);
     for (const Isa* const isa : usable_isas()) {
         std::vector<T> a = all.c;
-        Stars stars{semiring, all.arithmetic.dtype, n, {}, {}};
+        Stars stars{semiring, all.arithmetic.dtype, n, {}, {}, {}};
         stars.a = {reinterpret_cast<char*>(a.data()), n * size, size};
         if (turned) std::swap(stars.a.row_stride, stars.a.col_stride);
         stars.batch.dims = 1;
@@ -85,8 +85,71 @@ TEST_CASE("stars of every size, by definition") {
     }
 }
 
+// Floyd and Warshall's loops over the rows and the vertices of one block.
+template <class T>
+void check_block_row(int semiring, ptrdiff_t n, ptrdiff_t columns, ptrdiff_t first,
+                     Random& random) {
+    constexpr ptrdiff_t size = sizeof(T), vertex = sizeof(std::int32_t);
+    const Definition& d = definition_of(semiring);
+    Dense<T> all(semiring, n, columns, 1);
+    all.fill(Values::small, random, true);
+    std::vector<T> right = all.c;
+    std::vector<std::int32_t> first_before(right.size());
+    for (std::size_t i = 0; i < right.size(); ++i) first_before[i] = static_cast<std::int32_t>(i);
+    std::vector<std::int32_t> right_before = first_before;
+    const auto at = [&](ptrdiff_t i, ptrdiff_t j) {
+        return static_cast<std::size_t>(i * columns + j);
+    };
+    for (ptrdiff_t i = 0; i < n; ++i) {
+        T& x = right[at(i, first + i)];
+        x = sum_of(d, x, one_of<T>(d));
+    }
+    for (ptrdiff_t k = 0; k < n; ++k)
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            const T x = right[at(i, first + k)];
+            if (i == k || x == zero_of<T>(d)) continue;
+            for (ptrdiff_t j = 0; j < columns; ++j) {
+                const T best = sum_of(d, times(d, x, right[at(k, j)]), right[at(i, j)]);
+                if (best == right[at(i, j)]) continue;
+                right[at(i, j)] = best;
+                right_before[at(i, j)] = right_before[at(k, j)];
+            }
+        }
+    for (T& x : right)
+        if (x == 0) x = 0;  // not -0
+    for (const Isa* const isa : usable_isas()) {
+        std::vector<T> a = all.c;
+        std::vector<std::int32_t> before = first_before;
+        eliminate({semiring,
+                   all.arithmetic.dtype,
+                   n,
+                   columns,
+                   first,
+                   {reinterpret_cast<char*>(a.data()), columns * size, size},
+                   {reinterpret_cast<char*>(before.data()), columns * vertex, vertex}},
+                  *isa, 2);
+        INFO(isa->name, ", ", name_of(all.arithmetic), ", n = ", n, " of ", columns);
+        REQUIRE(std::memcmp(a.data(), right.data(), right.size() * sizeof(T)) == 0);
+        REQUIRE(before == right_before);
+    }
+}
+
+TEST_CASE("rows of a matrix through their own vertices, with predecessors") {
+    Random random(2);
+    for (const Arithmetic& arithmetic : every_arithmetic()) {
+        if (!is_selective(arithmetic.semiring)) continue;
+        with_type(arithmetic.dtype, [&](auto zero) {
+            for (const ptrdiff_t n : {1, 2, 5, 33, 64})
+                for (const ptrdiff_t first : {0, 3, 64, 100})
+                    if (chosen())
+                        check_block_row<decltype(zero)>(arithmetic.semiring, n,
+                                                        first + n + first / 2, first, random);
+        });
+    }
+}
+
 TEST_CASE("nothing to do") {
-    Stars stars{semiring_named("minplus"), DType::f32, 0, {}, {}};
+    Stars stars{semiring_named("minplus"), DType::f32, 0, {}, {}, {}};
     compute_stars(stars, *usable_isas().front(), 2);
     stars.n = 3;
     stars.batch.dims = 1;

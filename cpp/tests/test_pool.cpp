@@ -174,6 +174,24 @@ TEST_CASE("the number of threads") {
     CHECK(get_num_threads() == before);
 }
 
+TEST_CASE("a thread's own limit") {
+    const int before = get_num_threads();
+    CHECK(get_thread_limit() == before);
+    set_thread_limit(before + 1);
+    CHECK(get_num_threads() == before + 1);
+    int elsewhere = 0;
+    std::thread([&] { elsewhere = get_num_threads(); }).join();
+    CHECK(elsewhere == before);
+    set_thread_limit(0);
+    CHECK(get_num_threads() == 1);
+    set_thread_limit(before);  // none, so that the process's number holds again
+    set_num_threads(before + 2);
+    CHECK(get_num_threads() == before + 2);
+    set_thread_limit(1);
+    set_num_threads(before);
+    CHECK(get_num_threads() == before);
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -7,25 +7,35 @@ place of (+, x), and with (+, x) itself; `semirings` lists them.
 __version__ = "0.1.0"
 
 import importlib as _importlib
+import sys as _sys
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import semirings
 from ._core import GemmWorkspace, gemm, get_num_threads, set_num_threads
 from .config import Plan, explain, options, show_config
 
-_LATER = ("autograd", "graph", "nn", "optim")  # imported when first used
+if _TYPE_CHECKING:
+    from .contraction import Counted, einsum
+
+_LATER = ("autograd", "graph", "nn", "optim", "spectral", "ufunc")  # imported when first used
+_FUNCTIONS_LATER = {"Counted": "contraction", "einsum": "contraction"}  # and their modules
 
 
 def __getattr__(name: str) -> _Any:
     if name in _LATER:
         return _importlib.import_module(f"{__name__}.{name}")
+    if name in _FUNCTIONS_LATER:
+        return getattr(_importlib.import_module(f"{__name__}.{_FUNCTIONS_LATER[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [
+    "Counted",
     "GemmWorkspace",
     "Plan",
     "__version__",
+    "einsum",
     "explain",
     "gemm",
     "get_num_threads",
@@ -34,3 +44,6 @@ __all__ = [
     "set_num_threads",
     "show_config",
 ]
+
+if hasattr(_sys.modules.get("threadpoolctl"), "register"):  # it is in use: let it see our threads
+    _importlib.import_module(f"{__name__}.interop.threadpoolctl").register()

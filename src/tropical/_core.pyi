@@ -141,7 +141,25 @@ def linear(
 
 STAR_SIZE: int
 
-def star(a: NDArray[Any], semiring: str | HasName, *, threads: int | None = None) -> None: ...
+def star(
+    a: NDArray[Any],
+    semiring: str | HasName,
+    before: NDArray[np.int32] | None = None,
+    *,
+    threads: int | None = None,
+) -> None: ...
+def eliminate(
+    a: NDArray[Any], semiring: str | HasName, before: NDArray[np.int32], first: int
+) -> None: ...
+def relax(
+    a: NDArray[Any],
+    b: NDArray[Any],
+    semiring: str | HasName,
+    out: NDArray[Any],
+    before: NDArray[np.int32],
+    lookup: NDArray[np.int32],
+) -> None: ...
+def make_ufuncs() -> dict[str, np.ufunc]: ...
 
 class GemmWorkspace:
     def __init__(self) -> None: ...

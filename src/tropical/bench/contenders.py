@@ -259,7 +259,7 @@ def blas_libraries() -> list[str]:
     return [
         " ".join(str(pool.get(field, "")) for field in fields)
         for pool in pools
-        if pool["user_api"] == "blas"
+        if pool["user_api"] == "blas" and pool["internal_api"] != "tropical"
     ]
 
 

@@ -33,7 +33,7 @@ class Network:
     places : tuple of str
         City and state; the airport's name where the data have no city.
     latitude, longitude : (n,) float64 arrays
-        Degrees; those in the west are negative.
+        Degrees, north and east.
     meters : (n, n) float64 array
         Great-circle distances in meters, rounded to whole ones.
     flights : (n, n) int32 array
@@ -89,9 +89,8 @@ def load() -> Network:
     flights = np.zeros((len(codes), len(codes)), np.int32)
     for row in _rows("flights_2008.csv"):
         flights[position[row["origin"]], position[row["destination"]]] = int(row["count"])
-    latitude, longitude = (
-        np.array([float(row[name]) for row in airports]) for name in ("latitude", "longitude")
-    )
+    latitude = np.array([float(row["latitude"]) for row in airports])
+    longitude = np.array([float(row["longitude"]) for row in airports])
     return Network(
         codes=codes,
         places=tuple(

@@ -20,6 +20,9 @@ Array: TypeAlias = NDArray[Any]
 __all__ = ["DivergenceError", "closure"]
 
 
+NO_PREDECESSOR = -9999  # as in scipy.sparse.csgraph
+
+
 class DivergenceError(ValueError):
     """A matrix has no star: a cycle of its graph improves with every round."""
 
@@ -175,6 +178,67 @@ def _blocks(
             _add_product(a[..., rows, :], left[..., rows, :], right, ring)
         if start + size < n:
             progress((start + size) / n)
+
+
+def star_with_predecessors(
+    a: Array,
+    ring: Semiring,
+    before: NDArray[np.int32],
+    progress: Callable[[float], object] = lambda share: None,
+) -> None:
+    """Replace a matrix by its star, and say on which paths it is.
+
+    Parameters
+    ----------
+    a : ndarray, (n, n)
+        Becomes its star; writeable, C-contiguous, as `closure` wants it.
+    ring : Semiring
+        One that selects.
+    before : ndarray of int32, (n, n)
+        The last vertex before j on the path of element (i, j): at first i where there is an edge,
+        `NO_PREDECESSOR` elsewhere. Kept so.
+    progress : callable
+        As for `closure`.
+
+    Raises
+    ------
+    DivergenceError
+        As for `closure`; `a` and `before` are in between then.
+
+    Notes
+    -----
+    Of equal paths the one that Floyd and Warshall's loops find first would do, but not any: where
+    zeros or ties are about, two vertices could each be said to come before the other. So a block of
+    rows is worked on in the loops' order (`_core.eliminate`); what other rows then take from it is
+    a product, of which a path counts only where it is better than what was known. Halves of halves
+    make such products few and large, which saves looking up predecessors.
+    """
+    _take_paths_within(a, before, ring, (0, len(a)), progress)
+    np.fill_diagonal(before, NO_PREDECESSOR)  # who stays has come from nowhere
+    _check_cycles(a, ring)
+
+
+def _take_paths_within(
+    a: Array,
+    before: NDArray[np.int32],
+    ring: Semiring,
+    vertices: tuple[int, int],
+    progress: Callable[[float], object],
+) -> None:
+    """Let these rows take all paths through these vertices."""
+    start, stop = vertices
+    step = _core.STAR_SIZE
+    if stop - start <= step:
+        _core.eliminate(a[start:stop], ring, before[start:stop], start)
+        progress(stop / len(a))
+        return
+    middle = start + (stop - start + step) // (2 * step) * step
+    halves = (start, middle), (middle, stop)
+    for via, other in (halves, halves[::-1]):
+        _take_paths_within(a, before, ring, via, progress)
+        rows, columns = slice(*other), slice(*via)
+        left = a[rows, columns].copy()
+        _core.relax(left, a[columns], ring, a[rows], before[rows], before[columns])
 
 
 def _block_size(n: int, ring: Semiring) -> int:

@@ -1,0 +1,23 @@
+// What threadpoolctl looks for in the extension, by name: see src/tropical/interop/threadpoolctl.py.
+#include <exception>
+
+#include "../threads.hpp"
+
+extern "C" {
+
+// 1 where TROPICAL_NUM_THREADS is no number, which the first product tells.
+[[gnu::visibility("default")]] int tropical_get_thread_limit() noexcept {
+    try {
+        return tropical::get_thread_limit();
+    } catch (const std::exception&) {
+        return 1;
+    }
+}
+
+[[gnu::visibility("default")]] void tropical_set_thread_limit(int threads) noexcept {
+    try {
+        tropical::set_thread_limit(threads);
+    } catch (const std::exception&) {
+    }
+}
+}

@@ -1,0 +1,47 @@
+"""What networkx reads of its backend "tropical" whenever it is imported: a table, nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_LENGTHS = "Blocked Floyd and Warshall over (min, +), on all cores; fractions may round otherwise."
+_PATHS = f"{_LENGTHS} Of several shortest paths it may be another."
+_MEASURE = "From the matrix of all lengths, without a dictionary of them."
+_REACH = "The or-and star of packed bits. Directed graphs only."
+
+FUNCTIONS = {
+    "floyd_warshall": _LENGTHS,
+    "floyd_warshall_numpy": _LENGTHS,
+    "floyd_warshall_predecessor_and_distance": _PATHS,
+    "johnson": _PATHS,
+    "all_pairs_dijkstra": f"{_PATHS} No negative weights, no cutoff.",
+    "all_pairs_dijkstra_path": f"{_PATHS} No negative weights, no cutoff.",
+    "all_pairs_dijkstra_path_length": f"{_LENGTHS} No negative weights, no cutoff.",
+    "all_pairs_shortest_path_length": f"{_LENGTHS} No cutoff.",
+    "all_pairs_bellman_ford_path": _PATHS,
+    "all_pairs_bellman_ford_path_length": _LENGTHS,
+    "transitive_closure": _REACH,
+    "transitive_closure_dag": f"{_REACH} No topo_order.",
+    "average_shortest_path_length": f"{_MEASURE} No method.",
+    "barycenter": f"{_MEASURE} Whole weights; no attr, no sp.",
+    "center": f"{_MEASURE} Whole weights; no e, no usebounds.",
+    "closeness_centrality": f"{_MEASURE} Of all nodes at once.",
+    "diameter": f"{_MEASURE} No e, no usebounds.",
+    "eccentricity": f"{_MEASURE} Of all nodes at once; no sp.",
+    "global_efficiency": _MEASURE,
+    "harmonic_centrality": f"{_MEASURE} Of all nodes at once.",
+    "periphery": f"{_MEASURE} Whole weights; no e, no usebounds.",
+    "radius": f"{_MEASURE} No e, no usebounds.",
+    "wiener_index": _MEASURE,
+}
+
+
+def get_info() -> dict[str, Any]:
+    """Return what networkx shows of the backend: its name, and a line for each function."""
+    return {
+        "backend_name": "tropical",
+        "project": "tropical",
+        "package": "tropical-blas",
+        "short_summary": "All-pairs shortest paths as matrix products over semirings.",
+        "functions": {name: {"additional_docs": text} for name, text in FUNCTIONS.items()},
+    }

@@ -1,0 +1,68 @@
+"""The networkx backend: all shortest paths, reachability and the measures made of them.
+
+networkx finds this module by its entry point and calls the functions here in place of its own of
+the same name; they take a `DenseGraph` for a graph, and return what networkx returns.
+"""
+
+from __future__ import annotations
+
+from .choice import can_run, should_run
+from .graph import DenseGraph, convert_from_nx, convert_to_nx
+from .lengths import (
+    all_pairs_bellman_ford_path,
+    all_pairs_bellman_ford_path_length,
+    all_pairs_dijkstra,
+    all_pairs_dijkstra_path,
+    all_pairs_dijkstra_path_length,
+    all_pairs_shortest_path_length,
+    floyd_warshall,
+    floyd_warshall_numpy,
+    floyd_warshall_predecessor_and_distance,
+    johnson,
+)
+from .measures import (
+    average_shortest_path_length,
+    barycenter,
+    center,
+    closeness_centrality,
+    diameter,
+    eccentricity,
+    global_efficiency,
+    harmonic_centrality,
+    periphery,
+    radius,
+    transitive_closure,
+    transitive_closure_dag,
+    wiener_index,
+)
+
+__all__ = [
+    "DenseGraph",
+    "all_pairs_bellman_ford_path",
+    "all_pairs_bellman_ford_path_length",
+    "all_pairs_dijkstra",
+    "all_pairs_dijkstra_path",
+    "all_pairs_dijkstra_path_length",
+    "all_pairs_shortest_path_length",
+    "average_shortest_path_length",
+    "barycenter",
+    "can_run",
+    "center",
+    "closeness_centrality",
+    "convert_from_nx",
+    "convert_to_nx",
+    "diameter",
+    "eccentricity",
+    "floyd_warshall",
+    "floyd_warshall_numpy",
+    "floyd_warshall_predecessor_and_distance",
+    "global_efficiency",
+    "harmonic_centrality",
+    "johnson",
+    "periphery",
+    "radius",
+    "should_run",
+    "transitive_closure",
+    "transitive_closure_dag",
+    "wiener_index",
+]

@@ -1,0 +1,186 @@
+"""A networkx graph as arrays: its edges numbered once, its weights read when first asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from tropical.graph.star import Array
+
+# What int and float hold exactly of whole numbers: float32 has twice the lanes of float64.
+_EXACT = {np.dtype(np.float32): 2**24, np.dtype(np.float64): 2**53}
+_WHOLE = {int, bool, np.int64}
+_NUMBERS = _WHOLE | {float, np.float64}
+
+
+class _Missing:
+    """Stands for the weight of an edge that has none."""
+
+
+_MISSING = _Missing()
+
+
+class Column(NamedTuple):
+    """The weights of the edges, float64."""
+
+    values: Array
+    integer: bool
+    """They are Python's integers, or missing."""
+    complete: bool
+    """None is missing."""
+
+
+class DenseGraph:
+    """A networkx graph as this backend computes with it.
+
+    Parameters
+    ----------
+    source : networkx.Graph
+        Of any kind; it must not change while this object is in use.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from tropical.interop.networkx import DenseGraph
+    >>> graph = DenseGraph(nx.path_graph("abc"))
+    >>> graph.matrix(None)
+    array([[inf,  1., inf],
+           [ 1., inf,  1.],
+           [inf,  1., inf]], dtype=float32)
+    """
+
+    __networkx_backend__ = "tropical"
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+        self.nodes: list[Hashable] = list(source)
+        self._columns: dict[str, Column] = {}
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def is_directed(self) -> bool:
+        """Whether edges have a direction."""
+        return bool(self.source.is_directed())
+
+    def is_multigraph(self) -> bool:
+        """Whether edges may be parallel."""
+        return bool(self.source.is_multigraph())
+
+    def number_of_edges(self) -> int:
+        """How many edges there are, parallel ones counted each."""
+        return int(self.source.number_of_edges())
+
+    @cached_property
+    def labels(self) -> Array:
+        """The nodes, to be taken by arrays of their numbers."""
+        return np.fromiter(self.nodes, object, len(self.nodes))
+
+    @cached_property
+    def ends(self) -> tuple[Array, Array]:
+        """Numbers of the edges' tails and heads; an undirected edge stands in both directions."""
+        adjacency = self.source._adj.values()
+        heads = chain.from_iterable(adjacency)
+        if self.is_multigraph():
+            heads = chain.from_iterable(
+                repeat(head, len(parallel)) for near in adjacency for head, parallel in near.items()
+            )
+            degrees = [sum(map(len, near.values())) for near in adjacency]
+        else:
+            degrees = list(map(len, adjacency))
+        number = {node: i for i, node in enumerate(self.nodes)}
+        columns = np.fromiter(map(number.__getitem__, heads), np.intp, sum(degrees))
+        return np.repeat(np.arange(len(self)), degrees), columns
+
+    def column(self, attribute: str | None) -> Column:
+        """The weights of `ends`: an attribute of the edges, 1 where it is missing or None.
+
+        Raises
+        ------
+        NotImplementedError
+            If they are not all finite numbers of Python's int and float, or NumPy's int64 and
+            float64: networkx computes with anything, in its own arithmetic.
+        """
+        if attribute is None:
+            return Column(np.ones(len(self.ends[0])), True, False)
+        if attribute not in self._columns:
+            self._columns[attribute] = self._read(attribute)
+        return self._columns[attribute]
+
+    def _read(self, attribute: str) -> Column:
+        rows = [near.values() for near in self.source._adj.values()]
+        if self.is_multigraph():
+            rows = [parallel.values() for near in rows for parallel in near]
+        weights = [data.get(attribute, _MISSING) for row in rows for data in row]
+        kinds = set(map(type, weights))
+        complete = _Missing not in kinds
+        if not complete:
+            weights = [1 if weight is _MISSING else weight for weight in weights]
+        if strange := kinds - _NUMBERS - {_Missing}:
+            names = sorted(kind.__name__ for kind in strange)
+            raise NotImplementedError(f"{attribute}: weights of type {', '.join(names)}")
+        try:
+            values = np.fromiter(weights, np.float64, len(weights))
+        except OverflowError:
+            raise NotImplementedError(f"{attribute}: a weight beyond any float") from None
+        if not np.isfinite(values).all():
+            raise NotImplementedError(f"{attribute}: weights that are not finite")
+        return Column(values, not kinds - _WHOLE - {_Missing}, complete)
+
+    def is_whole(self, attribute: str | None) -> bool:
+        """Whether all weights are whole numbers."""
+        values = self.column(attribute).values
+        return bool((values == np.floor(values)).all())
+
+    def matrix(self, attribute: str | None) -> Array:
+        """Weights, (n, n), inf where there is no edge, the least of parallel ones.
+
+        float32 where that holds the length of every path exactly, else float64.
+
+        Raises
+        ------
+        NotImplementedError
+            As `column`; and if lengths are whole and too long for float64.
+        """
+        column = self.column(attribute)
+        dtype = self._dtype(attribute, np.abs(column.values).max(initial=0) * len(self))
+        weights = np.full((len(self), len(self)), np.inf, dtype)
+        values = column.values.astype(dtype)
+        if self.is_multigraph():
+            np.minimum.at(weights, self.ends, values)
+        else:
+            weights[self.ends] = values
+        return weights
+
+    def _dtype(self, attribute: str | None, longest: float) -> Any:
+        if not self.is_whole(attribute):
+            return np.dtype(np.float64)
+        for dtype, bound in _EXACT.items():
+            if longest < bound:
+                return dtype
+        raise NotImplementedError(f"{attribute}: lengths up to {longest:g}, 2**53 is the most")
+
+    def adjacency(self) -> Array:
+        """Whether there is an edge, (n, n), bool."""
+        there = np.zeros((len(self), len(self)), bool)
+        there[self.ends] = True
+        return there
+
+
+def convert_from_nx(graph: Any, **how: object) -> DenseGraph:
+    """Wrap a networkx graph; what it holds is read when a function asks for it."""
+    if not isinstance(graph, nx.Graph):
+        raise NotImplementedError(f"not a networkx graph: {type(graph).__name__}")
+    return DenseGraph(graph)
+
+
+def convert_to_nx(result: Any, **how: object) -> Any:
+    """Unwrap a graph; results are as networkx has them already."""
+    return result.source if isinstance(result, DenseGraph) else result

@@ -1,0 +1,213 @@
+"""networkx's functions of all shortest paths, from the matrix of their lengths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import networkx as nx
+import numpy as np
+
+from tropical.graph import DivergenceError, closure, shortest_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from tropical.graph.star import Array
+
+    from .graph import DenseGraph
+
+Node: TypeAlias = "Hashable"
+
+
+class Lengths:
+    """Lengths of the shortest paths of a graph, and predecessors if wanted.
+
+    Raises
+    ------
+    NotImplementedError
+        For weights that only networkx can take; for a negative one if `negative` is False, as its
+        Dijkstra answers in its own way; and for a negative one among fractions if predecessors are
+        wanted, which rounding could lead in circles.
+    DivergenceError
+        If there is a cycle of negative length.
+    """
+
+    def __init__(
+        self,
+        graph: DenseGraph,
+        weight: str | None,
+        *,
+        negative: bool = False,
+        predecessors: bool = False,
+    ) -> None:
+        column = graph.column(weight)
+        if column.values.min(initial=0) < 0:
+            if not negative:
+                raise NotImplementedError(f"{weight}: weights are negative")
+            if predecessors and not graph.is_whole(weight):
+                raise NotImplementedError(f"{weight}: weights are negative fractions")
+        self.graph = graph
+        self.integer = column.integer
+        self.complete = column.complete
+        matrix = graph.matrix(weight)
+        if predecessors:
+            self.matrix, self.before = shortest_paths(matrix, "FW", return_predecessors=True)
+        else:
+            self.matrix = closure(matrix, overwrite=True)
+
+    def numbers(self, lengths: Array) -> list[Any]:
+        """Python's numbers as networkx would have summed them; inf is a float in any case."""
+        numbers: list[Any]
+        if not self.integer:
+            numbers = lengths.tolist()
+        elif np.isfinite(lengths).all():
+            numbers = lengths.astype(np.int64).tolist()
+        else:
+            numbers = [x if x == np.inf else int(x) for x in lengths.tolist()]
+        return numbers
+
+    def nearest(self, source: int) -> Array:
+        """Numbers of the nodes that can be reached, the nearest first, `source` before all."""
+        key = self.matrix[source].copy()
+        key[source] = -np.inf
+        order = np.argsort(key, kind="stable")
+        return order[: np.count_nonzero(key < np.inf)]
+
+    def from_node(self, source: int) -> dict[Node, Any]:
+        """Lengths of the paths from a node."""
+        order = self.nearest(source)
+        found = dict(
+            zip(
+                self.graph.labels[order].tolist(),
+                self.numbers(self.matrix[source, order]),
+                strict=True,
+            )
+        )
+        found[self.graph.nodes[source]] = 0
+        return found
+
+    def paths_from_node(self, source: int) -> dict[Node, list[Node]]:
+        """Shortest paths from a node."""
+        nodes, before = self.graph.nodes, self.before[source].tolist()
+        order = self.nearest(source).tolist()
+        paths: list[Any] = [None] * len(nodes)
+        paths[source] = [nodes[source]]
+        for end in order[1:]:
+            ahead = [end]
+            while paths[before[ahead[-1]]] is None:  # never, unless weights are 0 or less
+                ahead.append(before[ahead[-1]])
+            for node in reversed(ahead):
+                paths[node] = [*paths[before[node]], nodes[node]]
+        return {nodes[end]: paths[end] for end in order}
+
+
+def _of_any_sign(
+    graph: DenseGraph, weight: str | None, *, predecessors: bool = False, unbounded: bool = True
+) -> Lengths:
+    """Lengths where weights may be negative.
+
+    A negative cycle is networkx's error if `unbounded`, else left to networkx: its functions by
+    Floyd and Warshall do not notice one, and of fractions rounding may have made it.
+    """
+    try:
+        return Lengths(graph, weight, negative=True, predecessors=predecessors)
+    except DivergenceError as error:
+        if unbounded and graph.is_whole(weight):
+            raise nx.NetworkXUnbounded("Negative cycle detected.") from None
+        raise NotImplementedError(f"{weight}: {error}") from None
+
+
+def _table(lengths: Lengths) -> dict[Node, dict[Node, Any]]:
+    """Lengths of all pairs; networkx adds 1.0 for a missing weight here, not 1."""
+    lengths.integer = lengths.integer and lengths.complete
+    nodes = lengths.graph.nodes
+    table = {}
+    for source, row in zip(nodes, lengths.matrix, strict=True):
+        table[source] = dict(zip(nodes, lengths.numbers(row), strict=True))
+        table[source][source] = 0
+    return table
+
+
+def floyd_warshall(G: DenseGraph, weight: str | None = "weight") -> dict[Node, dict[Node, Any]]:
+    return _table(_of_any_sign(G, weight, unbounded=False))
+
+
+def floyd_warshall_predecessor_and_distance(
+    G: DenseGraph, weight: str | None = "weight"
+) -> tuple[dict[Node, dict[Node, Node]], dict[Node, dict[Node, Any]]]:
+    lengths = _of_any_sign(G, weight, predecessors=True, unbounded=False)
+    tails, heads = G.ends
+    loops = set(tails[tails == heads].tolist())
+    before = {}
+    for i, (source, row) in enumerate(zip(G.nodes, lengths.before, strict=True)):
+        (ends,) = np.nonzero(row >= 0)
+        last = dict(zip(G.labels[ends].tolist(), G.labels[row[ends]].tolist(), strict=True))
+        if i in loops:
+            last[source] = source
+        if last:
+            before[source] = last
+    return before, _table(lengths)
+
+
+def floyd_warshall_numpy(
+    G: DenseGraph, nodelist: Any = None, weight: str | None = "weight"
+) -> Array:
+    number = {node: i for i, node in enumerate(G.nodes)}
+    if nodelist is not None and not len(nodelist) == len(G) == len(number.keys() & set(nodelist)):
+        raise nx.NetworkXError("nodelist must contain every node in G with no repeats.")
+    matrix = _of_any_sign(G, weight, unbounded=False).matrix.astype(np.float64, copy=False)
+    if nodelist is None:
+        return matrix
+    order = [number[node] for node in nodelist]
+    return matrix[np.ix_(order, order)]
+
+
+def johnson(G: DenseGraph, weight: str | None = "weight") -> dict[Node, dict[Node, list[Node]]]:
+    return dict(_paths(_of_any_sign(G, weight, predecessors=True)))
+
+
+def _each(lengths: Lengths) -> Iterator[tuple[Node, dict[Node, Any]]]:
+    return ((node, lengths.from_node(i)) for i, node in enumerate(lengths.graph.nodes))
+
+
+def _paths(lengths: Lengths) -> Iterator[tuple[Node, dict[Node, list[Node]]]]:
+    return ((node, lengths.paths_from_node(i)) for i, node in enumerate(lengths.graph.nodes))
+
+
+def all_pairs_dijkstra(
+    G: DenseGraph, cutoff: None = None, weight: str | None = "weight"
+) -> Iterator[tuple[Node, tuple[dict[Node, Any], dict[Node, list[Node]]]]]:
+    lengths = Lengths(G, weight, predecessors=True)
+    return (
+        (node, (lengths.from_node(i), lengths.paths_from_node(i))) for i, node in enumerate(G.nodes)
+    )
+
+
+def all_pairs_dijkstra_path_length(
+    G: DenseGraph, cutoff: None = None, weight: str | None = "weight"
+) -> Iterator[tuple[Node, dict[Node, Any]]]:
+    return _each(Lengths(G, weight))
+
+
+def all_pairs_dijkstra_path(
+    G: DenseGraph, cutoff: None = None, weight: str | None = "weight"
+) -> Iterator[tuple[Node, dict[Node, list[Node]]]]:
+    return _paths(Lengths(G, weight, predecessors=True))
+
+
+def all_pairs_shortest_path_length(
+    G: DenseGraph, cutoff: None = None
+) -> Iterator[tuple[Node, dict[Node, Any]]]:
+    return _each(Lengths(G, None))
+
+
+def all_pairs_bellman_ford_path_length(
+    G: DenseGraph, weight: str | None = "weight"
+) -> Iterator[tuple[Node, dict[Node, Any]]]:
+    return _each(_of_any_sign(G, weight))
+
+
+def all_pairs_bellman_ford_path(
+    G: DenseGraph, weight: str | None = "weight"
+) -> Iterator[tuple[Node, dict[Node, list[Node]]]]:
+    return _paths(_of_any_sign(G, weight, predecessors=True))

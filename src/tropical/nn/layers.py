@@ -1,0 +1,385 @@
+"""Layers, and `Sequential`, which puts one after the other."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from tropical import autograd, semirings
+from tropical.autograd import Tensor
+from tropical.autograd.convolution import Pair, pair, pool_windows
+from tropical.autograd.tensor import data_of
+
+from .checks import Rng, check_sizes, float_dtype, generator, not_negative
+from .init import fan_in_uniform, normal, uniform
+from .module import Module, Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Linear(Module):
+    """``x @ weight.T + bias``.
+
+    Parameters
+    ----------
+    inputs, outputs : int
+        Lengths of a row before and after.
+    bias : bool, default True
+        Whether there is one.
+    dtype : dtype, default float32
+        Of the parameters.
+    rng : numpy.random.Generator, optional
+        For the initial weights, `fan_in_uniform`.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        *,
+        bias: bool = True,
+        dtype: DTypeLike = np.float32,
+        rng: Rng = None,
+    ) -> None:
+        super().__init__()
+        check_sizes(inputs=inputs, outputs=outputs)
+        self.weight = Parameter(fan_in_uniform((outputs, inputs), dtype=dtype, rng=rng))
+        bound = 1 / math.sqrt(max(inputs, 1))
+        self.bias = Parameter(uniform((outputs,), bound, dtype=dtype, rng=rng)) if bias else None
+
+    def forward(self, x: Any, activation: str | None = None) -> Tensor:
+        """Return the new rows, through ReLU if `activation` says so."""
+        return autograd.linear(x, self.weight, self.bias, activation=activation)
+
+    def extra_repr(self) -> str:
+        """Return the lengths."""
+        return f"{self.weight.shape[1]}, {self.weight.shape[0]}"
+
+
+class TropicalLinear(Module):
+    """``y[o] = max over i of (x[i] + weight[o, i])``, or min: a layer over a tropical semiring.
+
+    Parameters
+    ----------
+    inputs, outputs : int
+        Lengths of a row before and after.
+    semiring : str or Semiring, default "maxplus"
+        Any selective one.
+    dtype : dtype, default float32
+        Of the weights.
+    rng : numpy.random.Generator, optional
+        For the initial weights, normal of deviation 1 (with much less, all outputs heed the same
+        few inputs); for maxtimes, which wants positive ones, their exponentials.
+
+    Notes
+    -----
+    V. Charisopoulos and P. Maragos, "Morphological perceptrons: geometry and training algorithms",
+    ISMM 2017, section 2.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        *,
+        semiring: str | semirings.Semiring = "maxplus",
+        dtype: DTypeLike = np.float32,
+        rng: Rng = None,
+    ) -> None:
+        super().__init__()
+        check_sizes(inputs=inputs, outputs=outputs)
+        ring = semirings.get(semiring)
+        if not ring.selective:
+            raise TypeError(f"semiring: must be selective, {ring.name} is not")
+        weight = normal((outputs, inputs), 1.0, dtype=dtype, rng=rng)
+        self.weight = Parameter(np.exp(weight) if ring.name == "maxtimes" else weight)
+        self.semiring = semiring
+
+    def forward(self, x: Any) -> Tensor:
+        """Return the new rows."""
+        return autograd.matmul(x, self.weight.T, semiring=self.semiring)
+
+    def extra_repr(self) -> str:
+        """Return lengths and semiring."""
+        return f"{self.weight.shape[1]}, {self.weight.shape[0]}, semiring={self.semiring!r}"
+
+
+class Conv2d(Module):
+    """Correlation with filters; see `tropical.autograd.conv2d`.
+
+    Parameters
+    ----------
+    channels, filters : int
+        Of the images before and after.
+    kernel : int or pair of int
+        Height and width of a filter.
+    stride, padding : int or pair of int
+        Down and across.
+    bias : bool, default True
+        Whether there is one.
+    dtype, rng
+        As for `Linear`.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        filters: int,
+        kernel: Pair,
+        *,
+        stride: Pair = 1,
+        padding: Pair = 0,
+        bias: bool = True,
+        dtype: DTypeLike = np.float32,
+        rng: Rng = None,
+    ) -> None:
+        super().__init__()
+        check_sizes(channels=channels, filters=filters)
+        pair(stride, "stride", 1)
+        pair(padding, "padding", 0)
+        shape = (filters, channels, *pair(kernel, "kernel", 1))
+        self.weight = Parameter(fan_in_uniform(shape, dtype=dtype, rng=rng))
+        bound = 1 / math.sqrt(max(math.prod(shape[1:]), 1))
+        self.bias = Parameter(uniform((filters,), bound, dtype=dtype, rng=rng)) if bias else None
+        self.stride = stride
+        self.padding = padding
+
+    def forward(self, x: Any) -> Tensor:
+        """Return the new images."""
+        return autograd.conv2d(x, self.weight, self.bias, stride=self.stride, padding=self.padding)
+
+    def extra_repr(self) -> str:
+        """Return the sizes."""
+        filters, channels, *kernel = self.weight.shape
+        return (
+            f"{channels}, {filters}, {tuple(kernel)}, stride={self.stride}, padding={self.padding}"
+        )
+
+
+class _Pool(Module):
+    def __init__(self, kernel: Pair, *, stride: Pair | None = None, padding: Pair = 0) -> None:
+        super().__init__()
+        pool_windows(kernel, stride, padding)
+        self.kernel = kernel
+        self.stride = stride
+        self.padding = padding
+
+    def extra_repr(self) -> str:
+        """Return the window."""
+        return f"{self.kernel}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxPool2d(_Pool):
+    """The largest pixel of each window; see `tropical.autograd.max_pool2d`."""
+
+    def forward(self, x: Any) -> Tensor:
+        """Return the smaller images."""
+        return autograd.max_pool2d(x, self.kernel, stride=self.stride, padding=self.padding)
+
+
+class AvgPool2d(_Pool):
+    """The mean of each window; see `tropical.autograd.avg_pool2d`."""
+
+    def forward(self, x: Any) -> Tensor:
+        """Return the smaller images."""
+        return autograd.avg_pool2d(x, self.kernel, stride=self.stride, padding=self.padding)
+
+
+class BatchNorm(Module):
+    """Batch normalization of channels, axis 1; see `tropical.autograd.batch_norm`.
+
+    Parameters
+    ----------
+    channels : int
+        Length of axis 1.
+    momentum : float, default 0.1
+        Share of a batch in the running mean and variance.
+    eps : float, default 1e-5
+        Added to the variance.
+    dtype : dtype, default float32
+        Of parameters and buffers.
+
+    Notes
+    -----
+    Inside `tropical.autograd.checkpoint`, which computes its part again in backward, the running
+    mean and variance move twice a step.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        *,
+        momentum: float = 0.1,
+        eps: float = 1e-5,
+        dtype: DTypeLike = np.float32,
+    ) -> None:
+        super().__init__()
+        check_sizes(channels=channels)
+        not_negative(eps=eps)
+        if not 0 <= momentum <= 1:
+            raise ValueError(f"momentum: must lie in [0, 1], got {momentum}")
+        dtype = float_dtype(dtype)
+        self.weight = Parameter(np.ones(channels, dtype=dtype))
+        self.bias = Parameter(np.zeros(channels, dtype=dtype))
+        self.running_mean = np.zeros(channels, dtype=dtype)
+        self.running_var = np.ones(channels, dtype=dtype)
+        self.momentum = momentum
+        self.eps = eps
+
+    def forward(self, x: Any) -> Tensor:
+        """Return the normalized batch."""
+        return autograd.batch_norm(
+            x,
+            self.weight,
+            self.bias,
+            running_mean=self.running_mean,
+            running_var=self.running_var,
+            training=self.training,
+            momentum=self.momentum,
+            eps=self.eps,
+        )
+
+
+class LayerNorm(Module):
+    """Normalization of the last axis; see `tropical.autograd.layer_norm`."""
+
+    def __init__(self, length: int, *, eps: float = 1e-5, dtype: DTypeLike = np.float32) -> None:
+        super().__init__()
+        check_sizes(length=length)
+        not_negative(eps=eps)
+        dtype = float_dtype(dtype)
+        self.weight = Parameter(np.ones(length, dtype=dtype))
+        self.bias = Parameter(np.zeros(length, dtype=dtype))
+        self.eps = eps
+
+    def forward(self, x: Any) -> Tensor:
+        """Return the normalized rows."""
+        return autograd.layer_norm(x, self.weight, self.bias, eps=self.eps)
+
+
+class Embedding(Module):
+    """A table of rows; see `tropical.autograd.embedding`."""
+
+    def __init__(
+        self, rows: int, length: int, *, dtype: DTypeLike = np.float32, rng: Rng = None
+    ) -> None:
+        super().__init__()
+        check_sizes(rows=rows, length=length)
+        self.weight = Parameter(normal((rows, length), 1.0, dtype=dtype, rng=rng))
+
+    def forward(self, indices: Any) -> Tensor:
+        """Return the rows at `indices`."""
+        return autograd.embedding(self.weight, indices)
+
+
+class Dropout(Module):
+    """Zeros with probability p while training; see `tropical.autograd.dropout`."""
+
+    def __init__(self, p: float = 0.5, *, rng: Rng = None) -> None:
+        super().__init__()
+        if not 0 <= p < 1:
+            raise ValueError(f"p: must lie in [0, 1), got {p}")
+        generator(rng)
+        self.p = p
+        self.rng = rng
+
+    def forward(self, x: Any) -> Tensor:
+        """Return x with zeros in it."""
+        return autograd.dropout(x, self.p, training=self.training, rng=self.rng)
+
+    def extra_repr(self) -> str:
+        """Return p."""
+        return str(self.p)
+
+
+class ReLU(Module):
+    """max(x, 0)."""
+
+    def forward(self, x: Any) -> Tensor:
+        """Return max(x, 0)."""
+        return autograd.relu(x)
+
+
+class Tanh(Module):
+    """Hyperbolic tangent."""
+
+    def forward(self, x: Any) -> Tensor:
+        """Return tanh(x)."""
+        return autograd.tanh(x)
+
+
+class Sigmoid(Module):
+    """1 / (1 + exp(-x))."""
+
+    def forward(self, x: Any) -> Tensor:
+        """Return 1 / (1 + exp(-x))."""
+        return autograd.sigmoid(x)
+
+
+class GELU(Module):
+    """x times the normal distribution function at x; see `tropical.autograd.gelu`."""
+
+    def forward(self, x: Any) -> Tensor:
+        """Return gelu(x)."""
+        return autograd.gelu(x)
+
+
+class Flatten(Module):
+    """All axes but the first made one."""
+
+    def forward(self, x: Any) -> Tensor:
+        """Return x as (n, everything else)."""
+        shape = np.shape(data_of(x))
+        if not shape:
+            raise ValueError("x: has no axes, (n, ...) is wanted")
+        return autograd.reshape(x, (shape[0], math.prod(shape[1:])))
+
+
+class Sequential(Module):
+    """Modules one after the other. A `Linear` before a `ReLU` computes both in one pass.
+
+    Modules that are set as attributes later take part: one named "0", "1", ... in the place of the
+    module that had this name, others at the end.
+
+    Parameters
+    ----------
+    *modules : Module
+        In the order in which they are applied.
+    """
+
+    def __init__(self, *modules: Module) -> None:
+        super().__init__()
+        for number, module in enumerate(modules):
+            if not isinstance(module, Module):
+                raise TypeError(f"modules[{number}]: must be a Module, got {module!r}")
+            setattr(self, str(number), module)
+
+    def forward(self, x: Any) -> Any:
+        """Return what the last module makes of it."""
+        done = False  # by the module before
+        for module, following in itertools.pairwise((*self, None)):
+            if done:
+                done = False
+                continue
+            done = (
+                type(module) is Linear
+                and type(following) is ReLU
+                and not (module._hooks or following._hooks)
+                and "forward" not in {*vars(module), *vars(following)}
+            )
+            x = module.forward(x, activation="relu") if done else module(x)
+        return x
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __getitem__(self, number: int) -> Module:
+        return list(self)[number]
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter([value for value in vars(self).values() if isinstance(value, Module)])

@@ -1,0 +1,258 @@
+"""Modules: named parameters, buffers and other modules; their hooks and their states."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from tropical import autograd
+from tropical.autograd import Tensor, is_grad_enabled
+from tropical.autograd.graph import Handle
+
+from .state import PathLike, load_arrays, matching, save_arrays
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+Array: TypeAlias = NDArray[Any]
+
+
+class Parameter(Tensor):
+    """A Tensor that requires grad and that a `Module` counts as its own."""
+
+    __slots__ = ()
+
+    def __init__(self, data: Any, *, dtype: DTypeLike | None = None) -> None:
+        super().__init__(data, requires_grad=True, dtype=dtype)
+        self.data = np.array(self.data, order="C")
+
+
+class Module:
+    """A part of a network; subclasses set parameters and modules as attributes, define `forward`.
+
+    Attributes that are a `Parameter`, a `Module`, or an array (a buffer: state that is not
+    trained) belong to the module, in the order in which they were set.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical import nn
+    >>> class Scale(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.factor = nn.Parameter([2.0])
+    ...
+    ...     def forward(self, x):
+    ...         return x * self.factor
+    >>> Scale()(np.ones(3)).data
+    array([2., 2., 2.])
+    """
+
+    training: bool
+
+    def __init__(self) -> None:
+        self.training = True
+        self._hooks: dict[str, dict[int, Any]] = {}
+
+    def forward(self, *inputs: Any) -> Any:
+        """Compute the output; subclasses define it."""
+        raise NotImplementedError(f"{type(self).__name__} does not define forward")
+
+    def __call__(self, *inputs: Any, **keywords: Any) -> Any:
+        """Return what `forward` computes, as the hooks leave it."""
+        if not self._hooks:
+            return self.forward(*inputs, **keywords)
+        return self._with_hooks(inputs, keywords)
+
+    # --- hooks: they see positional inputs alone, and must change no value in place ---
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(module, inputs)`` before forward; a tuple it returns takes their place.
+
+        Keyword arguments pass it by. The hook must not change an input in place.
+        """
+        return Handle(self._hooks.setdefault("forward_pre", {}), hook)
+
+    def register_forward_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(module, inputs, output)`` after forward; what it returns takes its place.
+
+        The hook must not change inputs or output in place: gradients need them as they are.
+        """
+        return Handle(self._hooks.setdefault("forward", {}), hook)
+
+    def register_backward_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(module, gradient)`` with the output's gradient, before it enters the module.
+
+        What it returns, unless None, takes its place; the hook must not change the gradient in
+        place, which others may hold. The output must be one Tensor.
+        """
+        return Handle(self._hooks.setdefault("backward_pre", {}), hook)
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(module, gradient)`` with the first input's gradient, as it leaves the module.
+
+        What it returns, unless None, takes its place; the hook must not change the gradient in
+        place, which others may hold. The first input must be a Tensor that requires grad.
+        """
+        return Handle(self._hooks.setdefault("backward", {}), hook)
+
+    def _with_hooks(self, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        for hook in self._hooks_of("forward_pre"):
+            replaced = hook(self, inputs)
+            if replaced is not None:
+                inputs = replaced if isinstance(replaced, tuple) else (replaced,)
+        if inputs:
+            inputs = (self._watched(inputs[0], "backward"), *inputs[1:])
+        output = self.forward(*inputs, **keywords)
+        for hook in self._hooks_of("forward"):
+            replaced = hook(self, inputs, output)
+            output = output if replaced is None else replaced
+        return self._watched(output, "backward_pre")
+
+    def _hooks_of(self, kind: str) -> list[Any]:
+        return list(self._hooks.get(kind, {}).values())
+
+    def _watched(self, value: Any, kind: str) -> Any:
+        """Return a tensor of its own, whose gradient the hooks see; other values as they are."""
+        hooks = self._hooks.get(kind)
+        recorded = is_grad_enabled() and isinstance(value, Tensor) and value.requires_grad
+        if not (hooks and recorded):
+            return value
+        watched = autograd.cast(value, value.dtype)
+        for number in hooks:
+            watched.register_hook(partial(self._call_hook, hooks, number))
+        return watched
+
+    def _call_hook(self, hooks: dict[int, Any], number: int, gradient: Tensor) -> Any:
+        hook = hooks.get(number)  # unless it was removed since
+        return None if hook is None else hook(self, gradient)
+
+    # --- what belongs to it ---
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Yield the names and modules among the attributes."""
+        for name, value in vars(self).items():
+            if isinstance(value, Module):
+                yield name, value
+
+    def children(self) -> Iterator[Module]:
+        """Yield the modules among the attributes."""
+        for _, module in self.named_children():
+            yield module
+
+    def modules(self) -> Iterator[Module]:
+        """Yield this module and all inside it."""
+        found, stack = {self}, [self]
+        while stack:
+            module = stack.pop()
+            yield module
+            inside = [child for child in module.children() if child not in found]
+            found.update(inside)
+            stack += inside[::-1]
+
+    def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
+        """Yield names, with dots, and parameters of this module and all inside it, each once."""
+        seen: set[int] = set()
+        for name, value in self._named(Parameter):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def parameters(self) -> Iterator[Parameter]:
+        """Yield the parameters of this module and all inside it, each once."""
+        for _, parameter in self.named_parameters():
+            yield parameter
+
+    def named_buffers(self) -> Iterator[tuple[str, Array]]:
+        """Yield the names and arrays that belong to the modules and are not trained."""
+        yield from self._named(np.ndarray)
+
+    def _named(
+        self, kind: type[Any], prefix: str = "", above: tuple[Module, ...] = ()
+    ) -> Iterator[tuple[str, Any]]:
+        above = (*above, self)
+        for name, value in vars(self).items():
+            if isinstance(value, Module):
+                if value not in above:  # a part may know the whole
+                    yield from value._named(kind, f"{prefix}{name}.", above)
+            elif isinstance(value, kind):
+                yield prefix + name, value
+
+    def train(self, mode: bool = True) -> Module:
+        """Set this module and all inside it to training, or to evaluation."""
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self) -> Module:
+        """Set this module and all inside it to evaluation."""
+        return self.train(False)
+
+    def zero_grad(self) -> None:
+        """Forget the gradients of all parameters."""
+        for parameter in self.parameters():
+            parameter.grad = None
+
+    # --- files ---
+
+    def state_dict(self) -> dict[str, Array]:
+        """Return copies of parameters and buffers, by name."""
+        state = {name: parameter.data.copy() for name, parameter in self._named(Parameter)}
+        state.update((name, buffer.copy()) for name, buffer in self.named_buffers())
+        return state
+
+    def load_state_dict(self, state: Mapping[str, Array]) -> None:
+        """Copy values into parameters and buffers.
+
+        Parameters
+        ----------
+        state : mapping of str to array
+            As `state_dict` returns it: every name, in its shape.
+
+        Raises
+        ------
+        ValueError
+            If a name is missing or unknown or a shape differs; nothing is changed then.
+        TypeError
+            If an array cannot be cast to the dtype that is wanted; nothing is changed then.
+        """
+        targets = {name: parameter.data for name, parameter in self._named(Parameter)}
+        targets.update(self.named_buffers())
+        arrays = matching(state, targets)
+        for name, target in targets.items():
+            np.copyto(target, arrays[name], casting="same_kind")
+
+    def save(self, path: PathLike) -> None:
+        """Write the state to an ``.npz`` file in one step: a failure leaves an old one as it is."""
+        save_arrays(path, self.state_dict())
+
+    def load(self, path: PathLike) -> None:
+        """Read the state from a file that `save` wrote.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged or of another network.
+        OSError
+            If it cannot be read.
+        """
+        state = load_arrays(path)
+        try:
+            self.load_state_dict(state)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
+
+    def __repr__(self) -> str:
+        children = self.named_children()
+        inner = "".join(
+            f"\n  {name}: {repr(m).replace(chr(10), chr(10) + '  ')}" for name, m in children
+        )
+        return f"{type(self).__name__}({self.extra_repr()}){inner}"
+
+    def extra_repr(self) -> str:
+        """Return what the representation says besides the name."""
+        return ""

@@ -1,0 +1,80 @@
+"""States, arrays by name: compared with what they are loaded into, written to files and read."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Array: TypeAlias = NDArray[Any]
+PathLike: TypeAlias = "str | os.PathLike[str]"
+
+
+def matching(state: Mapping[str, Array], targets: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the arrays of a state; raise unless each can be copied into the target of its name."""
+    missing, unknown = targets.keys() - state.keys(), state.keys() - targets.keys()
+    if missing or unknown:
+        raise ValueError(f"state: missing {sorted(missing)}, unknown {sorted(unknown)}")
+    arrays = {name: np.asarray(state[name]) for name in targets}
+    for name, target in targets.items():
+        array = arrays[name]
+        if array.shape != target.shape:
+            raise ValueError(f"state: {name} has shape {array.shape}, {target.shape} is wanted")
+        if not np.can_cast(array.dtype, target.dtype, "same_kind"):
+            raise TypeError(f"state: {name} is of {array.dtype}, {target.dtype} is wanted")
+    return arrays
+
+
+def save_arrays(path: PathLike, arrays: Mapping[str, Array]) -> None:
+    """Write arrays by name to an ``.npz`` file, without pickle, replacing it in one step.
+
+    Of a symbolic link, the file that it leads to is replaced.
+    """
+    path = Path(path).resolve()
+    temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
+    try:
+        with temporary.open("xb") as file, zipfile.ZipFile(file, "w") as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def load_arrays(path: PathLike) -> dict[str, Array]:
+    """Read the arrays of an ``.npz`` file.
+
+    Raises
+    ------
+    ValueError
+        If the file is no such file or is damaged; the message names it.
+    OSError
+        If it cannot be opened.
+    """
+    with Path(path).open("rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return {
+                    name.removesuffix(".npy"): _member(archive, name) for name in archive.namelist()
+                }
+        except Exception as error:  # a damaged byte may raise anything, in zipfile, zlib or NumPy
+            raise ValueError(
+                f"{os.fspath(path)}: is not an .npz file of arrays, or damaged ({error})"
+            ) from None
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> Array:
+    with archive.open(name) as member:
+        array: Array = np.lib.format.read_array(member, allow_pickle=False)
+        if member.read():  # to the end, where the checksum is compared
+            raise ValueError(f"{name} goes on after its array")
+    return array

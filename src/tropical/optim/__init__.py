@@ -1,0 +1,25 @@
+"""Optimizers, schedules of their rates, and clipping of gradients. All update in place.
+
+Every update runs over pieces that stay in cache, through scratch and 0-d arrays made beforehand: no
+step allocates an array, but for the copy of a gradient that is not contiguous.
+"""
+
+from .algorithms import SGD, Adagrad, Adam, AdamW, RMSProp
+from .clipping import clip_grad_norm, clip_grad_value
+from .optimizer import Optimizer
+from .schedules import Schedule, cosine_decay, step_decay, warm_up
+
+__all__ = [
+    "SGD",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Optimizer",
+    "RMSProp",
+    "Schedule",
+    "clip_grad_norm",
+    "clip_grad_value",
+    "cosine_decay",
+    "step_decay",
+    "warm_up",
+]

@@ -1,0 +1,325 @@
+"""The optimizers, each with its formula."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropical.autograd import Tensor
+from tropical.autograd.products import add_weight_gradient, bias_gradient, weight_gradient
+from tropical.nn.checks import not_negative
+
+from .optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tropical.autograd.graph import Absorb, Node, Rule
+
+Array: TypeAlias = NDArray[Any]
+
+
+def _share(**values: float) -> None:
+    for name, value in values.items():
+        if not 0 <= value < 1:
+            raise ValueError(f"{name}: must lie in [0, 1), got {value}")
+
+
+def _move_mean_square(square: Array, g: Array, keep: Array, share: Array, scratch: Array) -> None:
+    """Set square to keep * square + share * g * g, which is never negative."""
+    square *= keep
+    np.multiply(g, share, out=scratch)
+    scratch *= g
+    square += scratch
+
+
+def _scaled_step(scratch: Array, p: Array, g: Array, square: Array, lr: Array, eps: Array) -> None:
+    """Subtract lr * g / (sqrt(square) + eps) from p."""
+    np.sqrt(square, out=scratch)
+    scratch += eps
+    np.divide(g, scratch, out=scratch)
+    scratch *= lr
+    np.subtract(p, scratch, out=p)
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum and weight decay as PyTorch has them.
+
+    ``v = momentum * v + g``, then ``p -= lr * v``, or with `nesterov` ``p -= lr * (g + momentum *
+    v)``; g is the gradient plus ``weight_decay * p``.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensors
+        What to update.
+    lr : float
+        Learning rate.
+    momentum, weight_decay : float, default 0
+        As above.
+    nesterov : bool, default False
+        I. Sutskever, J. Martens, G. Dahl and G. Hinton, "On the importance of initialization and
+        momentum in deep learning", ICML 2013, section 2.
+
+    Examples
+    --------
+    >>> from tropical import nn, optim
+    >>> x = nn.Parameter([1.0, -2.0])
+    >>> optimizer = optim.SGD([x], lr=0.25)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.data
+    array([ 0.5, -1. ])
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[Tensor],
+        lr: float,
+        *,
+        momentum: float = 0.0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+    ) -> None:
+        _share(momentum=momentum)
+        if nesterov and momentum == 0:
+            raise ValueError("nesterov: needs a momentum")
+        self.momentum = momentum
+        self.nesterov = nesterov
+        super().__init__(parameters, lr, weight_decay, states=1 if momentum else 0)
+
+    def _absorber(self) -> Absorb | None:
+        """Return what subtracts lr times its gradient from a weight, in one product, or a bias."""
+        if type(self) is not SGD or self.momentum or self.weight_decay:
+            return None
+        lr = float(self.lr)
+        numbers = {p.node: number for number, p in enumerate(self.parameters)}
+
+        def absorb(node: Node, rule: Rule, g: Any, arguments: tuple[Any, ...]) -> bool:
+            number = numbers.get(node)
+            if number is None:
+                return False
+            data = self.parameters[number].data
+            if rule is weight_gradient:
+                add_weight_gradient(data, -lr, g, *arguments)
+            elif rule is bias_gradient:
+                data -= lr * rule(g, *arguments)
+            else:
+                return False
+            self.steps[number] += 1
+            return True
+
+        return absorb
+
+    def coefficients(self, steps: int) -> tuple[float, ...]:
+        """Return lr, momentum, and their product."""
+        return self.lr, self.momentum, self.lr * self.momentum
+
+    def update(
+        self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
+    ) -> None:
+        """Update a piece of a parameter."""
+        lr, momentum, ahead = coefficients
+        if states:
+            (v,) = states
+            v *= momentum
+            v += g
+            if self.nesterov:
+                np.multiply(v, ahead, out=scratch)
+                np.subtract(p, scratch, out=p)
+            else:
+                g = v
+        np.multiply(g, lr, out=scratch)
+        np.subtract(p, scratch, out=p)
+
+
+class Adam(Optimizer):
+    """Adaptive moments.
+
+    D. P. Kingma and J. Ba, "Adam: a method for stochastic optimization", ICLR 2015, algorithm 1.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensors
+        What to update.
+    lr : float, default 1e-3
+        Learning rate.
+    betas : pair of float, default (0.9, 0.999)
+        How much of the mean and of the mean square of the gradient stays.
+    eps : float, default 1e-8
+        Added to the root of the mean square.
+    weight_decay : float, default 0
+        ``weight_decay * p`` is added to the gradient.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[Tensor],
+        lr: float = 1e-3,
+        *,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        if np.shape(betas) != (2,):
+            raise ValueError(f"betas: two numbers are wanted, got {betas!r}")
+        _share(**{"betas[0]": betas[0], "betas[1]": betas[1]})
+        not_negative(eps=eps)
+        self.betas = betas
+        self.eps = eps
+        super().__init__(parameters, lr, weight_decay, states=2)
+
+    def coefficients(self, steps: int) -> tuple[float, ...]:
+        """Return what each mean keeps and takes, and scale, eps and rate of the step."""
+        beta, gamma = self.betas
+        scale = 1 / math.sqrt(1 - gamma**steps)
+        rate = self.lr / (1 - beta**steps)
+        return beta, 1 - beta, gamma, 1 - gamma, scale, self.eps, rate
+
+    def update(
+        self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
+    ) -> None:
+        """Update a piece of a parameter."""
+        (mean, square), (beta, new, gamma, share, scale, eps, rate) = states, coefficients
+        mean *= beta
+        np.multiply(g, new, out=scratch)
+        mean += scratch
+        _move_mean_square(square, g, gamma, share, scratch)
+        np.sqrt(square, out=scratch)
+        scratch *= scale
+        scratch += eps
+        np.divide(mean, scratch, out=scratch)
+        scratch *= rate
+        np.subtract(p, scratch, out=p)
+
+
+class AdamW(Adam):
+    """Adam with decay of the weights themselves: ``p -= lr * weight_decay * p``.
+
+    I. Loshchilov and F. Hutter, "Decoupled weight decay regularization", ICLR 2019, algorithm 2.
+
+    Parameters
+    ----------
+    parameters, lr, betas, eps
+        As for `Adam`.
+    weight_decay : float, default 0.01
+        As above.
+    """
+
+    decoupled = True
+
+    def __init__(
+        self,
+        parameters: Iterable[Tensor],
+        lr: float = 1e-3,
+        *,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+    ) -> None:
+        super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay)
+
+    def coefficients(self, steps: int) -> tuple[float, ...]:
+        """Return those of Adam, and what stays of the weights."""
+        return (*super().coefficients(steps), 1 - self.lr * self.weight_decay)
+
+    def update(
+        self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
+    ) -> None:
+        """Update a piece of a parameter."""
+        *of_adam, stays = coefficients
+        p *= stays
+        super().update(of_adam, scratch, p, g, *states)
+
+
+class Adagrad(Optimizer):
+    """Rates that fall with the sum of squared gradients: ``p -= lr * g / (sqrt(sum) + eps)``.
+
+    J. Duchi, E. Hazan and Y. Singer, "Adaptive subgradient methods", Journal of Machine Learning
+    Research 12, 2011.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensors
+        What to update.
+    lr : float, default 0.01
+        Learning rate.
+    eps : float, default 1e-10
+        As above.
+    weight_decay : float, default 0
+        ``weight_decay * p`` is added to the gradient.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[Tensor],
+        lr: float = 1e-2,
+        *,
+        eps: float = 1e-10,
+        weight_decay: float = 0.0,
+    ) -> None:
+        not_negative(eps=eps)
+        self.eps = eps
+        super().__init__(parameters, lr, weight_decay, states=1)
+
+    def coefficients(self, steps: int) -> tuple[float, ...]:
+        """Return lr and eps."""
+        return self.lr, self.eps
+
+    def update(
+        self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
+    ) -> None:
+        """Update a piece of a parameter."""
+        (total,), (lr, eps) = states, coefficients
+        np.multiply(g, g, out=scratch)
+        total += scratch
+        _scaled_step(scratch, p, g, total, lr, eps)
+
+
+class RMSProp(Optimizer):
+    """Rates over the root of the mean square gradient: ``p -= lr * g / (sqrt(mean) + eps)``.
+
+    T. Tieleman and G. Hinton, "Neural networks for machine learning", lecture 6.5, 2012.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensors
+        What to update.
+    lr : float, default 0.01
+        Learning rate.
+    alpha : float, default 0.99
+        How much of the mean square stays.
+    eps : float, default 1e-8
+        As above.
+    weight_decay : float, default 0
+        ``weight_decay * p`` is added to the gradient.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[Tensor],
+        lr: float = 1e-2,
+        *,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        _share(alpha=alpha)
+        not_negative(eps=eps)
+        self.alpha = alpha
+        self.eps = eps
+        super().__init__(parameters, lr, weight_decay, states=1)
+
+    def coefficients(self, steps: int) -> tuple[float, ...]:
+        """Return what the mean keeps and takes, lr and eps."""
+        return self.alpha, 1 - self.alpha, self.lr, self.eps
+
+    def update(
+        self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
+    ) -> None:
+        """Update a piece of a parameter."""
+        (square,), (alpha, share, lr, eps) = states, coefficients
+        _move_mean_square(square, g, alpha, share, scratch)
+        _scaled_step(scratch, p, g, square, lr, eps)

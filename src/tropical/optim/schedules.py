@@ -1,0 +1,114 @@
+"""Factors of the learning rate, by the number of steps taken."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropical.nn.checks import not_negative
+from tropical.nn.state import matching
+
+from .optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Array: TypeAlias = NDArray[Any]
+Factor: TypeAlias = Callable[[int], float]
+
+
+def _check_count(**counts: int) -> None:
+    for name, count in counts.items():
+        if count < 1:
+            raise ValueError(f"{name}: at least 1, not {count}")
+
+
+def step_decay(every: int, factor: float = 0.1) -> Factor:
+    """Return a factor that is multiplied by `factor` after each `every` steps."""
+    _check_count(every=every)
+    return lambda step: factor ** (step // every)
+
+
+def cosine_decay(steps: int, least: float = 0.0) -> Factor:
+    """Return a factor that falls from 1 to `least` in half a wave of `steps` steps, then stays.
+
+    I. Loshchilov and F. Hutter, "SGDR: stochastic gradient descent with warm restarts", ICLR 2017,
+    equation 5.
+    """
+    _check_count(steps=steps)
+    return lambda step: least + (1 - least) * (1 + math.cos(math.pi * min(step, steps) / steps)) / 2
+
+
+def warm_up(steps: int, then: Factor | None = None) -> Factor:
+    """Return a factor that rises evenly from 1 / steps to 1, and then is that of `then`.
+
+    P. Goyal et al., "Accurate, large minibatch SGD", arXiv:1706.02677, section 2.2.
+    """
+    _check_count(steps=steps)
+    return lambda step: (
+        (step + 1) / steps if step < steps else then(step - steps) if then is not None else 1.0
+    )
+
+
+class Schedule:
+    """Sets an optimizer's rate to its first one times a factor.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Its `lr` is the rate at factor 1.
+    factor : callable
+        From the number of steps taken to the factor: `step_decay`, `cosine_decay`, `warm_up`, ...
+
+    Examples
+    --------
+    >>> from tropical import nn, optim
+    >>> optimizer = optim.SGD([nn.Parameter([1.0])], lr=0.4)
+    >>> schedule = optim.Schedule(optimizer, optim.warm_up(2, optim.step_decay(1, 0.5)))
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(optimizer.lr)  # here: backward, optimizer.step()
+    ...     schedule.step()
+    >>> rates
+    [0.2, 0.4, 0.4, 0.2]
+    """
+
+    def __init__(self, optimizer: Optimizer, factor: Factor) -> None:
+        self.optimizer = optimizer
+        self.factor = factor
+        self.base_lr = optimizer.lr
+        self.steps = 0
+        self._set_rate()
+
+    def step(self) -> None:
+        """Count a step of the optimizer, and set the rate of the next."""
+        self.steps += 1
+        self._set_rate()
+
+    def _set_rate(self) -> None:
+        self.optimizer.lr = self.base_lr * self.factor(self.steps)
+
+    def state_dict(self) -> dict[str, Array]:
+        """Return the count of steps and the rate at factor 1, by name, for an ``.npz`` file."""
+        return {"steps": np.array(self.steps), "base_lr": np.array(self.base_lr)}
+
+    def load_state_dict(self, state: Mapping[str, Array]) -> None:
+        """Go on where another schedule of this factor was, and set the optimizer's rate.
+
+        Raises
+        ------
+        ValueError
+            If a name is missing or unknown, a shape differs or a number is out of range; nothing is
+            changed then.
+        TypeError
+            If one is no number; nothing is changed then.
+        """
+        arrays = matching(state, self.state_dict())
+        steps, base_lr = int(arrays["steps"]), float(arrays["base_lr"])
+        not_negative(steps=steps, base_lr=base_lr)
+        self.steps, self.base_lr = steps, base_lr
+        self._set_rate()

@@ -1,0 +1,293 @@
+"""Convolution and deconvolution of sampled curves, and what network calculus makes of them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import ArrayLike, NDArray
+
+import tropical
+
+from .operands import Array, dual, plus_ring, promote
+from .residuals import differences, opposite
+
+if TYPE_CHECKING:
+    from tropical.semirings import Semiring
+
+
+def convolve(
+    f: ArrayLike, g: ArrayLike, semiring: str | Semiring = "minplus", *, mode: str = "full"
+) -> Array:
+    """Return the convolution of two curves, ``c[t] = min_s f[s] + g[t - s]`` for minplus.
+
+    Of a flow and a service curve it is what has left at least; of two service curves, that of both
+    servers in a row; of an arrival curve with itself, repeatedly, the tightest that says the same.
+
+    Parameters
+    ----------
+    f : array_like, (..., n)
+        Samples at t = 0, 1, ..., n - 1, at least one. Batches lie along the leading axes, which are
+        broadcast.
+    g : array_like, (..., m)
+    semiring : {"minplus", "maxplus"}
+        maxplus has the maximum.
+    mode : {"full", "curve"}
+        "full": of two finite sequences, all n + m - 1 elements, as numpy.convolve has it. "curve":
+        the first min(n, m), those which are the same however the curves go on.
+
+    Returns
+    -------
+    ndarray, (..., n + m - 1) or (..., min(n, m))
+        Of the dtype to which `f` and `g` promote.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, a curve has no samples, or for an unknown mode.
+    TypeError
+        If the dtype is not one of the semiring's.
+
+    Notes
+    -----
+    J.-Y. Le Boudec and P. Thiran, "Network Calculus", Springer, 2001, section 3.1.
+
+    n m additions, as one matrix product: with t = P u + v and s = P u - r, c is the product of
+    f[P u - r] and g[v + r], both views of the padded curves. P is near the square root of the
+    length.
+
+    Examples
+    --------
+    >>> from tropical.spectral import convolve
+    >>> convolve([0, 1, 4], [0, 3, 3])
+    array([0, 1, 3, 4, 7])
+    """
+    ring = plus_ring(semiring)
+    f, g = _curves(ring, f, g)
+    n, m = f.shape[-1], g.shape[-1]
+    if mode not in ("full", "curve"):
+        raise ValueError(f"mode: is {mode!r}, 'full' or 'curve' is wanted")
+    return _convolution(f, g, 0, n + m - 1 if mode == "full" else min(n, m), ring)
+
+
+def deconvolve(f: ArrayLike, g: ArrayLike, semiring: str | Semiring = "minplus") -> Array:
+    """Return the deconvolution of two curves, ``d[t] = max_s f[t + s] - g[s]`` for minplus.
+
+    The least curve d with ``f <= convolve(d, g)``. Of an arrival curve and a service curve it is
+    the arrival curve of what leaves.
+
+    Parameters
+    ----------
+    f : array_like, (..., n)
+    g : array_like, (..., m)
+        As for `convolve`.
+    semiring : {"minplus", "maxplus"}
+        maxplus has the minimum, and is the greatest d with ``f >= convolve(d, g)``.
+
+    Returns
+    -------
+    ndarray, (..., n)
+        Of t = 0, ..., n - 1, from the samples that there are: s < min(m, n - t).
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `convolve`.
+
+    Notes
+    -----
+    Le Boudec and Thiran (2001), section 3.1. `left_residual` says what ``inf - inf`` is, and how
+    integers saturate.
+
+    Examples
+    --------
+    The output of a flow of burst 2 and rate 1 from a server of rate 3 after 2 has burst 4:
+
+    >>> import numpy as np
+    >>> from tropical.spectral import deconvolve, rate_latency, token_bucket
+    >>> t = np.arange(9)
+    >>> deconvolve(token_bucket(2, 1, t), rate_latency(3, 2, t))[:5]
+    array([4, 5, 6, 7, 8])
+    """
+    ring = plus_ring(semiring)
+    f, g = _curves(ring, f, g)
+    n, m = f.shape[-1], g.shape[-1]
+    turned = opposite(g)[..., ::-1]
+    return differences(f, lambda y: _convolution(y, turned, m - 1, n, dual(ring)), ring)
+
+
+def _curves(ring: Semiring, f: ArrayLike, g: ArrayLike) -> list[Array]:
+    f, g = promote(ring, f, g)
+    for name, x in (("f", f), ("g", g)):
+        if x.ndim == 0 or x.shape[-1] == 0:
+            raise ValueError(f"{name}: has shape {x.shape}, (..., 1 or more) is wanted")
+    return [f, g]
+
+
+def _convolution(f: Array, g: Array, start: int, length: int, ring: Semiring) -> Array:
+    """Return elements start to start + length of the full convolution of f (..., n), g (..., m).
+
+    With width P: c[start + P u + v] is the sum over j of F[u, j] (x) G[j, v], F[u, j] = f[start +
+    P u + P - 1 - j] and G[j, v] = g[v - P + 1 + j], j < m + P - 1, v < P, zero outside the curves.
+    """
+    if f.shape[-1] < g.shape[-1]:
+        f, g = g, f
+    m = g.shape[-1]
+    width = math.isqrt(length - 1) + 1
+    rows, depth = -(-length // width), m + width - 1
+    padded = _window(f, start - m + 1, (rows - 1) * width + depth, ring)
+    item = padded.strides[-1]
+    left = as_strided(
+        padded[..., depth - 1 :],
+        (*padded.shape[:-1], rows, depth),
+        (*padded.strides[:-1], width * item, -item),
+        writeable=False,
+    )
+    padded = _window(g, 1 - width, depth + width - 1, ring)
+    right = as_strided(
+        padded,
+        (*padded.shape[:-1], depth, width),
+        (*padded.strides, padded.strides[-1]),
+        writeable=False,
+    )
+    c = tropical.gemm(left, right, semiring=ring)
+    return c.reshape(*c.shape[:-2], rows * width)[..., :length]
+
+
+def _window(x: Array, first: int, length: int, ring: Semiring) -> Array:
+    """Return elements first to first + length of x (..., n), the semiring's zero outside of it."""
+    window = np.full((*x.shape[:-1], length), ring.zero(x.dtype), x.dtype)
+    low, high = max(first, 0), min(first + length, x.shape[-1])
+    if low < high:
+        window[..., low - first : high - first] = x[..., low:high]
+    return window
+
+
+def token_bucket(burst: float, rate: float, times: ArrayLike) -> Array:
+    """Return the arrival curve of a flow that a token bucket shapes, ``burst + rate t`` for t > 0.
+
+    Parameters
+    ----------
+    burst, rate : float
+    times : array_like
+        When to sample it; nothing has arrived at 0 and before.
+
+    Examples
+    --------
+    >>> from tropical.spectral import token_bucket
+    >>> token_bucket(5, 2, [0, 1, 2])
+    array([0, 7, 9])
+    """
+    t = np.asarray(times)
+    return np.where(t > 0, burst + rate * t, 0)
+
+
+def rate_latency(rate: float, latency: float, times: ArrayLike) -> Array:
+    """Return the service curve of a server that starts late, ``rate max(t - latency, 0)``.
+
+    Parameters
+    ----------
+    rate, latency : float
+    times : array_like
+        When to sample it.
+
+    Examples
+    --------
+    >>> from tropical.spectral import rate_latency
+    >>> rate_latency(3, 1, [0, 1, 2])
+    array([0, 0, 3])
+    """
+    return np.asarray(rate * np.maximum(np.asarray(times) - latency, 0))
+
+
+def backlog(arrival: ArrayLike, service: ArrayLike) -> float:
+    """Return the most that can be waiting: the vertical deviation ``max_t arrival - service``.
+
+    Parameters
+    ----------
+    arrival, service : array_like, (n,)
+        Samples at the same times.
+
+    Raises
+    ------
+    ValueError
+        If they are not of one shape (n,), or hold a NaN.
+
+    Notes
+    -----
+    Le Boudec and Thiran (2001), section 1.4. For curves that go on, the samples must reach to where
+    service has overtaken arrival for good.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical.spectral import backlog, rate_latency, token_bucket
+    >>> t = np.arange(20)
+    >>> backlog(token_bucket(5, 2, t), rate_latency(3, 4, t))
+    13.0
+    """
+    early, late = _flow(arrival, service)
+    if early.shape != late.shape:
+        raise ValueError(
+            f"service: has shape {late.shape}, arrival {early.shape}; equal are wanted"
+        )
+    served = late == np.inf
+    return float(np.max(np.where(served, -np.inf, early - np.where(served, 0, late))))
+
+
+def delay(arrival: ArrayLike, service: ArrayLike) -> float:
+    """Return the longest wait, in samples: the horizontal deviation of two curves.
+
+    Parameters
+    ----------
+    arrival : array_like, (n,)
+        Samples at t = 0, 1, ...
+    service : array_like, (m,)
+        Samples at the same times and perhaps later ones, never decreasing.
+
+    Returns
+    -------
+    float
+        The least d for which ``arrival[t] <= service[t + d]`` for all t; +inf if the samples of
+        `service` end before.
+
+    Raises
+    ------
+    ValueError
+        If a curve has no samples or holds a NaN, or `service` decreases.
+
+    Notes
+    -----
+    Le Boudec and Thiran (2001), section 1.4.
+
+    Examples
+    --------
+    The latency, and what the burst and the first sample take at the server's rate:
+
+    >>> import numpy as np
+    >>> from tropical.spectral import delay, rate_latency, token_bucket
+    >>> t = np.arange(100)
+    >>> delay(token_bucket(600, 20, t), rate_latency(50, 7, t))
+    19.0
+    """
+    early, late = _flow(arrival, service)
+    if (late[1:] < late[:-1]).any():
+        raise ValueError("service: decreases")
+    done = np.searchsorted(late, early)
+    if done.max() == len(late):
+        return math.inf
+    return float(max(np.max(done - np.arange(len(early))), 0))
+
+
+def _flow(arrival: ArrayLike, service: ArrayLike) -> list[NDArray[np.float64]]:
+    curves = []
+    for name, given in (("arrival", arrival), ("service", service)):
+        x = np.asarray(given, np.float64)
+        if x.ndim != 1 or x.size == 0:
+            raise ValueError(f"{name}: has shape {x.shape}, (1 or more,) is wanted")
+        if np.isnan(x).any():
+            raise ValueError(f"{name}: holds a NaN")
+        curves.append(x)
+    return curves

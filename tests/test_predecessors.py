@@ -1,0 +1,132 @@
+"""Predecessors of Kleene stars: every element is the product along the path that they name."""
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+from test_closure import graphs
+
+import tropical
+from tropical import _core, semirings
+from tropical.graph import DivergenceError, closure
+from tropical.graph.star import star_with_predecessors
+
+SELECTIVE = [ring for ring in semirings.ALL if ring.selective]
+TIMES = {
+    "+": lambda x, y: x + y,
+    "x": lambda x, y: x * y,
+    "min": min,
+    "max": max,
+}
+
+
+def star(w, ring):
+    """The star and the predecessors of a matrix."""
+    a = w.copy()
+    edges = w != ring.zero(w.dtype)
+    before = np.where(edges, np.arange(len(w), dtype=np.int32)[:, None], np.int32(-9999))
+    star_with_predecessors(a, ring, before)
+    return a, before
+
+
+def follow(before, i, j):
+    """Vertices from i to j, at most each once."""
+    path = [j]
+    while path[-1] != i:
+        assert len(path) <= len(before), "predecessors go round in a circle"
+        path.append(int(before[i, path[-1]]))
+        assert path[-1] >= 0
+    return path[::-1]
+
+
+def check(w, ring, pairs):
+    a, before = star(w, ring)
+    np.testing.assert_array_equal(a, closure(w, ring))
+    assert (np.diagonal(before) == -9999).all()
+    for i, j in pairs:
+        if i == j:
+            continue
+        if a[i, j] == ring.zero(w.dtype):
+            assert before[i, j] == -9999
+            continue
+        path = follow(before, i, j)
+        edges = [w[u, v].item() for u, v in itertools.pairwise(path)]
+        assert functools.reduce(TIMES[ring.multiply], edges) == a[i, j]
+
+
+@pytest.mark.parametrize("ring", SELECTIVE, ids=lambda ring: ring.name)
+@pytest.mark.parametrize("n", [1, 2, 9, 64, 65, 130, 300])
+def test_paths(ring, n, isa):
+    rng = np.random.default_rng(n)
+    for dtype in ("float32", "int8", "int64"):
+        w = graphs(ring, dtype, n, 0, degree=5)
+        check(w, ring, rng.integers(0, n, (200, 2)))
+
+
+@pytest.mark.parametrize("ring", SELECTIVE, ids=lambda ring: ring.name)
+@pytest.mark.parametrize("n", [64, 200])
+def test_ties_everywhere(ring, n):
+    """Edges of one weight that costs nothing, back and forth: all paths are equal."""
+    rng = np.random.default_rng(n)
+    there = rng.random((n, n)) < 3 / n
+    weight = 3 if ring.multiply in ("min", "max") else ring.one("float64")
+    w = np.where(there | there.T, weight, ring.zero("float64"))
+    check(w, ring, rng.integers(0, n, (500, 2)))
+
+
+def test_rounded_sums_have_paths_too():
+    """In whichever order the sums were rounded, paths exist and are as long but for rounding."""
+    rng = np.random.default_rng(0)
+    w = rng.random((300, 300), np.float32)
+    a, before = star(w, semirings.minplus)
+    np.testing.assert_allclose(a, closure(w), rtol=1e-6)
+    for i, j in rng.integers(0, 300, (300, 2)):
+        path = follow(before, i, j)
+        length = sum(w[u, v] for u, v in itertools.pairwise(path))
+        np.testing.assert_allclose(a[i, j], length, rtol=1e-6)
+
+
+def test_threads_give_the_same_bits():
+    w = graphs(semirings.maxmin, "float32", 333, 5)
+    want = star(w, semirings.maxmin)
+    for threads in (1, 2, 5):
+        with tropical.options(threads=threads):
+            for found, right in zip(star(w, semirings.maxmin), want, strict=True):
+                np.testing.assert_array_equal(found, right)
+
+
+def test_cycles_that_improve():
+    w = np.full((100, 100), np.inf)
+    w[3, 80], w[80, 3] = 1, -2
+    with pytest.raises(DivergenceError):
+        star(w, semirings.minplus)
+
+
+def test_what_the_core_refuses():
+    w, before = np.zeros((4, 4)), np.zeros((4, 4), np.int32)
+    for call, error, what in [
+        (lambda: _core.star(w, "minplus", before[:3]), ValueError, r"shape \(3, 4\), a has shape"),
+        (lambda: _core.star(w, "minplus", before.astype("i8")), TypeError, "int32, is of int64"),
+        (lambda: _core.star(w > 0, "orand", before), ValueError, "orand does not select"),
+        (lambda: _core.eliminate(w, "orand", before, 0), ValueError, "not selective"),
+        (lambda: _core.eliminate(w[:2], "minplus", before[:2], 3), ValueError, "first is 3"),
+        (lambda: _core.eliminate(w[:2], "minplus", before[:2], -1), ValueError, "first is -1"),
+        (lambda: _core.relax(w, w, "minplus", w, before, before), ValueError, "overlaps"),
+        (lambda: _core.relax(w, w, "plustimes", w.copy(), before, before), ValueError, "selective"),
+    ]:
+        with pytest.raises(error, match=what):
+            call()
+        assert not w.any() and not before.any()
+    before.flags.writeable = False
+    with pytest.raises(ValueError, match="before: is read-only"):
+        _core.star(w, "minplus", before)
+
+
+def test_no_steps_change_nothing_and_a_nan_stays_in_its_rows():
+    out, before = np.ones((2, 3)), np.full((2, 3), 7, np.int32)
+    _core.relax(np.zeros((2, 0)), np.zeros((0, 3)), "minplus", out, before, before[:0])
+    assert (out == 1).all() and (before == 7).all()
+    a = np.array([[np.nan, 0], [0, 0.5]])
+    _core.relax(a, np.zeros((2, 3)), "minplus", out, before, np.full((2, 3), 5, np.int32))
+    assert np.isnan(out[0]).all() and (out[1] == 0).all() and (before[1] == 5).all()
