@@ -213,7 +213,8 @@ def star_with_predecessors(
     a product, of which a path counts only where it is better than what was known. Halves of halves
     make such products few and large, which saves looking up predecessors.
     """
-    _take_paths_within(a, before, ring, (0, len(a)), progress)
+    if len(a):
+        _take_paths_within(a, before, ring, (0, len(a)), progress)
     np.fill_diagonal(before, NO_PREDECESSOR)  # who stays has come from nowhere
     _check_cycles(a, ring)
 

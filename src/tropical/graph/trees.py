@@ -108,7 +108,7 @@ def _overall(report: showing.Report, done: int, items: int, share: float) -> Non
 
 
 def edge_predecessors(a: Array, ring: Semiring) -> Predecessors:
-    """Return i where there is an edge from i to j, `NO_PREDECESSOR` elsewhere and on the diagonal."""
+    """Return i where there is an edge from i to another j, `NO_PREDECESSOR` elsewhere."""
     n = a.shape[-1]
     before = np.where(
         a == ring.zero(a.dtype), np.int32(NO_PREDECESSOR), np.arange(n, dtype=np.int32)[:, None]
