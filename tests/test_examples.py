@@ -5,7 +5,18 @@ import pytest
 from support import run_python
 
 from tropical.autograd import Tensor
-from tropical.examples import learn_paths, xor
+from tropical.examples import airports, learn_paths, maps, xor
+
+
+def test_maps(tmp_path):
+    pytest.importorskip("matplotlib", reason="draws the maps")
+    maps.main(str(tmp_path))
+    for name in ("itineraries", "bottlenecks"):
+        drawn = (tmp_path / f"{name}.png").read_bytes()
+        assert drawn.startswith(b"\x89PNG") and len(drawn) < 120_000
+    (axes,) = maps.itineraries(airports.load()).axes
+    entries = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert entries[0] == "Shortest: MFR - RDM - IDA - MSP - BTV" and len(set(entries)) == 3
 
 
 def run_module(name):

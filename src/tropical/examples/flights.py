@@ -1,4 +1,4 @@
-"""Itineraries in the US flight network of 2008, each question a product over another semiring.
+"""Itineraries in the US flight network of 2008, each question another semiring's.
 
 ``python -m tropical.examples.flights`` answers all of them; ``python -m tropical flights SEA MIA``
 those about one pair of airports. `airports` reads the network, `scipy_check` checks the answers.
@@ -6,16 +6,16 @@ those about one pair of airports. `airports` reads the network, `scipy_check` ch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import tropical
 from tropical.examples import scipy_check
 from tropical.examples.airports import EARTH_RADIUS_KM, Network, load
+from tropical.graph import path, shortest_paths, widest_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,72 +34,25 @@ FEWEST = 2.0**33
 PAIRS = (("SEA", "MIA"), ("ADK", "STX"), ("BIS", "CDV"))
 
 
-@dataclass(frozen=True)
-class Itineraries:
-    """A cheapest itinerary for every ordered pair of n airports.
-
-    Attributes
-    ----------
-    cost : (n, n) float64 array
-        The cost of going from i to j: +inf where no itinerary exists, 0 on the diagonal.
-    predecessor : (n, n) intp array
-        The last stop before j on the way from i; -1 where there is none.
-    """
-
-    cost: NDArray[np.float64]
-    predecessor: NDArray[np.intp]
-
-    def stops(self, origin: int, destination: int) -> list[int]:
-        """Return the airports from `origin` to `destination`; only the latter if unreachable."""
-        stops = [destination]
-        while (before := int(self.predecessor[origin, stops[-1]])) >= 0:
-            stops.append(before)
-        return stops[::-1]
-
-
 def leg_costs(network: Network, per_leg: float, least: int = 1) -> NDArray[np.float64]:
     """Return what each leg costs: its meters plus `per_leg`; +inf below `least` flights a year."""
     return np.where(network.flights >= least, network.meters + per_leg, np.inf)
 
 
-def closure(legs: NDArray[Any], semiring: str) -> NDArray[Any]:
-    """Return the best value of any number of legs from i to j: ``legs`` squared until it stays.
-
-    The diagonal becomes the semiring's one (staying costs nothing), so the h-th squaring knows
-    all itineraries of up to 2**h legs.
-    """
-    best: NDArray[Any] = legs.copy()
-    np.fill_diagonal(best, tropical.semirings.get(semiring).one(legs.dtype))
-    while True:
-        squared = tropical.gemm(best, best, semiring=semiring)
-        if np.array_equal(squared, best):
-            return best
-        best = squared
+def cheapest(legs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Return the cost of a cheapest itinerary for every pair, and the last stop before its end."""
+    return shortest_paths(legs, "FW", return_predecessors=True)
 
 
-def cheapest(legs: NDArray[np.float64]) -> Itineraries:
-    """Return a cheapest itinerary for every pair, for leg costs (n, n) that are above zero.
-
-    One more product gives each pair's last leg: the p that attains ``min cost[i, p] + legs[p, j]``.
-    As costs are exact and above zero, ``cost[i, p] < cost[i, j]``: following predecessors never
-    runs in a circle, and each step is a leg that exists.
-    """
-    cost = closure(legs, "minplus")
-    _, predecessor = tropical.gemm(cost, legs, semiring="minplus", return_argmax=True)
-    predecessor[~np.isfinite(cost)] = -1
-    np.fill_diagonal(predecessor, -1)
-    return Itineraries(cost, predecessor)
-
-
-def passing(itineraries: Itineraries) -> NDArray[np.intp]:
+def passing(predecessor: NDArray[np.int32]) -> NDArray[np.intp]:
     """Return for each airport how many itineraries pass through it, (n,); ends do not count."""
-    predecessor = itineraries.predecessor
     count = np.zeros(len(predecessor), np.intp)
-    origin, stop = np.nonzero(predecessor >= 0)
-    while stop.size:
-        stop = predecessor[origin, stop]
-        origin, stop = origin[stop != origin], stop[stop != origin]
-        count += np.bincount(stop, minlength=len(count))
+    origin, end = np.nonzero(predecessor >= 0)
+    while end.size:
+        stop = predecessor[origin, end]
+        on_the_way = stop != origin
+        origin, end = origin[on_the_way], stop[on_the_way].astype(np.intp)
+        count += np.bincount(end, minlength=len(count))
     return count
 
 
@@ -116,10 +69,19 @@ def reachable(flights: NDArray[np.int32]) -> Iterator[NDArray[np.bool_]]:
 def answer(network: Network, origin: int, destination: int) -> Iterator[str]:
     """Yield the lines that answer for one pair: shortest, widest and fewest legs."""
     yield f"{network.label(origin)} to {network.label(destination)}"
-    width = int(closure(network.flights, "maxmin")[origin, destination])
+    width = int(widest_paths(network.flights)[origin, destination])
     if width == 0:
         yield f"  no itinerary: {why_unreachable(network, origin, destination)}"
         return
+    for question, stops in itineraries(network, origin, destination, width):
+        yield f"\n{question}"
+        yield from itinerary_lines(network, stops)
+
+
+def itineraries(
+    network: Network, origin: int, destination: int, width: int
+) -> Iterator[tuple[str, list[int]]]:
+    """Yield questions about one pair, and the stops that answer; `width` is that of the widest."""
     for question, legs in (
         ("Shortest", leg_costs(network, SHORTEST)),
         (
@@ -128,8 +90,8 @@ def answer(network: Network, origin: int, destination: int) -> Iterator[str]:
         ),
         ("Fewest legs, of those the shortest", leg_costs(network, FEWEST)),
     ):
-        yield f"\n{question}"
-        yield from itinerary_lines(network, cheapest(legs).stops(origin, destination))
+        _, before = cheapest(legs)
+        yield question, path(before, origin, destination)
 
 
 def why_unreachable(network: Network, origin: int, destination: int) -> str:
@@ -169,25 +131,25 @@ def report(network: Network) -> Iterator[str]:
 
     start = perf_counter()
     legs = leg_costs(network, SHORTEST)
-    shortest = cheapest(legs)
-    found = np.count_nonzero(shortest.predecessor >= 0)
+    cost, before = cheapest(legs)
+    found = np.count_nonzero(before >= 0)
     yield f"\nShortest itineraries, with the flights of each leg: (min, +) float64 {_since(start)}"
     for pair in pairs:
-        yield from itinerary_lines(network, shortest.stops(*pair))
-    yield f"  {scipy_check.shortest(legs, shortest.cost, shortest.predecessor)}"
+        yield from itinerary_lines(network, path(before, *pair))
+    yield f"  {scipy_check.shortest(legs, cost, before)}"
 
-    count = passing(shortest)
+    count = passing(before)
     yield f"\nAirports that most of these {found:,} itineraries pass through"
     for place in np.argsort(-count, kind="stable")[:10]:
         yield f"  {network.label(place):<28}{count[place]:>8,}{count[place] / found:>8.1%}"
     yield f"  {scipy_check.passing(legs, SHORTEST, count)}"
 
     start = perf_counter()
-    width = closure(flights, "maxmin")
+    width = widest_paths(flights)
     yield f"\nWidest itineraries, most flights on the weakest leg: (max, min) int32 {_since(start)}"
     for pair in pairs:
-        on_wide_legs = cheapest(leg_costs(network, SHORTEST, int(width[pair])))
-        yield from itinerary_lines(network, on_wide_legs.stops(*pair))
+        _, on_wide_legs = cheapest(leg_costs(network, SHORTEST, int(width[pair])))
+        yield from itinerary_lines(network, path(on_wide_legs, *pair))
     yield f"  {scipy_check.widest(flights, width, [int(width[pair]) for pair in pairs])}"
 
     start = perf_counter()

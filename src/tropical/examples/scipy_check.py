@@ -34,7 +34,7 @@ def _check(compare: Callable[_Arguments, str]) -> Callable[_Arguments, str]:
 
 @_check
 def shortest(
-    legs: NDArray[np.float64], cost: NDArray[np.float64], predecessor: NDArray[np.intp]
+    legs: NDArray[np.float64], cost: NDArray[np.float64], predecessor: NDArray[np.int32]
 ) -> str:
     """Check costs and predecessors by Dijkstra's algorithm from every airport.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,17 +14,42 @@ from .inputs import Edges, read
 from .trees import best_paths, both_ways, rows_of, select
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from tropical.semirings import Semiring
 
     from .inputs import GraphLike
     from .progress import Progress
 
 Array: TypeAlias = NDArray[Any]
-Paths: TypeAlias = "Array | tuple[Array, NDArray[np.int32]]"
+Predecessors: TypeAlias = NDArray[np.int32]
+Paths: TypeAlias = Array | tuple[Array, Predecessors]
 
 __all__ = ["longest_paths", "minimax_paths", "widest_paths"]
 
 
+@overload
+def widest_paths(
+    w: GraphLike,
+    *,
+    directed: bool = True,
+    return_predecessors: Literal[False] = False,
+    overwrite: bool = False,
+    indices: ArrayLike | None = None,
+    weight: str | None = "weight",
+    progress: Progress = None,
+) -> Array: ...
+@overload
+def widest_paths(
+    w: GraphLike,
+    *,
+    directed: bool = True,
+    return_predecessors: Literal[True],
+    overwrite: bool = False,
+    indices: ArrayLike | None = None,
+    weight: str | None = "weight",
+    progress: Progress = None,
+) -> tuple[Array, Predecessors]: ...
 def widest_paths(
     w: GraphLike,
     *,
@@ -77,6 +102,28 @@ def widest_paths(
     )
 
 
+@overload
+def minimax_paths(
+    w: GraphLike,
+    *,
+    directed: bool = True,
+    return_predecessors: Literal[False] = False,
+    overwrite: bool = False,
+    indices: ArrayLike | None = None,
+    weight: str | None = "weight",
+    progress: Progress = None,
+) -> Array: ...
+@overload
+def minimax_paths(
+    w: GraphLike,
+    *,
+    directed: bool = True,
+    return_predecessors: Literal[True],
+    overwrite: bool = False,
+    indices: ArrayLike | None = None,
+    weight: str | None = "weight",
+    progress: Progress = None,
+) -> tuple[Array, Predecessors]: ...
 def minimax_paths(
     w: GraphLike,
     *,
@@ -149,6 +196,26 @@ def star_paths(
     return values if before is None else (values, before)
 
 
+@overload
+def longest_paths(
+    w: GraphLike,
+    *,
+    return_predecessors: Literal[False] = False,
+    overwrite: bool = False,
+    indices: ArrayLike | None = None,
+    weight: str | None = "weight",
+    progress: Progress = None,
+) -> Array: ...
+@overload
+def longest_paths(
+    w: GraphLike,
+    *,
+    return_predecessors: Literal[True],
+    overwrite: bool = False,
+    indices: ArrayLike | None = None,
+    weight: str | None = "weight",
+    progress: Progress = None,
+) -> tuple[Array, Predecessors]: ...
 def longest_paths(
     w: GraphLike,
     *,

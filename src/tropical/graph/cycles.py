@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .inputs import Edges
-from .reach import reach
+from .reach import transitive_closure
 from .star import DivergenceError
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _weight(edges: Edges, cycle: Sequence[int]) -> float:
 def refuse_cycles(w: Array, ring: Semiring) -> None:
     """Raise CycleError, with a cycle, if any of the graphs (..., n, n) has one."""
     there = w != ring.zero(w.dtype)
-    cyclic = reach(there.copy(), lambda share: None)
+    cyclic = np.diagonal(transitive_closure(there), axis1=-2, axis2=-1)
     if not cyclic.any():
         return
     item = tuple(int(i) for i in np.argwhere(cyclic.any(axis=-1))[0])

@@ -15,7 +15,7 @@ from .star import star_in_place
 
 if TYPE_CHECKING:
     from .inputs import GraphLike
-    from .progress import Progress, Report
+    from .progress import Progress
 
 Array: TypeAlias = NDArray[Any]
 Bits: TypeAlias = NDArray[np.bool_]
@@ -69,21 +69,10 @@ def transitive_closure(
     """
     there = read_pattern(a)
     star = there if overwrite and there is a else np.array(there, order="C")
-    n = star.shape[-1]
-    i = np.arange(n)
+    i = np.arange(star.shape[-1])
     loops = star[..., i, i]
     with shown(progress) as report:
-        cyclic = reach(star, report)
-    if reflexive is not True:
-        star[..., i, i] = loops if reflexive is None else cyclic
+        star_in_place(star, semirings.orand, report, plus=True)
+    if reflexive is not False:
+        star[..., i, i] = reflexive or loops
     return star
-
-
-def reach(there: Bits, report: Report) -> Bits:
-    """Turn edges (..., n, n) into their star; return whether each vertex is on a cycle (..., n)."""
-    edges = np.packbits(there, axis=-1)
-    star_in_place(there, semirings.orand, report)
-    # On a cycle is what has an edge to where it can be reached from.
-    back = np.packbits(there.swapaxes(-1, -2), axis=-1)
-    back &= edges
-    return np.asarray(back.any(axis=-1))

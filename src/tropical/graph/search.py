@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -25,6 +26,7 @@ EXTRA = "'tropical-blas[graph]'"
 CALL_EDGES = 1 << 22
 
 
+@functools.cache
 def is_there() -> bool:
     """Tell whether SciPy is installed."""
     return importlib.util.find_spec("scipy") is not None

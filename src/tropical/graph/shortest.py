@@ -2,72 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropical import get_num_threads, semirings
-
 from . import cycles, search
-from .inputs import Edges, read
+from .choice import RING, choose, is_negative, prepare
+from .inputs import Edges
 from .star import DivergenceError
-from .trees import best_paths, both_ways, rows_of, select
+from .trees import best_paths, rows_of, select
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Literal
 
     from .inputs import GraphLike
+    from .progress import Progress
 
 Array: TypeAlias = NDArray[Any]
 Predecessors: TypeAlias = NDArray[np.int32]
-Progress: TypeAlias = "Callable[[float], object] | bool | None"
-
-RING = semirings.minplus
-
-# Measured; see Decisions. A product, per byte of its dtype and thread; what Dijkstra's search from
-# one source does, per square root of vertices times edges; and what its call costs.
-SECONDS_PER_BYTE, SECONDS_PER_STEP, SECONDS_PER_CALL = 8.8e-12, 55e-9, 1e-4
-
-
-@dataclass(frozen=True)
-class Choice:
-    """How `shortest_paths` would compute; `explain_shortest_paths` makes it, ``print`` shows it.
-
-    Attributes
-    ----------
-    method : str
-        ``"FW"``, ``"D"`` or ``"J"``.
-    n, edges, sources : int
-        Vertices, edges, and vertices from which paths are wanted.
-    dtype : str
-        Of the lengths.
-    reason : str
-        Why this method.
-    """
-
-    method: str
-    n: int
-    edges: int
-    sources: int
-    dtype: str
-    reason: str
-
-    def __str__(self) -> str:
-        return (
-            f"{METHODS[self.method]} ({self.method}), {self.dtype}: {self.reason}\n"
-            f"  {self.n:,} vertices, {self.edges:,} edges, paths from {self.sources:,}"
-        )
-
-
-METHODS = {
-    "FW": "Floyd and Warshall's algorithm by blocks",
-    "D": "SciPy's Dijkstra from every source",
-    "J": "Johnson's algorithm, on SciPy's Dijkstra",
-}
 
 
 @overload
@@ -184,11 +137,12 @@ def shortest_paths(
     >>> path(predecessors, 0, 2)
     [0, 3, 1, 2]
     """
-    graph = _prepare(w, directed, unweighted, weight)
+    graph = prepare(w, directed, unweighted, weight)
     rows = rows_of(indices, graph)
-    chosen = _choose(graph, method, rows, return_predecessors).method
+    negative = is_negative(graph)
+    chosen, _ = choose(graph, method, rows, return_predecessors, negative)
     if chosen == "FW":
-        found = _by_blocks(graph, w, overwrite, return_predecessors, progress)
+        found = _by_blocks(graph, w, overwrite, return_predecessors, progress, negative)
         lengths, predecessors = select(*found, rows)
     else:
         edges = search.edges_of(graph, RING)
@@ -198,113 +152,20 @@ def shortest_paths(
     return lengths if predecessors is None else (lengths, predecessors)
 
 
-def explain_shortest_paths(
-    w: GraphLike,
-    method: str = "auto",
-    *,
-    directed: bool = True,
-    return_predecessors: bool = False,
-    unweighted: bool = False,
-    indices: ArrayLike | None = None,
-    weight: str | None = "weight",
-) -> Choice:
-    """Return how `shortest_paths` would compute these paths, without computing them.
-
-    Parameters
-    ----------
-    w, method, directed, return_predecessors, unweighted, indices, weight
-        As `shortest_paths` takes them.
-
-    Returns
-    -------
-    Choice
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `shortest_paths` raises them, but for cycles, which are not looked for.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tropical.graph import explain_shortest_paths
-    >>> print(explain_shortest_paths(np.ones((3, 3), np.float32), "FW"))
-    Floyd and Warshall's algorithm by blocks (FW), float32: it was asked for
-      3 vertices, 9 edges, paths from 3
-    """
-    graph = _prepare(w, directed, unweighted, weight)
-    return _choose(graph, method, rows_of(indices, graph), return_predecessors)
-
-
-def _prepare(w: GraphLike, directed: bool, unweighted: bool, weight: str | None) -> Array | Edges:
-    """Return the directed graph whose weights are added up; `w` itself where it is that."""
-    graph = read(w, RING, weight)
-    if not directed:
-        graph = both_ways(graph, RING)
-    return _ones(graph) if unweighted else graph
-
-
-def _choose(
-    graph: Array | Edges, method: str, rows: NDArray[np.intp] | None, predecessors: bool
-) -> Choice:
-    if method not in ("auto", "BF", *METHODS):
-        raise ValueError(
-            f"unknown method {method!r}; the known ones are auto, BF, {', '.join(METHODS)}"
-        )
-    single = isinstance(graph, Edges)
-    n = graph.n if isinstance(graph, Edges) else graph.shape[-1]
-    weights = _weights(graph)
-    edges = weights.size if single else int(np.count_nonzero(graph != RING.zero(graph.dtype)))
-    negative = bool(weights.min(initial=0) < 0)
-    only_blocks = (
-        "integers that saturate"
-        if weights.dtype.kind == "i"
-        else "a batch"
-        if weights.ndim > 2
-        else ""
-    )
-    sources = n if rows is None else rows.size
-    if method == "FW" and rows is not None:
-        raise ValueError("indices: method 'FW' computes the paths from all vertices")
-    if method in ("D", "J", "BF") and only_blocks:
-        raise ValueError(f"method: {method!r} is not for {only_blocks}")
-    if method == "D" and negative:
-        raise ValueError("method: 'D' is not for negative weights, 'J' is")
-    search_by = "J" if negative else "D"
-    if method != "auto":
-        chosen, reason = {"BF": "J"}.get(method, method), "it was asked for"
-    elif only_blocks:
-        chosen, reason = "FW", f"the others are not for {only_blocks}"
-    elif not search.is_there():
-        chosen, reason = "FW", "SciPy is not installed"
-    else:
-        by_blocks = cost_by_blocks(n, weights.dtype, predecessors)
-        by_search = cost_by_search(n, edges, sources)
-        chosen = "FW" if by_blocks <= by_search else search_by
-        reason = f"{by_blocks:.1g} s by blocks, {by_search:.1g} s by search, as estimated"
-    return Choice(chosen, n, edges, sources, weights.dtype.name, reason)
-
-
-def cost_by_blocks(n: int, dtype: np.dtype[Any], predecessors: bool) -> float:
-    """Estimate the seconds that a closure takes: see Decisions."""
-    work = n**3 * dtype.itemsize * (2 if predecessors else 1)
-    return SECONDS_PER_BYTE * work / get_num_threads()
-
-
-def cost_by_search(n: int, edges: int, sources: int) -> float:
-    """Estimate the seconds that SciPy's Dijkstra takes: see Decisions."""
-    return SECONDS_PER_STEP * sources * math.sqrt(n * edges) + SECONDS_PER_CALL
-
-
 def _by_blocks(
-    graph: Array | Edges, w: object, overwrite: bool, predecessors: bool, progress: Progress
+    graph: Array | Edges,
+    w: object,
+    overwrite: bool,
+    predecessors: bool,
+    progress: Progress,
+    negative: bool,
 ) -> tuple[Array, Predecessors | None]:
     """Return the star and its predecessors, in `w` itself if `graph` is that and may be it.
 
     Where weights are negative, a copy becomes the star: the graph is still needed to find a cycle.
     """
     in_place = overwrite and graph is w
-    if not _weights(graph).min(initial=0) < 0:
+    if not negative:
         return best_paths(graph, RING, in_place, predecessors, progress)
     try:
         lengths, before = best_paths(graph, RING, False, predecessors, progress)
@@ -338,15 +199,3 @@ def _potentials(graph: Array | Edges) -> Array:
     for item in np.ndindex(graph.shape[:-2]):
         h[item] = cycles.potentials(search.edges_of(graph[item], RING), item)
     return h
-
-
-def _weights(graph: Array | Edges) -> Array:
-    return graph.weight if isinstance(graph, Edges) else graph
-
-
-def _ones(graph: Array | Edges) -> Array | Edges:
-    if isinstance(graph, Edges):
-        ones = np.where(np.isinf(graph.weight), graph.weight, 1).astype(graph.dtype)
-        return Edges(graph.n, graph.source, graph.target, ones)
-    zero = RING.zero(graph.dtype)
-    return np.where(graph == zero, graph, graph.dtype.type(1))

@@ -94,11 +94,18 @@ def closure(
     return matrix
 
 
-def star_in_place(a: Array, ring: Semiring, progress: Callable[[float], object]) -> None:
-    """Turn `a` (..., n, n), which `closure` would take, into its star."""
+def star_in_place(
+    a: Array, ring: Semiring, progress: Callable[[float], object], plus: bool = False
+) -> None:
+    """Turn `a` (..., n, n), which `closure` would take, into its star.
+
+    With `plus`, for orand, without its first term, one: an element of the diagonal then tells
+    whether there is a cycle.
+    """
+    leaf = _leaf_of_plus if plus else _leaf
     parts = list(_parts(a, _most_work(a)))
     for done, part in enumerate(parts):
-        _star(part, ring, partial(_report, progress, done, len(parts)))
+        _blocks(part, ring, partial(_report, progress, done, len(parts)), leaf)
         progress((done + 1) / len(parts))
 
 
@@ -138,17 +145,33 @@ def _check(a: Array, ring: Semiring) -> None:
     _core.star(a[..., :0, :0], ring)
 
 
-def _star(a: Array, ring: Semiring, progress: Callable[[float], object]) -> None:
+def _leaf(a: Array, ring: Semiring) -> None:
+    _core.star(a, ring)
+    _check_cycles(a, ring)
+
+
+def _leaf_of_plus(a: Array, ring: Semiring) -> None:
+    star = a.copy()
+    _core.star(star, ring)
+    a[...] = _core.gemm(a, star, semiring=ring)
+
+
+def _blocks(
+    a: Array,
+    ring: Semiring,
+    progress: Callable[[float], object],
+    leaf: Callable[[Array, Semiring], None],
+) -> None:
+    """Floyd and Warshall's loops over blocks; `leaf` closes those of `_core.STAR_SIZE` or less."""
     n = a.shape[-1]
     if n <= _core.STAR_SIZE:
-        _core.star(a, ring)
-        _check_cycles(a, ring)
+        leaf(a, ring)
         return
     size = _block_size(n, ring)
     for start in range(0, n, size):
         block = slice(start, start + size)
         corner = a[..., block, block]
-        _star(corner, ring, lambda share: None)
+        _blocks(corner, ring, lambda share: None, leaf)
         _add_product(a[..., block, :], corner.copy(), a[..., block, :].copy(), ring)
         left, right = a[..., :, block].copy(), a[..., block, :].copy()
         for rows in (slice(0, start), slice(start + size, n)):
@@ -190,7 +213,8 @@ def star_with_predecessors(
     a product, of which a path counts only where it is better than what was known. Halves of halves
     make such products few and large, which saves looking up predecessors.
     """
-    _take_paths_within(a, before, ring, (0, len(a)), progress)
+    if len(a):
+        _take_paths_within(a, before, ring, (0, len(a)), progress)
     np.fill_diagonal(before, NO_PREDECESSOR)  # who stays has come from nowhere
     _check_cycles(a, ring)
 

@@ -9,17 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import progress as showing
-from ._slow import star_with_predecessors
 from .inputs import Edges
-from .star import star_in_place
+from .star import NO_PREDECESSOR, star_in_place, star_with_predecessors
 
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
 
 Array: TypeAlias = NDArray[Any]
 Predecessors: TypeAlias = NDArray[np.int32]
-
-NONE = -9999  # SciPy's mark of a vertex that has none before it
 
 
 def path(predecessors: ArrayLike, i: int, j: int) -> list[int]:
@@ -66,7 +63,7 @@ def path(predecessors: ArrayLike, i: int, j: int) -> list[int]:
     stops = [int(j)]
     while stops[-1] != i:
         before = int(row[stops[-1]])
-        if before == NONE and len(stops) == 1:
+        if before == NO_PREDECESSOR and len(stops) == 1:
             return []
         if not 0 <= before < n or len(stops) == n:
             raise ValueError(f"predecessors: lead from {j} to {stops[-1]}, not to {i}")
@@ -111,12 +108,12 @@ def _overall(report: showing.Report, done: int, items: int, share: float) -> Non
 
 
 def edge_predecessors(a: Array, ring: Semiring) -> Predecessors:
-    """Return i where there is an edge from i to j, `NONE` elsewhere and on the diagonal."""
+    """Return i where there is an edge from i to another j, `NO_PREDECESSOR` elsewhere."""
     n = a.shape[-1]
     before = np.where(
-        a == ring.zero(a.dtype), np.int32(NONE), np.arange(n, dtype=np.int32)[:, None]
+        a == ring.zero(a.dtype), np.int32(NO_PREDECESSOR), np.arange(n, dtype=np.int32)[:, None]
     )
-    before[..., np.arange(n), np.arange(n)] = NONE
+    before[..., np.arange(n), np.arange(n)] = NO_PREDECESSOR
     return before
 
 

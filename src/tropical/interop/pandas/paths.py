@@ -9,7 +9,7 @@ import numpy as np
 
 from tropical import graph, semirings
 from tropical.graph.cycles import show
-from tropical.graph.trees import NONE
+from tropical.graph.star import NO_PREDECESSOR
 
 from .labels import check_frame, labelled, library, numbers_of, square
 
@@ -190,5 +190,5 @@ def path(predecessors: pd.DataFrame, source: Hashable, target: Hashable) -> list
     row = predecessors.iloc[predecessors.index.get_loc(source)]
     labels = predecessors.columns.tolist()
     number = {label: i for i, label in enumerate(labels)}
-    before = [number.get(label, NONE) for label in row]
+    before = [number.get(label, NO_PREDECESSOR) for label in row]
     return [labels[stop] for stop in graph.path(before, number[source], number[target])]
