@@ -305,7 +305,7 @@ def test_predecessors_lead_to_the_source_where_cycles_weigh_nothing(method, dtyp
             length = sum(float(w[u, v]) for u, v in itertools.pairwise(stops))
             assert length == pytest.approx(lengths[i, j], abs=1e-5)
             followed += 1
-    assert followed > 1_000
+    assert followed > 100
 
 
 def test_what_is_chosen_and_why(monkeypatch):
