@@ -91,7 +91,9 @@ void packed_kernel(const Product& p, Run& run, char* memory) {
                                       pc,
                                       memory + layout.scratch,
                                       from(p.start, ic, jc),
-                                      p.relu && pc + k == p.k};
+                                      p.relu && pc + k == p.k,
+                                      from(p.a, ic, pc),
+                                      from(p.b, pc, jc)};
                 (argmax ? kernels.macro_argmax : kernels.macro)(block);
             }
         }
