@@ -231,6 +231,20 @@ BUGS = [
         "threads",
     ),
     Bug(
+        "sums over logplus that underflow unseen",
+        "logplus.hpp",
+        "if (first_set<T>(small) >= 0) {",
+        "if (first_set<T>(small) > lanes<T, V>) {",
+        "logplus",
+    ),
+    Bug(
+        "an exponential of a rounded distance",
+        "logplus.hpp",
+        "exponential<T>(distance, error_of_sum(x, -shift, distance))",
+        "exponential<T>(distance, V{})",
+        "logplus",
+    ),
+    Bug(
         "a GIL that is kept",
         "bindings/call.cpp",
         "if (products < products_worth_the_gil)",

@@ -39,10 +39,10 @@ TEST_CASE("sums of any range: some lost to underflow in floats, in doubles, near
     for_both_types([](auto type) {
         using T = decltype(type);
         Random random(37);
-        for (const double spread : {1.0, 50.0, 150.0, 900.0, 1e5, 1e30})
-            for (const ptrdiff_t k : {1, 2, 60, 513})
+        for (const double spread : {1.0, 60.0, 150.0, 900.0, 1e30})
+            for (const ptrdiff_t k : {1, 60, 513})
                 for (const bool accumulate : {false, true}) {
-                    Dense<T> product(logplus, 19, 37, k);
+                    Dense<T> product(logplus, 9, 19, k);
                     for (std::vector<T>* x : {&product.a, &product.b, &product.c})
                         fill_with_spread(*x, spread, random);
                     const std::vector<T> before = product.c;
