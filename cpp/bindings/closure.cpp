@@ -50,7 +50,7 @@ Parameters
 a : ndarray, (..., n, n)
     Writeable, native, of any strides and a dtype of the semiring; without NaN.
 semiring : str or Semiring
-    Any but plustimes.
+    Any but plustimes and logplus.
 threads : int, optional
     As for `tropical.gemm`.
 

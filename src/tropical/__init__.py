@@ -13,7 +13,7 @@ from . import semirings
 from ._core import GemmWorkspace, gemm, get_num_threads, set_num_threads
 from .config import Plan, explain, options, show_config
 
-_LATER = ("autograd", "graph", "nn", "optim")  # imported when first used
+_LATER = ("autograd", "graph", "nn", "optim", "sequence")  # imported when first used
 
 
 def __getattr__(name: str) -> _Any:
