@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import random_bits, values
 
+from tropical.bench import sequences
 from tropical.sequence import backward, forward, posteriors, viterbi
 
 INF = np.inf
@@ -284,3 +285,13 @@ def test_refuses(error, message, initial, transition, emission, lengths):
     if initial is INITIAL:
         with pytest.raises(error, match=message.replace("log_initial .4, 2., ", "")):
             backward(transition, emission, lengths)
+
+
+@pytest.mark.parametrize("formulation", sequences.FORMULATIONS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_it_is_timed_against_computes_the_same(formulation, dtype):
+    size = (5, 11, 7, dtype)
+    rival, contender = sequences.numpy_viterbi(formulation, *size), sequences.ours(*size)
+    assert rival.work == contender.work == 2 * 5 * 11 * 49
+    for got, want in zip(rival.call(), contender.call(), strict=True):
+        np.testing.assert_array_equal(got, want)
