@@ -32,16 +32,15 @@ constexpr ptrdiff_t few_rows = 4;
 // Direct reads A and B in place, so it wins while B stays in L2, and where so little is computed
 // with each element that packing would dominate. Integers under saturating sums are better packed:
 // that maps their sentinel. So is a larger argmax, which packed costs much less, and nearly all of
-// or-and, which packed has a bit an element.
+// or-and, which packed has a bit an element; and all of logplus, which has exponentials there.
 const char* reason_for_direct(const Product& p, ptrdiff_t item, bool argmax,
                               const Kernels& kernels) {
+    if (kernels.logs) return nullptr;
     const bool bits = kernels.bits;
     const bool integers = p.dtype != DType::f32 && p.dtype != DType::f64;
     const ptrdiff_t side = setting(integers || argmax ? Setting::heavy_side : Setting::direct_side);
-    if (kernels.logs && p.b.col_stride != item) return nullptr;
     if (p.m <= (bits ? 1 : few_rows))
         return "few rows: packing would read more than the product does";
-    if (kernels.logs) return nullptr;
     if (p.k <= 16 && !bits) return "few steps: packing would take longer than the product";
     if (p.m <= side && p.k * p.n * item <= std::min(side * side * item, caches().l2 / 2))
         return "small: B stays in cache unpacked";
@@ -219,9 +218,10 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     plan.careful = set.careful.macro ? &set.careful : nullptr;
     const char* const direct = reason_for_direct(p, item, argmax, set.wide);
     plan.kernel = choice.kernel.value_or(direct ? KernelKind::direct : KernelKind::packed);
-    plan.reason = choice.kernel ? "chosen by the caller"
-                  : direct      ? direct
-                                : "large: packed operands are read many times from cache";
+    plan.reason = choice.kernel   ? "chosen by the caller"
+                  : direct        ? direct
+                  : set.wide.logs ? "exponentials: each is taken once, while packing"
+                                  : "large: packed operands are read many times from cache";
     set_tasks(plan, problem, p, choice.threads);
     set_blocks(plan, p, item, argmax);
     if (plan.kernel == KernelKind::packed) {
