@@ -239,7 +239,7 @@ BUGS = [
     ),
     Bug(
         "an exponential of a rounded distance",
-        "logplus.hpp",
+        "log_pack.hpp",
         "exponential<T>(distance, error_of_sum(x, -shift, distance))",
         "exponential<T>(distance, V{})",
         "logplus",

@@ -131,7 +131,8 @@ Raises
 ------
 TypeError
     If a dtype is not one of float32, float64, int8, int16, int32, int64 (bool for ``"orand"``,
-    floats alone for ``"logplus"``), if `out` is not an array of the result's dtype, or if another argument is of the wrong type.
+    floats alone for ``"logplus"``), if `out` is not an array of the result's dtype, or if another
+    argument is of the wrong type.
 ValueError
     If shapes do not fit (the message names both), an operand is 0-D, the semiring or the kernel is
     unknown, ``threads < 1``, `out` has the wrong shape or is read-only, ``accumulate`` comes
