@@ -106,9 +106,9 @@ def plustimes(a, b):
     return wide_a @ wide_b, (k + 1) * (eps * (abs(wide_a) @ abs(wide_b)) + tiny)
 
 
-def logplus(a, b, out=None, block=512):
-    """(C, bound): as `plustimes`, for log(sum(exp(a + b))); `out` may be one more term."""
-    dtype, k = np.result_type(a, b), np.shape(a)[-1]
+def logplus(a, b, out=None):
+    """log(sum(exp(a + b))) in the longest type there is; `out` may be one more term."""
+    dtype = np.result_type(a, b)
     p = products(np.asarray(a, np.longdouble), np.asarray(b, np.longdouble), "logplus")
     if out is not None:
         p = np.concatenate([p, np.asarray(out, np.longdouble)[..., None, :]], axis=-2)
@@ -117,7 +117,11 @@ def logplus(a, b, out=None, block=512):
     with np.errstate(all="ignore"):
         total = np.exp(p - shift).sum(axis=-2)
         c = np.where(np.isinf(most), most, shift + np.log(total)[..., None, :])[..., 0, :]
-        c = np.where(np.isinf(c.astype(dtype)), np.copysign(np.inf, c), c)
-    blocks = -(-k // block) + (out is not None)  # each of which rounds C
+        return np.where(np.isinf(c.astype(dtype)), np.copysign(np.inf, c), c)
+
+
+def logplus_bound(c, k, dtype, *, accumulate=False, block=512):
+    """How far from `c` a product may be that sums `block` steps at a time."""
+    blocks = -(-k // block) + accumulate  # each of which rounds C
     unit = np.finfo(dtype).eps / 2
-    return c, unit * ((blocks + 1) * (abs(c) + 4) + min(k, block) + 8)
+    return unit * ((blocks + 1) * (abs(c) + 4) + min(k, block) + 8)
