@@ -39,6 +39,8 @@ class Chains:
         One for all, or each its own.
     emission : (b, t, s) array
         In the order of the batch.
+    workspace : GemmWorkspace
+        Of the products of all steps.
     """
 
     batch: tuple[int, ...]
@@ -72,7 +74,7 @@ class Chains:
         tropical.gemm(rows, matrix, semiring=semiring, out=out, workspace=self.workspace)
 
     def forward(self, semiring: Semiring) -> Array:
-        """Return the sum over all paths to each state at each step, (t, b, s), zero beyond ends.
+        """Return the sum over all paths to each state at each step, (t, b, s); -inf beyond ends.
 
         Paths' scores are sums of logarithms; `semiring` adds paths up.
         """
