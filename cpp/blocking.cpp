@@ -32,8 +32,11 @@ constexpr ptrdiff_t few_rows = 4;
 // Direct reads A and B in place, so it wins while B stays in L2, and where so little is computed
 // with each element that packing would dominate. Integers under saturating sums are better packed:
 // that maps their sentinel. So is a larger argmax, which packed costs much less, and nearly all of
-// or-and, which packed has a bit an element.
-const char* reason_for_direct(const Product& p, ptrdiff_t item, bool argmax, bool bits) {
+// or-and, which packed has a bit an element; and all of logplus, which has exponentials there.
+const char* reason_for_direct(const Product& p, ptrdiff_t item, bool argmax,
+                              const Kernels& kernels) {
+    if (kernels.logs) return nullptr;
+    const bool bits = kernels.bits;
     const bool integers = p.dtype != DType::f32 && p.dtype != DType::f64;
     const ptrdiff_t side = setting(integers || argmax ? Setting::heavy_side : Setting::direct_side);
     if (p.m <= (bits ? 1 : few_rows))
@@ -58,6 +61,9 @@ ptrdiff_t balanced(ptrdiff_t size, ptrdiff_t block, ptrdiff_t unit) {
                     unit);
 }
 
+// The steps of the fewest equal blocks of at most `most`.
+ptrdiff_t balanced_steps(ptrdiff_t k, ptrdiff_t most) { return ceil_div(k, ceil_div(k, most)); }
+
 // KC, MC and NC as large as the settings let the packed pieces be.
 void set_blocks(Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
     const Kernels& k = *plan.kernels;
@@ -69,22 +75,23 @@ void set_blocks(Plan& plan, const Product& p, ptrdiff_t item, bool argmax) {
             (rows || (columns && p.k * item >= 1024 * p.m && sums_are_exact(p.semiring, p.dtype)));
         plan.mc = p.m;
         plan.nc = p.n;
-        plan.kc = argmax || !rows ? 64 : 256;
+        plan.kc = k.logs ? balanced_steps(p.k, log_steps) : argmax || !rows ? 64 : 256;
         return;
     }
     // Bits are looked up, not streamed: nothing must stay in L1 but the tables and some rows of C.
     if (k.bits) {
-        plan.kc = ceil_div(p.k, ceil_div(p.k, 8192));
+        plan.kc = balanced_steps(p.k, 8192);
         plan.mc = balanced(plan.block_m, 512, k.mr);
         plan.nc = balanced(plan.block_n, 4096, k.nr);
         return;
     }
     // The argmax searches a segment, and unpacks B, once for each block: larger ones.
     const ptrdiff_t kc =
-        argmax ? 1536
-               : std::clamp<ptrdiff_t>(setting(Setting::micro_panel) / (k.nr * item), 128, 1024);
+        k.logs   ? log_steps
+        : argmax ? 1536
+                 : std::clamp<ptrdiff_t>(setting(Setting::micro_panel) / (k.nr * item), 128, 1024);
     const ptrdiff_t block_of_a = setting(Setting::block) * (argmax ? 2 : 1);
-    plan.kc = ceil_div(p.k, ceil_div(p.k, kc));
+    plan.kc = balanced_steps(p.k, kc);
     plan.mc = balanced(plan.block_m, std::min<ptrdiff_t>(block_of_a / (plan.kc * item), 512), k.mr);
     plan.nc = balanced(plan.block_n, setting(Setting::panel) / (plan.kc * item), k.nr);
 }
@@ -170,6 +177,7 @@ SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdi
                        ptrdiff_t item, bool argmax) {
     constexpr ptrdiff_t line = 64, longest_segment = 64;
     const ptrdiff_t rows = round_up(mc, kernels.mr), columns = round_up(nc, kernels.nr);
+    const ptrdiff_t depth = kc + (kernels.logs ? numbers_a_line : 0);
     SlotLayout layout{};
     if (kernels.bits) {
         layout.b = round_up(rows * round_up(kc, bits_per_unit) / 8, line);
@@ -177,8 +185,8 @@ SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdi
         layout.bytes = round_up(layout.scratch + (table_registers + rows) * kernels.nr / 8, 4096);
         return layout;
     }
-    layout.b = round_up(rows * kc * item, line);
-    layout.scratch = layout.b + round_up(columns * kc * item, line);
+    layout.b = round_up(rows * depth * item, line);
+    layout.scratch = layout.b + round_up(columns * depth * item, line);
     layout.bytes = layout.scratch;
     if (argmax)
         layout.bytes += round_up((rows + kernels.nr) * round_up(kc, longest_segment) * item, line);
@@ -208,11 +216,12 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     for (ptrdiff_t* size : {&p.m, &p.n, &p.k}) *size = std::max<ptrdiff_t>(*size, 1);
     plan.kernels = &pick_tile(set, p, argmax);
     plan.careful = set.careful.macro ? &set.careful : nullptr;
-    const char* const direct = reason_for_direct(p, item, argmax, set.wide.bits);
+    const char* const direct = reason_for_direct(p, item, argmax, set.wide);
     plan.kernel = choice.kernel.value_or(direct ? KernelKind::direct : KernelKind::packed);
-    plan.reason = choice.kernel ? "chosen by the caller"
-                  : direct      ? direct
-                                : "large: packed operands are read many times from cache";
+    plan.reason = choice.kernel   ? "chosen by the caller"
+                  : direct        ? direct
+                  : set.wide.logs ? "exponentials: each is taken once, while packing"
+                                  : "large: packed operands are read many times from cache";
     set_tasks(plan, problem, p, choice.threads);
     set_blocks(plan, p, item, argmax);
     if (plan.kernel == KernelKind::packed) {

@@ -92,7 +92,9 @@ void packed_kernel(const Product& p, Run& run, char* memory) {
                                       memory + layout.scratch,
                                       from(p.start, ic, jc),
                                       p.relu && pc + k == p.k,
-                                      from(p.lookup, 0, jc)};
+                                      from(p.lookup, 0, jc),
+                                      from(p.a, ic, pc),
+                                      from(p.b, pc, jc)};
                 (argmax ? kernels.macro_argmax : kernels.macro)(block);
             }
         }

@@ -4,6 +4,7 @@
 
 #include "bits.hpp"
 #include "direct.hpp"
+#include "logplus.hpp"
 #include "rows.hpp"
 #include "star.hpp"
 
@@ -139,10 +140,38 @@ constexpr KernelSet make_logic_set() {
     return set;
 }
 
+template <class R, int MR, int NV, int DirectMR>
+constexpr Kernels make_log_kernels() {
+    Kernels k{};
+    k.mr = MR;
+    k.nr = NV * R::lanes;
+    k.logs = true;
+    k.pack_a = pack_exponentials<R, MR>;
+    k.pack_b = pack_exponentials<R, NV * R::lanes>;
+    k.macro = macro_logs<R, MR, NV>;
+    k.direct = k.direct_rows = direct_logs<R, DirectMR>;
+    return k;
+}
+
+// logplus, on the hot loop of plus-times.
+template <class Isa, class T>
+constexpr KernelSet make_log_set() {
+    using R = Ring<PlusTimes, T, Isa::bytes>;
+    constexpr TileShape tile = wide_tile<Isa, R>();
+    KernelSet set{};
+    set.wide = make_log_kernels<R, tile.mr, tile.nv, Isa::heavy_mr>();
+    set.narrow = make_log_kernels<R, Isa::narrow_mr, 1, Isa::heavy_mr>();
+    set.ceiling = ceiling<R, tile.mr, tile.nv>;
+    return set;
+}
+
 template <class Isa, class S>
 constexpr void fill_row(KernelSet (&row)[dtype_count]) {
     if constexpr (S::product == Multiply::conjunction) {
         row[static_cast<int>(DType::b8)] = make_logic_set<Isa>();
+    } else if constexpr (S::sum == Add::logarithm) {
+        row[static_cast<int>(DType::f32)] = make_log_set<Isa, float>();
+        row[static_cast<int>(DType::f64)] = make_log_set<Isa, double>();
     } else {
         row[static_cast<int>(DType::f32)] = make_set<Isa, S, float>();
         row[static_cast<int>(DType::f64)] = make_set<Isa, S, double>();

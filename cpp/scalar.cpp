@@ -1,5 +1,6 @@
 #include "scalar.hpp"
 
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -65,9 +66,18 @@ bool improves(T product, T c) {
     return S::sum == Add::max ? product > c : product < c;
 }
 
+// log(exp(x) + exp(y)).
+template <class T>
+T log_of_sum(T x, T y) {
+    if (x == y) return x + static_cast<T>(0.69314718055994531);  // infinities as well
+    return x > y ? x + std::log1p(std::exp(y - x)) : y + std::log1p(std::exp(x - y));
+}
+
 template <class S, class T>
 T add(T c, T product) {
-    if constexpr (S::sum == Add::disjunction)
+    if constexpr (S::sum == Add::logarithm)
+        return log_of_sum(c, product);
+    else if constexpr (S::sum == Add::disjunction)
         return static_cast<T>((c | product) != 0);
     else if constexpr (selective<S>)
         return is_nan(product) || improves<S>(product, c) ? product : c;
@@ -80,17 +90,17 @@ T add(T c, T product) {
 // The product of two operands one of which may be NaN, which then spreads.
 template <class S, class T>
 T spreading_product(T a, T b) {
-    if constexpr (selective<S>) {
+    if constexpr (S::sum != Add::plus) {
         if (is_nan(a)) return std::numeric_limits<T>::quiet_NaN();
         if (is_nan(b)) return std::numeric_limits<T>::quiet_NaN();
     }
     return multiply<S>(a, b);
 }
 
-// Zeros of selective semirings are +0.
+// Zeros are +0, but for plus-times.
 template <class S, class T>
 T canonical(T x) {
-    if constexpr (selective<S> && std::is_floating_point_v<T>)
+    if constexpr (S::sum != Add::plus && std::is_floating_point_v<T>)
         return x + T{0};
     else
         return x;
@@ -118,11 +128,33 @@ T finished(const Product& g, T sum) {
     return canonical<S>(sum);
 }
 
+// log(exp(A[i, first] + B[first, j]) + ...): the largest product first, then the others by their
+// distance to it.
+template <class S, class T>
+T log_of_products(const Product& g, ptrdiff_t i, ptrdiff_t j, ptrdiff_t first, ptrdiff_t last) {
+    const auto product = [&](ptrdiff_t p) {
+        return spreading_product<S>(read<T>(g.a, i, p), read<T>(g.b, p, j));
+    };
+    T most = lowest<T>, sum = 0;
+    for (ptrdiff_t p = first; p < last; ++p) {
+        const T x = product(p);
+        if (is_nan(x)) return x;
+        if (x > most) most = x;
+    }
+    if (most - most != 0) return most;
+    for (ptrdiff_t p = first; p < last; ++p) sum += std::exp(product(p) - most);
+    return most + std::log(sum);
+}
+
 // C[i, j] (+)= A[i, p] (x) B[p, j] for p in [first, last), in order, in `sum`; the first of the
 // best in `index`.
 template <class S, class T>
 void inner_product(const Product& g, ptrdiff_t i, ptrdiff_t j, ptrdiff_t first, ptrdiff_t last,
                    T& sum, ptrdiff_t& index) {
+    if constexpr (S::sum == Add::logarithm) {
+        sum = log_of_sum(sum, log_of_products<S, T>(g, i, j, first, last));
+        return;
+    }
     for (ptrdiff_t p = first; p < last; ++p) {
         const T product = spreading_product<S>(read<T>(g.a, i, p), read<T>(g.b, p, j));
         if constexpr (selective<S>)
@@ -217,6 +249,9 @@ void with_types(int semiring, DType dtype, F f) {
         [&]<class S>() {
             if constexpr (S::product == Multiply::conjunction)
                 return f.template operator()<S, std::uint8_t>();
+            else if constexpr (S::sum == Add::logarithm)
+                return dtype == DType::f32 ? f.template operator()<S, float>()
+                                           : f.template operator()<S, double>();
             else
                 switch (dtype) {
                     case DType::f32:
@@ -282,7 +317,7 @@ const char* semiring_name(int semiring) {
 }
 
 const char* semiring_sum(int semiring) {
-    constexpr const char* symbols[] = {"+", "max", "min", "or"};
+    constexpr const char* symbols[] = {"+", "max", "min", "or", "logaddexp"};
     return symbols[with_semiring(
         semiring, []<class S>() { return static_cast<int>(S::sum); }, Semirings{})];
 }
@@ -298,9 +333,10 @@ bool is_selective(int semiring) {
 }
 
 bool sums_are_exact(int semiring, DType dtype) {
-    const bool plus =
-        with_semiring(semiring, []<class S>() { return S::sum == Add::plus; }, Semirings{});
-    return !(plus && (dtype == DType::f32 || dtype == DType::f64));
+    const bool rounds = with_semiring(
+        semiring, []<class S>() { return S::sum == Add::plus || S::sum == Add::logarithm; },
+        Semirings{});
+    return !(rounds && (dtype == DType::f32 || dtype == DType::f64));
 }
 
 }  // namespace tropical

@@ -15,7 +15,7 @@ template <class T>
 constexpr T highest = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
                                                            : std::numeric_limits<T>::max();
 
-enum class Add { plus, max, min, disjunction };
+enum class Add { plus, max, min, disjunction, logarithm };
 enum class Multiply { times, plus, min, max, conjunction };
 
 // A semiring names its two operations and their identities. Max and min select one of their
@@ -90,11 +90,23 @@ struct OrAnd {
     static constexpr T one = 1;
 };
 
+// log(exp(a) + exp(b)): plus-times on exponentials, for numbers too large or too small for them.
+struct LogPlus {
+    static constexpr const char* name = "logplus";
+    static constexpr Add sum = Add::logarithm;
+    static constexpr Multiply product = Multiply::plus;
+    template <class T>
+    static constexpr T zero = lowest<T>;
+    template <class T>
+    static constexpr T one = 0;
+};
+
 template <class... S>
 struct SemiringList {
     static constexpr int size = sizeof...(S);
 };
-using Semirings = SemiringList<PlusTimes, MaxPlus, MinPlus, MaxTimes, MaxMin, MinMax, OrAnd>;
+using Semirings =
+    SemiringList<PlusTimes, MaxPlus, MinPlus, MaxTimes, MaxMin, MinMax, OrAnd, LogPlus>;
 
 // Selective: a sum is one of its operands, so that an argmax exists.
 template <class S>

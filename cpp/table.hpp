@@ -12,7 +12,7 @@ using std::ptrdiff_t;
 
 enum class DType : int { f32, f64, i8, i16, i32, i64, b8 };
 inline constexpr int dtype_count = 7;
-inline constexpr int semiring_count = 7;
+inline constexpr int semiring_count = 8;
 
 // A matrix in memory: element (i, j) lies at data + i * row_stride + j * col_stride (bytes).
 struct View {
@@ -38,7 +38,8 @@ struct PackArgs {
 // index, the p of the block's first step. With accumulate it is stored only where a product is
 // better than C, and not as it is: lookup says for (p, j), in int32, what is. scratch: see
 // slot_layout. plus-times over floats alone heeds start, which unless null is what sums begin with
-// in place of zero, and relu, which turns results below 0 into 0.
+// in place of zero, and relu, which turns results below 0 into 0. logplus alone heeds raw_a and
+// raw_b, what the block and panel were packed from.
 struct MacroArgs {
     ptrdiff_t m, n, k;
     const char* a;
@@ -51,6 +52,7 @@ struct MacroArgs {
     ConstView start = {};
     bool relu = false;
     ConstView lookup = {};
+    ConstView raw_a = {}, raw_b = {};
 };
 
 // The same product straight from strides; k is walked in blocks of kc <= 256, of at most 64 for
@@ -88,15 +90,21 @@ struct ReplayArgs {
 // Packed bits: rows of A are padded to whole units, and 256 registers of tables are scratch.
 inline constexpr ptrdiff_t bits_per_unit = 128, table_registers = 256;
 
+// logplus: the most steps in one block of sums, and what packed operands carry for each row of A and
+// column of B.
+inline constexpr ptrdiff_t log_steps = 512, numbers_a_line = 2;
+
 // One way to compute a semiring over a dtype: a micro-tile of mr x nr and the functions built on
 // it. Those that read operands return true when they met a value that their arithmetic does not
 // cover: a NaN (results are then right but for the rows and columns it must spread to), or an
 // integer that may overflow (results are void).
 // direct_rows: m <= 4, see rows.hpp. The argmax kernels are null unless the semiring is selective.
 // bits: packs an element to a bit, or-and alone; A in rows along k, see bits.hpp.
+// logs: packs exponentials, logplus alone; k is cut as log_steps says and in no other way, since that
+// shows in the bits, see logplus.hpp.
 struct Kernels {
     int mr, nr;
-    bool bits;
+    bool bits, logs;
     bool (*pack_a)(const PackArgs&);
     bool (*pack_b)(const PackArgs&);
     void (*macro)(const MacroArgs&);

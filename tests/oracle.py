@@ -32,6 +32,7 @@ SEMIRINGS = {
     "maxmin": Semiring(np.maximum, np.minimum, "least", "greatest"),
     "minmax": Semiring(np.minimum, np.maximum, "greatest", "least"),
     "orand": Semiring(np.logical_or, np.logical_and, False, True),
+    "logplus": Semiring(np.logaddexp, np.add, "least", 0),
 }
 
 
@@ -69,7 +70,7 @@ def products(a, b, semiring):
 
 
 def gemm(a, b, semiring, out=None):
-    """C = a (x) b, or out (+) a (x) b, to the bit; for floating plustimes see `plustimes`."""
+    """C = a (x) b, or out (+) a (x) b, to the bit, but see `plustimes` for floats, `logplus`."""
     s = SEMIRINGS[semiring]
     if semiring == "plustimes":
         c = np.matmul(a, b)
@@ -103,3 +104,24 @@ def plustimes(a, b):
     tiny = np.finfo(np.result_type(a, b)).smallest_subnormal
     k = wide_a.shape[-1]
     return wide_a @ wide_b, (k + 1) * (eps * (abs(wide_a) @ abs(wide_b)) + tiny)
+
+
+def logplus(a, b, out=None):
+    """log(sum(exp(a + b))) in the longest type there is; `out` may be one more term."""
+    dtype = np.result_type(a, b)
+    p = products(np.asarray(a, np.longdouble), np.asarray(b, np.longdouble), "logplus")
+    if out is not None:
+        p = np.concatenate([p, np.asarray(out, np.longdouble)[..., None, :]], axis=-2)
+    most = np.max(p, axis=-2, initial=-np.inf, keepdims=True)
+    shift = np.where(np.isfinite(most), most, 0)
+    with np.errstate(all="ignore"):
+        total = np.exp(p - shift).sum(axis=-2)
+        c = np.where(np.isinf(most), most, shift + np.log(total)[..., None, :])[..., 0, :]
+        return np.where(np.isinf(c.astype(dtype)), np.copysign(np.inf, c), c)
+
+
+def logplus_bound(c, k, dtype, *, accumulate=False, block=512):
+    """How far from `c` a product may be that sums `block` steps at a time."""
+    blocks = -(-k // block) + accumulate  # each of which rounds C
+    unit = np.finfo(dtype).eps / 2
+    return unit * ((blocks + 1) * (abs(c) + 4) + min(k, block) + 8)

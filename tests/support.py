@@ -19,11 +19,13 @@ TESTS = Path(__file__).parent
 KERNELS = ("naive", "tiled", "direct", "packed")
 THREADS = (1, 2, 3, 7)
 INSTANCES = [(s["name"], dtype) for s in _core.semirings() for dtype in s["dtypes"]]
-EXACT = [i for i in INSTANCES if i[0] != "plustimes" or i[1].startswith("int")]
+ROUNDING_SEMIRINGS = [s["name"] for s in _core.semirings() if not s["exact"]]
+EXACT = [i for i in INSTANCES if i[0] not in ROUNDING_SEMIRINGS or i[1].startswith("int")]
 FLOATS = [i for i in INSTANCES if i[1].startswith("float")]
 INTEGERS = [i for i in INSTANCES if i[1].startswith("int")]
-TROPICAL_FLOATS = [i for i in FLOATS if i[0] != "plustimes"]
+TROPICAL_FLOATS = [i for i in FLOATS if i in EXACT]
 ROUNDING = [i for i in FLOATS if i[0] == "plustimes"]
+LOGPLUS = [i for i in FLOATS if i[0] == "logplus"]
 SELECTIVE = [
     (s["name"], dtype) for s in _core.semirings() if s["selective"] for dtype in s["dtypes"]
 ]

@@ -145,7 +145,7 @@ def test_out_is_returned_with_the_index():
     assert c is out
 
 
-@pytest.mark.parametrize("semiring", ["plustimes", "orand"])
+@pytest.mark.parametrize("semiring", ["plustimes", "orand", "logplus"])
 def test_not_selective(semiring):
     x = np.ones((2, 2), bool if semiring == "orand" else float)
     with pytest.raises(ValueError, match=semiring):

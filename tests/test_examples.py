@@ -5,7 +5,7 @@ import pytest
 from support import run_python
 
 from tropical.autograd import Tensor
-from tropical.examples import airports, learn_paths, maps, xor
+from tropical.examples import airports, learn_paths, letters, maps, xor
 
 
 def test_maps(tmp_path):
@@ -82,3 +82,36 @@ def test_learn_paths_runs():
     assert lines[0] == "40 roads, unknown; 130 trips of two roads or more, known"
     true = np.random.default_rng(0).uniform(learn_paths.LEAST, learn_paths.MOST, 40)
     assert lines[-9:] == list(learn_paths.drawing(true))
+
+
+@pytest.fixture(scope="module")
+def learned():
+    words = letters.reference()
+    return words, *letters.learn(words)
+
+
+def test_letters_are_vowels_and_consonants(learned):
+    words, model, likelihoods = learned
+    assert words.counts.sum() > 4000 and (np.diff(likelihoods) > -1e-6).all()  # EM never declines
+    found = letters.vowels(model)
+    assert set("aeiou") <= set(found) <= set("aeiouygh")
+    for table in (model.initial, model.transition, model.emission):
+        np.testing.assert_allclose(table.sum(axis=-1), 1)
+    assert letters.decode(model, ["nobody", "named"]) == ["nObOdY", "nAmEd"]
+
+
+def test_letters_report_and_draw(learned, tmp_path):
+    words, model, likelihoods = learned
+    lines = list(letters.report(words, model, likelihoods))
+    assert lines[-1] == " ".join(letters.decode(model, letters.SENTENCE))
+    assert letters.as_words([]).letters.shape == (0, 0)
+    pytest.importorskip("matplotlib", reason="draws")
+    letters.draw(model, letters.SENTENCE, str(tmp_path / "letters.svg"))
+    assert (tmp_path / "letters.svg").read_text().count("<path") > 20
+
+
+def test_letters_run(monkeypatch, capsys):
+    short = letters.as_words(["banana", "papaya"])
+    monkeypatch.setattr(letters, "reference", lambda: short)
+    letters.main([])
+    assert capsys.readouterr().out.startswith("2 words, 12 letters")

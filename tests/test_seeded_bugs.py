@@ -135,7 +135,7 @@ BUGS = [
     Bug(
         "relu between two blocks of k, unpacked",
         "direct.hpp",
-        "g.relu && first_p + k == g.k",
+        "g.relu && to.first_p + k == g.k",
         "g.relu",
         "linear",
     ),
@@ -229,6 +229,20 @@ BUGS = [
         "briefly{50}, patiently{500};",
         "briefly{1 << 30}, patiently{1 << 30};",
         "threads",
+    ),
+    Bug(
+        "sums over logplus that underflow unseen",
+        "logplus.hpp",
+        "if (first_set<T>(small) >= 0) {",
+        "if (first_set<T>(small) > lanes<T, V>) {",
+        "logplus",
+    ),
+    Bug(
+        "an exponential of a rounded distance",
+        "log_pack.hpp",
+        "exponential<T>(distance, error_of_sum(x, -shift, distance))",
+        "exponential<T>(distance, V{})",
+        "logplus",
     ),
     Bug(
         "a GIL that is kept",

@@ -152,6 +152,13 @@ def test_other_dtypes_are_refused(dtype):
         tropical.gemm(x, x)
 
 
+@pytest.mark.parametrize("dtype", [*UNKNOWN, "bool", *NUMERIC[2:]])
+def test_logplus_is_for_floats(dtype):
+    x = np.ones((2, 2)).astype(int).astype(dtype)
+    with pytest.raises(TypeError, match=rf"{re.escape(str(x.dtype))}.*logplus.* float32, float64"):
+        tropical.gemm(x, x, semiring="logplus")
+
+
 @pytest.mark.parametrize("dtype", NUMERIC)
 def test_orand_is_for_booleans(dtype):
     x = np.ones((2, 2), dtype)

@@ -177,7 +177,8 @@ def test_the_callers_environment(isa, semiring, dtype, mode, environment):
         for kernel, threads in itertools.product(KERNELS, (1, 2))
     ]
     want = [tropical.gemm(a, b, **how) for a, b, how in calls]
-    assert np.any((want[0] != 0) & (abs(want[0]) < f.tiny)), "no subnormal results: a poor test"
+    subnormal = (want[0] != 0) & (abs(want[0]) < f.tiny)
+    assert semiring == "logplus" or np.any(subnormal), "no subnormal results: a poor test"
     nothing = {"semiring": semiring, "accumulate": True}  # k == 0
     a, b, least = np.ones((1, 0), dtype), np.ones((0, 1), dtype), np.full((1, 1), unit)
     calls.append((a, b, nothing))

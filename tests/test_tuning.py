@@ -45,7 +45,8 @@ def test_settings_do_not_change_results(isa, semiring, dtype, settings):
     a, b = values((70, 300), dtype, 1), values((300, 90), dtype, 2)
     if semiring == "plustimes":
         a, b = np.rint(a % 16).astype(dtype), np.rint(b % 16).astype(dtype)  # exact sums
-    expected = tropical.gemm(a, b, semiring=semiring, kernel="naive")
+    first = "packed" if semiring == "logplus" else "naive"  # which rounds otherwise
+    expected = tropical.gemm(a, b, semiring=semiring, kernel=first)
     _core.set_settings(settings)
     for kernel in (None, "packed"):
         result = tropical.gemm(a, b, semiring=semiring, kernel=kernel)

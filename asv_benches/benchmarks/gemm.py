@@ -8,7 +8,8 @@ from .common import Call, times_ceiling
 
 SEMIRINGS = ["plustimes", "maxplus", "minplus", "maxtimes", "maxmin", "minmax"]
 DTYPES = ["float32", "float64", "int8", "int16", "int32", "int64"]
-INSTANCES = [f"{semiring} {dtype}" for semiring in SEMIRINGS for dtype in DTYPES] + ["orand bool"]
+INSTANCES = [f"{semiring} {dtype}" for semiring in SEMIRINGS for dtype in DTYPES]
+INSTANCES += ["orand bool", "logplus float32", "logplus float64"]
 
 
 class Instances(Call):

@@ -119,7 +119,7 @@ Parameters
 a : ndarray, (..., n, n)
     Writeable, native, of any strides and a dtype of the semiring; without NaN.
 semiring : str or Semiring
-    Any but plustimes.
+    Any but plustimes and logplus.
 before : ndarray of int32, (..., n, n), optional
     For each (i, j) the vertex before j on the path of a[i, j]; kept so.
 threads : int, optional

@@ -86,17 +86,18 @@ semiring : str or Semiring, default "maxplus"
     What takes the place of + and x, by name (underscores are ignored) or as
     `tropical.semirings.maxplus` and so on:
 
-    ========= ===== ===== ====== ======
-    name      (+)   (x)   zero   one
-    ========= ===== ===== ====== ======
-    plustimes ``+`` x     0      1
-    maxplus   max   ``+`` -inf   0
-    minplus   min   ``+`` +inf   0
-    maxtimes  max   x     0      1
-    maxmin    max   min   -inf   +inf
-    minmax    min   max   +inf   -inf
-    orand     or    and   False  True
-    ========= ===== ===== ====== ======
+    ========= ========= ===== ====== ======
+    name      (+)       (x)   zero   one
+    ========= ========= ===== ====== ======
+    plustimes ``+``     x     0      1
+    maxplus   max       ``+`` -inf   0
+    minplus   min       ``+`` +inf   0
+    maxtimes  max       x     0      1
+    maxmin    max       min   -inf   +inf
+    minmax    min       max   +inf   -inf
+    orand     or        and   False  True
+    logplus   logaddexp ``+`` -inf   0
+    ========= ========= ===== ====== ======
 
     For integers -inf and +inf are the least and the greatest value of the dtype.
 out : ndarray, (..., m, n), optional
@@ -129,8 +130,9 @@ index : ndarray of intp, (..., m, n)
 Raises
 ------
 TypeError
-    If a dtype is not one of float32, float64, int8, int16, int32, int64 (bool for ``"orand"``), if
-    `out` is not an array of the result's dtype, or if another argument is of the wrong type.
+    If a dtype is not one of float32, float64, int8, int16, int32, int64 (bool for ``"orand"``,
+    floats alone for ``"logplus"``), if `out` is not an array of the result's dtype, or if another
+    argument is of the wrong type.
 ValueError
     If shapes do not fit (the message names both), an operand is 0-D, the semiring or the kernel is
     unknown, ``threads < 1``, `out` has the wrong shape or is read-only, ``accumulate`` comes
@@ -150,9 +152,10 @@ tropical.options : Set kernel, instruction set and threads for a block of code.
 
 Notes
 -----
-Max, min, or, and never round: over every semiring but plustimes the result is the same to the bit
-for every kernel, thread count, layout and instruction set. plustimes follows IEEE 754 as NumPy
-does; its bits depend on the instruction set and the kernel alone.
+Max, min, or, and never round: over every semiring but plustimes and logplus the result is the same
+to the bit for every kernel, thread count, layout and instruction set. plustimes follows IEEE 754 as
+NumPy does. logplus is log(sum(exp(a + b))) for numbers of any size, within about one rounding for
+each 512 steps of k. The bits of these two depend on the instruction set and the kernel alone.
 
 Zero annihilates, also where IEEE arithmetic would make a NaN, such as (-inf) + (+inf) in maxplus. A
 NaN in row i of `a` makes ``C[i, :]`` NaN, one in column j of `b` makes ``C[:, j]`` NaN. Zeros in a

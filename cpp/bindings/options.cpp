@@ -24,6 +24,18 @@ std::string known_semirings() {
 constexpr const char* dtype_names[dtype_count] = {"float32", "float64", "int8", "int16",
                                                   "int32",   "int64",   "bool"};
 
+bool has_kernels(int semiring, int dtype) {
+    return table_baseline.sets[semiring][dtype].wide.macro != nullptr;
+}
+
+std::string known_dtypes(int semiring) {
+    std::string list;
+    for (int d = 0; d < dtype_count; ++d)
+        if (has_kernels(semiring, d))
+            list += (list.empty() ? "" : ", ") + std::string(dtype_names[d]);
+    return list;
+}
+
 // -1 for what gemm has no kernels for.
 int dtype_of(const py::dtype& dtype) {
     const char kind = dtype.kind(), order = dtype.byteorder();
@@ -116,13 +128,9 @@ int parse_threads(PyObject* threads) {
 
 DType parse_dtype(const py::dtype& dtype, int semiring) {
     const int known = dtype_of(dtype);
-    const bool boolean = std::string(semiring_name(semiring)) == "orand";
-    if (known < 0 || boolean != (known == static_cast<int>(DType::b8)))
+    if (known < 0 || !has_kernels(semiring, known))
         throw py::type_error("dtype " + std::string(py::str(dtype)) + " is not supported over " +
-                             semiring_name(semiring) +
-                             (boolean
-                                  ? ", which takes bool"
-                                  : ", which takes float32, float64, int8, int16, int32, int64"));
+                             semiring_name(semiring) + ", which takes " + known_dtypes(semiring));
     return static_cast<DType>(known);
 }
 

@@ -25,7 +25,7 @@ std::vector<Packing> packings(const Isa& isa, const Arithmetic& arithmetic) {
     const std::string who = std::string(isa.name) + " " + name_of(arithmetic);
     std::vector<Packing> list;
     for (const Kernels* tile : {&set.wide, &set.narrow, &set.careful}) {
-        if (!tile->macro || tile->bits) continue;
+        if (!tile->macro || tile->bits || tile->logs) continue;
         list.push_back(
             {who + ", A in panels of " + std::to_string(tile->mr), tile->pack_a, tile->mr});
         list.push_back(

@@ -18,7 +18,7 @@ from .config import Plan, explain, options, show_config
 if _TYPE_CHECKING:
     from .contraction import Counted, einsum
 
-_LATER = ("autograd", "graph", "nn", "optim", "spectral", "ufunc")  # imported when first used
+_LATER = ("autograd", "graph", "nn", "optim", "sequence", "spectral", "ufunc")  # imported when first used
 _FUNCTIONS_LATER = {"Counted": "contraction", "einsum": "contraction"}  # and their modules
 
 

@@ -153,7 +153,7 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
     ValueError
         If shapes do not fit or the semiring is unknown.
     TypeError
-        If the semiring has no gradient ("orand").
+        If the semiring has no gradient here ("orand", "logplus").
 
     Examples
     --------
@@ -175,7 +175,7 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
     if ring.name == "plustimes":
         result = _matmul(a, b)
     elif not ring.selective:
-        raise TypeError(f"semiring: {ring.name} has no gradient; its values are not numbers")
+        raise TypeError(f"semiring: {ring.name} has no gradient, and does not select")
     elif not (isinstance(a, Tensor) or isinstance(b, Tensor)):
         result = _gemm(x, y, semiring=ring.name)
     elif not (state.recording and (_requires_grad(a) or _requires_grad(b))):

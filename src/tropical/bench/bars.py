@@ -17,7 +17,7 @@ import numpy as np
 
 import tropical
 from tropical import _core
-from tropical.bench import contenders, training
+from tropical.bench import contenders, sequences, training
 from tropical.bench.contenders import AbsentError
 from tropical.bench.rivals import RIVALS
 from tropical.bench.timing import Budget, Contender, interleave
@@ -123,6 +123,7 @@ def bars() -> Iterator[Bar]:
     yield from _skinny()
     yield from _tropical_gemm()
     yield from _training()
+    yield from _sequences()
 
 
 def _ceilings() -> Iterator[Bar]:
@@ -385,3 +386,25 @@ def _training() -> Iterator[Bar]:
 
     case = f"time of {training.CHAIN} small additions over torch's"
     yield Bar(group, case, 1.0, training.CHAIN, chains, at_most=True)
+
+
+def _sequences() -> Iterator[Bar]:
+    cores = min(2, _core.config()["cores"])
+
+    def over_numba(dtype: str) -> Pair:
+        a, b = contenders.operands(512, 512, 512, dtype)
+        ours = contenders.ours(a, b, "logplus", threads=cores)
+        return ours, RIVALS["numba"](a, b, "logplus", cores)
+
+    def decoding(dtype: str) -> Pair:
+        size = (64, 1000, 128, dtype)
+        makers = (partial(sequences.numpy_viterbi, name, *size) for name in sequences.FORMULATIONS)
+        return sequences.ours(*size, threads=cores), _fastest(makers)
+
+    group = "sequences"
+    for dtype in ("float32", "float64"):
+        case = f"logplus {dtype} 512 over numba's loop, threads={cores}"
+        work = 20 * 512**3  # its exponentials too: numba takes a second
+        yield Bar(group, case, 5.0, work, partial(over_numba, dtype))
+        case = f"viterbi {dtype}, 64 x 1,000 steps x 128 states, over NumPy, threads={cores}"
+        yield Bar(group, case, 10.0, 2 * 64 * 1000 * 128**2, partial(decoding, dtype))

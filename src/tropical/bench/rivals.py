@@ -7,8 +7,8 @@ the reason why it does not take part: not installed, another semiring, too large
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -157,7 +157,56 @@ def _numba_loop(semiring: str) -> Callable[[Array, Array, Array], None]:
     return compiled
 
 
+@functools.cache
+def _numba_log_loop() -> Callable[[Array, Array, Array], None]:
+    """Compile logplus as one writes it by hand: a row's maxima, then the sums of exponentials."""
+    numba = require("numba")
+
+    def loop(a: Array, b: Array, c: Array) -> None:
+        for i in numba.prange(a.shape[0]):
+            most = np.full(b.shape[1], -np.inf, a.dtype)
+            total = np.zeros(b.shape[1], a.dtype)
+            for p in range(a.shape[1]):
+                x = a[i, p]
+                for j in range(b.shape[1]):
+                    y = x + b[p, j]
+                    most[j] = y if y > most[j] else most[j]  # noqa: FURB136
+            for p in range(a.shape[1]):
+                x = a[i, p]
+                for j in range(b.shape[1]):
+                    total[j] += np.exp(x + b[p, j] - most[j])
+            for j in range(b.shape[1]):
+                c[i, j] = most[j] + np.log(total[j])
+
+    compiled: Callable[[Array, Array, Array], None] = numba.njit(parallel=True)(loop)
+    return compiled
+
+
+def _numba_logplus(a: Array, b: Array, threads: int) -> Contender:
+    loop, numba = _numba_log_loop(), require("numba")
+    contenders.require_threads(threads)
+    c = np.empty((a.shape[0], b.shape[1]), a.dtype)
+
+    def call() -> Array:
+        loop(a, b, c)
+        return c
+
+    @contextmanager
+    def limit() -> Iterator[None]:
+        before = numba.get_num_threads()
+        numba.set_num_threads(threads)
+        try:
+            yield
+        finally:
+            numba.set_num_threads(before)
+
+    context: Callable[[], AbstractContextManager[None]] = limit
+    return Contender("numba", call, operations(a, b), context)
+
+
 def _numba(a: Array, b: Array, semiring: str, threads: int) -> Contender:
+    if semiring == "logplus":
+        return _numba_logplus(a, b, threads)
     _one_thread("the numba loop", threads)
     if a.dtype.kind != "f":
         raise AbsentError("the numba loop is there for floats")

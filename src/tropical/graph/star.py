@@ -46,7 +46,7 @@ def closure(
         Edges, the semiring's zero where there is none; a batch of graphs along the leading axes.
         float32, float64, int8, int16, int32 or int64; bool for orand.
     semiring : str or Semiring, default "minplus"
-        Any but plustimes, whose star is a series.
+        Any but plustimes and logplus, whose stars are series.
     overwrite : bool, default False
         Compute in `a` itself, which must be a writeable array.
     progress : callable, optional

@@ -1,0 +1,58 @@
+"""Chains: decoding and posteriors, and logplus where its sums underflow."""
+
+from __future__ import annotations
+
+import functools
+
+import tropical
+from tropical.bench import contenders, sequences
+from tropical.bench.timing import Contender
+from tropical.sequence import posteriors
+
+from .common import Call
+
+SIZE = (64, 200, 128)  # sequences, steps, states
+
+
+class Viterbi(Call):
+    params = (["float32", "float64"], [1, 2])
+    param_names = ("dtype", "threads")
+
+    def setup(self, dtype: str, threads: int) -> None:
+        self.prepare(functools.partial(sequences.ours, *SIZE), dtype, threads=threads)
+
+    def time_viterbi(self, *_: object) -> None:
+        self.call()
+
+
+def marginals(dtype: str) -> Contender:
+    call = functools.partial(posteriors, *sequences.model(*SIZE, dtype))
+    return Contender("posteriors", call, 1.0, functools.partial(tropical.options, threads=1))
+
+
+class Posteriors(Call):
+    params = (["float32", "float64"],)
+    param_names = ("dtype",)
+
+    def setup(self, dtype: str) -> None:
+        self.prepare(marginals, dtype)
+
+    def time_posteriors(self, *_: object) -> None:
+        self.call()
+
+
+def spread(dtype: str) -> Contender:
+    """Make a contender of a product nearly every sum of which is taken again, term by term."""
+    a, b = contenders.operands(256, 256, 256, dtype)
+    return contenders.ours(a * 5000, b * 5000, "logplus")
+
+
+class LogplusOfWideRange(Call):
+    params = (["float32", "float64"],)
+    param_names = ("dtype",)
+
+    def setup(self, dtype: str) -> None:
+        self.prepare(spread, dtype)
+
+    def time_gemm(self, *_: object) -> None:
+        self.call()

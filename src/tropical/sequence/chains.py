@@ -1,0 +1,214 @@
+"""What the algorithms on chains share: their arguments, checked, and one step of a whole batch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import tropical
+
+if TYPE_CHECKING:
+    from tropical.semirings import Semiring
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Chains:
+    """A batch of b sequences of t steps over s states, the longest first.
+
+    Those that are under way at step i are the first ``active[i]``; nothing is read of a sequence
+    beyond its length.
+
+    Attributes
+    ----------
+    batch : tuple of int
+        The shape of the batch, b in all.
+    order : (b,) intp array or None
+        Where each sequence stands in the batch; None if nothing was moved.
+    lengths : (b,) intp array
+        Descending.
+    active : list of int
+        For each step how many sequences are longer than it; a last 0.
+    initial : (b, s) array
+    transition : (s, s) or (b, s, s) array
+        One for all, or each its own.
+    emission : (b, t, s) array
+        In the order of the batch.
+    workspace : GemmWorkspace
+        Of the products of all steps.
+    """
+
+    batch: tuple[int, ...]
+    order: NDArray[np.intp] | None
+    lengths: NDArray[np.intp]
+    active: list[int]
+    initial: Array
+    transition: Array
+    emission: Array
+    workspace: tropical.GemmWorkspace
+
+    def emitted(self, step: int, count: int) -> Array:
+        """Return the emissions of the first `count` sequences at a step, (count, s)."""
+        which = slice(count) if self.order is None else self.order[:count]
+        emitted: Array = self.emission[which, step]
+        return emitted
+
+    def per_step(self) -> Array:
+        """Return an array (t, b, s), a step of which is contiguous: -inf where sequences ended."""
+        _, steps, states = self.emission.shape
+        numbers: Array = np.empty((steps, len(self.lengths), states), self.emission.dtype)
+        for step, count in enumerate(self.active[:-1]):
+            numbers[step, count:] = -np.inf
+        return numbers
+
+    def multiply(self, rows: Array, semiring: Semiring, out: Array, *, back: bool = False) -> None:
+        """Set `out` (m, s) to each row of `rows` (m, s) times its transition, or its transpose."""
+        matrix = self.transition.swapaxes(-1, -2) if back else self.transition
+        if matrix.ndim == 3:
+            matrix, rows, out = matrix[: len(rows)], rows[:, None], out[:, None]
+        tropical.gemm(rows, matrix, semiring=semiring, out=out, workspace=self.workspace)
+
+    def forward(self, semiring: Semiring) -> Array:
+        """Return the sum over all paths to each state at each step, (t, b, s); -inf beyond ends.
+
+        Paths' scores are sums of logarithms; `semiring` adds paths up.
+        """
+        sums = self.per_step()
+        for step, count in enumerate(self.active[:-1]):
+            here = sums[step, :count]
+            if step == 0:
+                here[...] = self.initial[:count]
+            else:
+                self.multiply(sums[step - 1, :count], semiring, here)
+            here += self.emitted(step, count)
+        return sums
+
+    def total(self, sums: Array, semiring: Semiring) -> Array:
+        """Return the sum over all whole paths, (b,), from `forward`; of no steps 0, the one."""
+        some = self.lengths > 0
+        last = sums[self.lengths[some] - 1, np.flatnonzero(some)]
+        total = np.zeros(len(some), sums.dtype)
+        total[some] = tropical.gemm(last, np.zeros(last.shape[1], last.dtype), semiring=semiring)
+        return total
+
+    def as_given(self, x: Array) -> Array:
+        """Return `x` (b, ...) in the order and shape of the batch, (*batch, ...)."""
+        if self.order is not None:
+            x, moved = np.empty_like(x), x
+            x[self.order] = moved
+        return x.reshape((*self.batch, *x.shape[1:]))
+
+
+def read(
+    log_initial: ArrayLike | None,
+    log_transition: ArrayLike,
+    log_emission: ArrayLike,
+    lengths: ArrayLike | None,
+) -> Chains:
+    """Check and broadcast the arguments of `viterbi` and the others; see there for errors."""
+    given = {"log_transition": np.asarray(log_transition), "log_emission": np.asarray(log_emission)}
+    if log_initial is not None:
+        given["log_initial"] = np.asarray(log_initial)
+    dtype = _common_dtype(given)
+    emission = given["log_emission"].astype(dtype, copy=False)
+    if emission.ndim < 2 or emission.shape[-1] == 0:
+        raise ValueError(
+            f"log_emission: has shape {emission.shape}, (..., steps, states) is wanted"
+        )
+    steps, states = emission.shape[-2:]
+    transition = given["log_transition"].astype(dtype, copy=False)
+    _check_shape("log_transition", transition, (states, states))
+    initial = np.asarray(given.get("log_initial", np.zeros(states)), dtype)
+    _check_shape("log_initial", initial, (states,))
+    length = _lengths(lengths, steps)
+    try:
+        batch = np.broadcast_shapes(
+            initial.shape[:-1], transition.shape[:-2], emission.shape[:-2], length.shape
+        )
+    except ValueError:
+        raise ValueError(
+            f"log_initial {initial.shape}, log_transition {transition.shape}, log_emission "
+            f"{emission.shape} and lengths {length.shape}: their batches do not broadcast"
+        ) from None
+    _check_values("log_transition", transition)
+    _check_values("log_initial", initial)
+    _check_values("log_emission", emission, length)
+    items = math.prod(batch)
+    order, length = _longest_first(np.broadcast_to(length, batch).reshape(-1))
+
+    def spread(x: Array, *tail: int) -> Array:
+        flat = np.broadcast_to(x, (*batch, *tail)).reshape(items, *tail)
+        return flat if order is None else flat[order]
+
+    return Chains(
+        batch=batch,
+        order=order,
+        lengths=length,
+        active=[*np.searchsorted(-length, -np.arange(steps)).tolist(), 0],
+        initial=spread(initial, states),
+        transition=(
+            transition.reshape(states, states)
+            if transition.size == states * states
+            else spread(transition, states, states)
+        ),
+        emission=np.broadcast_to(emission, (*batch, steps, states)).reshape(items, steps, states),
+        workspace=tropical.GemmWorkspace(),
+    )
+
+
+def _common_dtype(given: dict[str, Array]) -> np.dtype[Any]:
+    dtype = np.result_type(*given.values())
+    if dtype.kind in "biu":
+        return np.dtype(np.float64)
+    if dtype.name not in ("float32", "float64"):
+        names = ", ".join(f"{name} has {x.dtype}" for name, x in given.items())
+        raise TypeError(f"float32 or float64 is wanted: {names}")
+    return np.dtype(dtype.type)
+
+
+def _check_shape(name: str, x: Array, tail: tuple[int, ...]) -> None:
+    if x.shape[-len(tail) :] != tail:
+        wanted = ", ".join(map(str, tail))
+        raise ValueError(
+            f"{name}: has shape {x.shape}, (..., {wanted}) is wanted for the {tail[0]} states of "
+            "log_emission"
+        )
+
+
+def _lengths(lengths: ArrayLike | None, steps: int) -> NDArray[np.intp]:
+    if lengths is None:
+        return np.full((), steps, np.intp)
+    length = np.asarray(lengths)
+    if length.dtype.kind not in "iu":
+        raise TypeError(f"lengths: integers are wanted, got {length.dtype}")
+    if length.size and (length.min() < 0 or length.max() > steps):
+        worst = length.min() if length.min() < 0 else length.max()
+        raise ValueError(f"lengths: holds {worst}, log_emission has {steps} steps")
+    return length.astype(np.intp)
+
+
+def _check_values(name: str, x: Array, lengths: NDArray[np.intp] | None = None) -> None:
+    """Refuse NaN and +inf, as far as sequences go."""
+    if np.max(x, initial=-np.inf) < np.inf:  # False for a NaN
+        return
+    wrong = ~(x < np.inf)
+    if lengths is not None:
+        wrong = wrong & (np.arange(x.shape[-2]) < lengths[..., None])[..., None]
+    if wrong.any():
+        at = tuple(int(i) for i in np.argwhere(wrong)[0])
+        value = np.broadcast_to(x, wrong.shape)[at]
+        raise ValueError(f"{name}: logarithms of probabilities are wanted, holds {value} at {at}")
+
+
+def _longest_first(
+    lengths: NDArray[np.intp],
+) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
+    if np.all(lengths[1:] <= lengths[:-1]):
+        return None, lengths
+    order = np.argsort(-lengths, kind="stable")
+    return order, lengths[order]

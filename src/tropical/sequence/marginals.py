@@ -1,0 +1,212 @@
+"""Likelihoods and posteriors of a chain: forward and backward sums on logplus products."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import tropical
+from tropical import semirings
+from tropical.sequence.chains import Array, Chains, read
+
+__all__ = ["Posteriors", "backward", "forward", "posteriors"]
+
+LOGPLUS = semirings.logplus
+
+
+class Posteriors(NamedTuple):
+    """What is known of the states when all of a sequence has been observed.
+
+    Attributes
+    ----------
+    states : ndarray, (..., t, s)
+        The probability of each state at each step. 0 beyond a sequence's length, and for a sequence
+        that is impossible.
+    transitions : ndarray, (..., s, s)
+        How often state j is expected to follow on state i: the sum of the posteriors of both.
+    log_likelihood : ndarray, (...)
+        Logarithm of the probability of what was observed; -inf if that is impossible.
+    """
+
+    states: Array
+    transitions: Array
+    log_likelihood: Array
+
+
+def forward(
+    log_initial: ArrayLike,
+    log_transition: ArrayLike,
+    log_emission: ArrayLike,
+    lengths: ArrayLike | None = None,
+) -> tuple[Array, Array]:
+    """Return the forward sums of each sequence, and the logarithm of its likelihood.
+
+    Parameters
+    ----------
+    log_initial, log_transition, log_emission, lengths
+        As for `viterbi`.
+
+    Returns
+    -------
+    log_alpha : ndarray, (..., t, s)
+        Logarithm of the probability of all observations up to and including a step, together with
+        the state there: the sum over all paths to it. -inf beyond a sequence's length.
+    log_likelihood : ndarray, (...)
+        Of all observations: -inf where they are impossible, 0 for a sequence of no steps.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `viterbi`.
+
+    Notes
+    -----
+    L. R. Rabiner, "A tutorial on hidden Markov models and selected applications in speech
+    recognition", Proceedings of the IEEE 77(2), 1989, section III.A, on logarithms: nothing is
+    scaled, and nothing underflows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical.sequence import forward
+    >>> initial, transition = np.log([0.5, 0.5]), np.log([[0.7, 0.3], [0.3, 0.7]])
+    >>> emission = np.log([[0.9, 0.2], [0.9, 0.2], [0.1, 0.8]])
+    >>> log_alpha, log_likelihood = forward(initial, transition, emission)
+    >>> print(round(float(np.exp(log_likelihood)), 5))
+    0.12044
+    """
+    chains = read(log_initial, log_transition, log_emission, lengths)
+    log_alpha = chains.forward(LOGPLUS)
+    return _as_given(chains, log_alpha), chains.as_given(chains.total(log_alpha, LOGPLUS))[()]
+
+
+def backward(
+    log_transition: ArrayLike, log_emission: ArrayLike, lengths: ArrayLike | None = None
+) -> Array:
+    """Return the backward sums of each sequence.
+
+    Parameters
+    ----------
+    log_transition, log_emission, lengths
+        As for `viterbi`.
+
+    Returns
+    -------
+    log_beta : ndarray, (..., t, s)
+        Logarithm of the probability of all observations after a step, given the state there: 0 at a
+        sequence's last step, -inf beyond it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `viterbi`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical.sequence import backward
+    >>> transition = np.log([[0.7, 0.3], [0.3, 0.7]])
+    >>> emission = np.log([[0.9, 0.2], [0.9, 0.2], [0.1, 0.8]])
+    >>> np.exp(backward(transition, emission)).round(4)
+    array([[0.2307, 0.1663],
+           [0.31  , 0.59  ],
+           [1.    , 1.    ]])
+    """
+    chains = read(None, log_transition, log_emission, lengths)
+    return _as_given(chains, _backward(chains)[0])
+
+
+def posteriors(
+    log_initial: ArrayLike,
+    log_transition: ArrayLike,
+    log_emission: ArrayLike,
+    lengths: ArrayLike | None = None,
+) -> Posteriors:
+    """Return the probabilities of states and transitions, given all observations.
+
+    Parameters
+    ----------
+    log_initial, log_transition, log_emission, lengths
+        As for `viterbi`.
+
+    Returns
+    -------
+    Posteriors
+        `states`, `transitions`, `log_likelihood`: all that a step of the Baum-Welch algorithm asks.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `viterbi`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical.sequence import posteriors
+    >>> initial, transition = np.log([0.5, 0.5]), np.log([[0.7, 0.3], [0.3, 0.7]])
+    >>> emission = np.log([[0.9, 0.2], [0.9, 0.2], [0.1, 0.8]])
+    >>> known = posteriors(initial, transition, emission)
+    >>> known.states.round(3)
+    array([[0.862, 0.138],
+           [0.799, 0.201],
+           [0.191, 0.809]])
+    >>> known.transitions.round(3)
+    array([[0.91 , 0.751],
+           [0.08 , 0.259]])
+    """
+    chains = read(log_initial, log_transition, log_emission, lengths)
+    log_alpha = chains.forward(LOGPLUS)
+    log_beta, arriving = _backward(chains)
+    likelihood = chains.total(log_alpha, LOGPLUS)
+    possible = likelihood > -np.inf
+    transitions = _transitions(chains, log_alpha, arriving, np.where(possible, likelihood, 0.0))
+    log_alpha += log_beta
+    states = _normalized(log_alpha)
+    transitions[~possible] = 0
+    return Posteriors(
+        _as_given(chains, states), chains.as_given(transitions), chains.as_given(likelihood)[()]
+    )
+
+
+def _backward(chains: Chains) -> tuple[Array, Array]:
+    """Return the backward sums, and those sums with the emission of their own step, (t, b, s)."""
+    sums, arriving = chains.per_step(), chains.per_step()
+    for step in range(len(sums) - 1, -1, -1):
+        count, on = chains.active[step], chains.active[step + 1]
+        sums[step, on:count] = 0
+        if on:
+            chains.multiply(arriving[step + 1, :on], LOGPLUS, sums[step, :on], back=True)
+        np.add(sums[step, :count], chains.emitted(step, count), out=arriving[step, :count])
+    return sums, arriving
+
+
+def _transitions(chains: Chains, log_alpha: Array, arriving: Array, likelihood: Array) -> Array:
+    """Return the expected transitions (b, s, s): one product over the steps of each sequence."""
+    # Numbers of a step as near 0 as they can be, which decline from step to step together.
+    most = log_alpha[:-1].max(axis=-1, keepdims=True, initial=-np.inf)
+    most[most == -np.inf] = 0
+    leaving = log_alpha[:-1] - most
+    entering = arriving[1:] + (most - likelihood[:, None])
+    pairs: Array = tropical.gemm(
+        leaving.transpose(1, 2, 0), entering.transpose(1, 0, 2), semiring=LOGPLUS
+    )
+    pairs += chains.transition
+    np.exp(pairs, out=pairs)
+    return pairs
+
+
+def _normalized(logs: Array) -> Array:
+    """Return exp(logs) with sums of 1 along the last axis, or of 0 where all is -inf; in place."""
+    most = logs.max(axis=-1, keepdims=True)
+    logs -= np.where(most > -np.inf, most, 0)
+    np.exp(logs, out=logs)
+    total = logs.sum(axis=-1, keepdims=True)
+    logs /= np.where(total > 0, total, 1)
+    return logs
+
+
+def _as_given(chains: Chains, x: Array) -> Array:
+    """Return x (t, b, s) as (*batch, t, s)."""
+    return chains.as_given(np.ascontiguousarray(x.transpose(1, 0, 2)))
