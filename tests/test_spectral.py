@@ -140,8 +140,9 @@ def test_what_floats_hide():
     assert maximum_cycle_mean(big) == (2.0**62, [0, 1], 2**62 + Fraction(3, 2))
     assert maximum_cycle_mean([[5e-324]]).mean == 5e-324
     assert maximum_cycle_mean([[1e308, 1.5e308], [1.5e308, 0]]).mean == 1.5e308
-    greatest = np.finfo("f8").max  # a unit of it rounds to infinity
-    assert maximum_cycle_mean([[greatest, 0], [0, 0]]).mean == greatest
+    wide = np.zeros((8, 8))  # for which a unit is so large that the greatest rounds to infinity
+    wide[0, 0] = np.finfo("f8").max
+    assert maximum_cycle_mean(wide).mean == wide[0, 0]
 
 
 @pytest.mark.parametrize("ring", RINGS)
