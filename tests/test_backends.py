@@ -1,5 +1,7 @@
 """The semirings in opt_einsum and cotengra, both as installed."""
 
+import pickle
+
 import numpy as np
 import pytest
 from support import assert_same_bits, run_python
@@ -45,6 +47,7 @@ def test_tensordot(ring):
     [
         (4, r"\[-1, 0, 1, 2\] are no axes of a, of shape \(2, 3, 4\)|no axes of"),
         (([0, 0], [0, 1]), r"\[0, 0\] are no axes of a"),
+        (([0, -3], [0, 1]), r"\[0, -3\] are no axes of a"),
         (([0], [3]), r"\[3\] are no axes of b"),
         (([0, 1], [0]), r"\[0, 1\] of a and \[0\] of b do not pair"),
         (([0], [0]), r"\(2, 3, 4\) and \(1, 3, 4\) differ along 0 and 0"),
@@ -52,6 +55,12 @@ def test_tensordot(ring):
 )
 def test_wrong_axes(axes, message):
     with pytest.raises(ValueError, match=message):
+        tensordot(np.ones((2, 3, 4)), np.ones((1, 3, 4)), axes, semiring="maxplus")
+
+
+@pytest.mark.parametrize("axes", [None, "x", ([0],), ([0], [0], [0])])
+def test_axes_of_wrong_types(axes):
+    with pytest.raises(TypeError, match="axes: a number, or axes of a and of b are wanted"):
         tensordot(np.ones((2, 3, 4)), np.ones((1, 3, 4)), axes, semiring="maxplus")
 
 
@@ -139,3 +148,13 @@ def test_summands():
     with pytest.raises(TypeError, match="got int"):
         1 + b
     assert type(np.asarray(b) + 1) is np.ndarray
+
+
+def test_summands_of_other_processes():
+    """As slices that workers contract come back."""
+    part = implementation("minplus")[1](np.eye(2), np.eye(2), 1)
+    back = pickle.loads(pickle.dumps(part))
+    assert_same_bits(np.asarray(back + part), np.asarray(part))
+    bare = np.ones(2).view(Summand)
+    with pytest.raises(TypeError, match="Summand without a semiring"):
+        bare + bare

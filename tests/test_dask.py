@@ -73,6 +73,8 @@ def test_errors_come_before_the_computation():
         gemm(x, x)
     with pytest.raises(ValueError, match=r"a has shape \(\), b has shape \(4, 5\)"):
         gemm(da.asarray(1.0), x)
+    with pytest.raises(ValueError, match=r"batch axes do not broadcast: a has shape \(2, 1, 1\)"):
+        gemm(da.ones((2, 1, 1)), da.ones((3, 1, 1)))
     with pytest.raises(TypeError, match="uint8"):
         gemm(x.astype("u1"), x.T.astype("u1"))
     with pytest.raises(ValueError, match="abacus"):

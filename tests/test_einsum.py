@@ -249,6 +249,7 @@ def test_labels_are_whatever_hashes():
         ((np.ones(3), 0), TypeError, "sequence of labels, got 0"),
         ((np.ones(3), [..., ...]), ValueError, "more than one ellipsis"),
         (("i", np.ones(3, complex)), TypeError, "complex128"),
+        (("i", ["a"]), TypeError, "dtype <U1 is not supported over maxplus"),
         (("i", np.ma.ones(3)), TypeError, "operand 0: is a masked array"),
         (("i", tropical.Counted(np.ones(3), np.ones(3, int))), TypeError, "needs return_counts"),
     ],
@@ -267,6 +268,8 @@ def test_errors_of_options():
             tropical.einsum("ij->i", a, semiring=ring, return_counts=True)
     with pytest.raises(ValueError, match="maxpus"):
         tropical.einsum("ij->i", a, semiring="maxpus")
+    with pytest.raises(TypeError, match="semiring must be a name"):
+        tropical.einsum("ij->i", a, semiring=None)
     frozen = np.zeros(2)
     frozen.flags.writeable = False
     for out, error, message in (
@@ -285,6 +288,9 @@ def test_errors_of_options():
     ):
         with pytest.raises(ValueError, match=message):
             tropical.einsum("ij,jk,kl->il", a, a, a, optimize=path)
+    for path in (3, None, np.array([[0, 1], [0, 1]]), [0, 1], ("greedy", 100)):
+        with pytest.raises(TypeError, match="optimize: a"):
+            tropical.einsum("ij,jk->ik", a, a, optimize=path)
 
 
 def test_out():
@@ -439,7 +445,7 @@ def test_paths():
         "dp",
     ):
         assert_same_bits(tropical.einsum(text, *arrays, optimize=optimize), want, optimize)
-    with pytest.raises(KeyError, match="nonsense"):
+    with pytest.raises(ValueError, match=r"optimize: .*nonsense"):
         tropical.einsum(text, *arrays, optimize="nonsense")
 
 
@@ -500,6 +506,18 @@ def test_weights_that_saturate_are_not_counted():
         tropical.einsum("i,j->", low, low, return_counts=True)
     assert tropical.einsum("i,j->", low, low, semiring="maxplus", return_argmax=True)[0] == -128
     assert tropical.einsum("i,j->", low + np.int8(1), top // 2, return_counts=True).counts == 1
+
+
+@pytest.mark.parametrize("ring,best", [("maxplus", np.inf), ("minplus", -np.inf)])
+def test_counts_beside_what_absorbs_everything(ring, best):
+    """best + 1 is as good as best + 2, so optima of parts are not enough."""
+    how = {"semiring": ring, "return_counts": True}
+    with pytest.raises(OverflowError, match=f"an optimum is {best}"):
+        tropical.einsum("i,j->", [best, 0.0], [1.0, 2.0], **how)
+    large = np.copysign(1e308, best)
+    with pytest.raises(OverflowError, match=f"an optimum is {best}"):
+        tropical.einsum("i,j->", [large, 0.0], [large, 1.0], **how)
+    assert tropical.einsum("i,i->", [best, 0.0], [-best, 1.0], **how).counts == 1
 
 
 def test_counts_of_large_products():

@@ -69,6 +69,27 @@ def test_sources_are_labels_in_their_order():
         frames.path(before, "c", "d")
 
 
+def test_a_source_twice():
+    matrix = frames.from_edges(edge_list(list("dbca")))
+    lengths, before = frames.shortest_paths(matrix, return_predecessors=True, sources=iter("da"))
+    _, twice = frames.shortest_paths(matrix, return_predecessors=True, sources=["d", "a", "d"])
+    assert list(lengths.index) == ["d", "a"]
+    assert frames.path(twice, "d", "b") == frames.path(before, "d", "b") == ["d", "a", "b"]
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=lambda labels: type(labels[0]).__name__)
+def test_labels_stay_what_they_are(labels):
+    """Where pandas would make strings and dates of a column, and NaN of None."""
+    index = pd.CategoricalIndex(labels) if labels[0] == "d" else pd.Index(labels)
+    chain = pd.DataFrame(np.where(np.eye(4, k=1) > 0, 1.0, np.inf), index, index)
+    _, before = frames.shortest_paths(chain, return_predecessors=True)
+    assert set(before.dtypes) == {np.dtype(object)}
+    assert before.iloc[0].tolist() == [None, *labels[:3]]
+    assert before.iloc[:, 3].tolist() == [*[labels[2]] * 3, None]
+    _, through = frames.gemm(chain, chain, semiring="minplus", return_argmax=True)
+    assert through.iloc[0, 2] == labels[1] and set(through.dtypes) == {np.dtype(object)}
+
+
 def test_rows_and_columns_are_matched_by_label():
     rng = np.random.default_rng(0)
     a = pd.DataFrame(rng.random((5, 5)), list("edcba"), list("edcba"))
@@ -143,6 +164,19 @@ def test_edges_of_other_semirings():
     assert frames.from_edges(whole).at["a", "c"] == math.inf
 
 
+@pytest.mark.parametrize("ring", ["plustimes", "minplus"])
+def test_an_undirected_loop_counts_once(ring):
+    loop = edge_list("ab", [(0, 0, 3.0), (0, 1, 1.0)])
+    got = frames.from_edges(loop, semiring=ring, directed=False)
+    assert (got.at["a", "a"], got.at["a", "b"], got.at["b", "a"]) == (3, 1, 1)
+
+
+def test_sparse_frames():
+    dense = pd.DataFrame([[0.0, 2.0], [3.0, 0.0]])
+    sparse = dense.astype(pd.SparseDtype("float64", 0))
+    pd.testing.assert_frame_equal(frames.closure(sparse), frames.closure(dense))
+
+
 def test_empty_frames():
     assert frames.from_edges(edge_list("", []).astype({"weight": float})).shape == (0, 0)
     assert frames.closure(pd.DataFrame()).shape == (0, 0)
@@ -184,5 +218,21 @@ def test_errors_name_the_labels():
     edges.loc[3, "target"] = None
     with pytest.raises(ValueError, match="edges: row 3 lacks its 'source' or 'target'"):
         frames.from_edges(edges)
+    edges = edge_list("abcd")
     with pytest.raises(KeyError, match="km"):
-        frames.from_edges(edge_list("abcd"), weight="km")
+        frames.from_edges(edges, weight="km")
+    for column in ("weight", "source"):
+        with pytest.raises(ValueError, match=f"edges: has 2 columns '{column}'"):
+            frames.from_edges(pd.concat([edges, edges[[column]]], axis=1))
+    with pytest.raises(TypeError, match="edges: their ends have no order"):
+        frames.from_edges(edge_list([0, "a", (0, 1), 2]))
+    for sources in ("ab", 0):
+        with pytest.raises(TypeError, match="sources: a list of labels is wanted"):
+            frames.shortest_paths(square, sources=sources)
+    _, before = frames.shortest_paths(square, return_predecessors=True)
+    with pytest.raises(KeyError, match="source: 'z' is no row"):
+        frames.path(before, "z", "a")
+    for labels in (["a", None], [0.5, math.nan], [("a", 1), ("b", None)]):
+        index = pd.Index(labels)
+        with pytest.raises(ValueError, match="the rows of w have a missing label"):
+            frames.shortest_paths(pd.DataFrame(np.zeros((2, 2)), index, index))

@@ -139,8 +139,12 @@ def test_galois(data):
 def test_residuals_refuse(function):
     with pytest.raises(ValueError, match=r"a: has shape \(2,\), \(..., "):
         function([1, 2], [1, 2])
-    with pytest.raises(ValueError, match="shape"):
+    with pytest.raises(ValueError, match=r"b: has shape \(3,\), .* a of shape \(2, 2\)"):
         function(np.zeros((2, 2)), np.zeros(3))
+    with pytest.raises(ValueError, match=r"b: has shape \(\)"):
+        function([[1.0]], 1.0)
+    with pytest.raises(TypeError, match="b: is a masked array"):
+        function([[1.0]], np.ma.ones(1))
     with pytest.raises(ValueError, match="semiring: is maxtimes"):
         function([[1.0]], [1.0], "maxtimes")
     with pytest.raises(TypeError, match="bool"):
@@ -215,6 +219,20 @@ def test_curves_of_network_calculus():
     assert backlog([inf], [3]) == inf
 
 
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u8", "i8"])
+def test_sampled_curves_do_not_wrap(dtype):
+    times = np.arange(4, dtype=dtype)
+    assert rate_latency(100, 2, times).tolist() == [0, 0, 0, 100]
+    assert token_bucket(100, 100, times).tolist() == [0, 200, 300, 400]
+
+
+def test_backlog_of_what_is_infinite():
+    assert backlog([-np.inf, 3.0], [-np.inf, 1.0]) == 2
+    assert backlog([np.inf, 3.0], [np.inf, 1.0]) == 2
+    assert backlog([-np.inf], [-np.inf]) == -np.inf
+    assert backlog([1.0], [-np.inf]) == np.inf
+
+
 def test_curves_refuse():
     for function in (convolve, deconvolve):
         with pytest.raises(ValueError, match=r"f: has shape \(0,\)"):
@@ -223,8 +241,12 @@ def test_curves_refuse():
             function([1], 1)
         with pytest.raises(ValueError, match="semiring: is orand"):
             function([1], [1], "orand")
-        with pytest.raises(ValueError, match="broadcast"):
+        with pytest.raises(ValueError, match=r"g: has shape \(3, 3\), .* broadcast"):
             function(np.zeros((2, 3)), np.zeros((3, 3)))
+        with pytest.raises(ValueError, match="g: holds a NaN"):
+            function([1.0, 2.0], [0.0, np.nan])
+        with pytest.raises(TypeError, match="f: is a masked array"):
+            function(np.ma.ones(2), [1.0])
         with pytest.raises(TypeError, match="complex"):
             function([1j], [1])
     with pytest.raises(ValueError, match="mode: is 'same'"):

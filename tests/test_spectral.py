@@ -140,6 +140,9 @@ def test_what_floats_hide():
     assert maximum_cycle_mean(big) == (2.0**62, [0, 1], 2**62 + Fraction(3, 2))
     assert maximum_cycle_mean([[5e-324]]).mean == 5e-324
     assert maximum_cycle_mean([[1e308, 1.5e308], [1.5e308, 0]]).mean == 1.5e308
+    wide = np.zeros((8, 8))  # for which a unit is so large that the greatest rounds to infinity
+    wide[0, 0] = np.finfo("f8").max
+    assert maximum_cycle_mean(wide).mean == wide[0, 0]
 
 
 @pytest.mark.parametrize("ring", RINGS)
@@ -328,6 +331,8 @@ def test_refuses(function):
     for wrong in (np.zeros((2, 3)), np.zeros(3), np.zeros((2, 2, 2)), 1.0):
         with pytest.raises(ValueError, match=r"a: has shape .*, \(n, n\) is wanted"):
             function(wrong)
+    with pytest.raises(TypeError, match="a: is a masked array"):
+        function(np.ma.ones((2, 2)))
     with pytest.raises(ValueError, match=r"a: holds nan at \(0, 1\)"):
         function([[1.0, np.nan], [1.0, 1.0]])
     with pytest.raises(ValueError, match=r"a: holds inf at \(0, 0\)"):

@@ -100,6 +100,22 @@ def test_drawn(tmp_path, cylinder):
     assert len(lines) - 1 == (ground.energy + bonds) // 2  # and one in the legend
 
 
+@pytest.mark.parametrize("dtype", ["f8", "u4"])
+def test_bonds_are_whole(dtype):
+    across, down = glass(2, 2)
+    for function in (solve, lambda lattice: energy(lattice, np.ones((2, 2)))):
+        with pytest.raises(TypeError, match=f"down: has dtype {np.dtype(dtype)}, signed"):
+            function(Lattice(across, down.astype(dtype)))
+
+
+@pytest.mark.parametrize("size", [("0", "4"), ("4", "0"), ("1", "1"), ("2", "40"), ("-1", "-4")])
+def test_sizes_that_do_not_run(size, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["spin_glass", "--height", size[0], "--width", size[1]])
+    with pytest.raises(SystemExit):
+        spin_glass.main()
+    assert "1 to 26 columns are wanted" in capsys.readouterr().err
+
+
 def test_runs(tmp_path):
     pytest.importorskip("matplotlib", reason="which draws")
     lines = run_python(f"""

@@ -49,7 +49,9 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2, *, semiring: str | Semi
     Raises
     ------
     ValueError
-        If the axes do not pair.
+        If the axes do not pair, or one is given twice.
+    TypeError
+        If `axes` is none of these.
 
     Examples
     --------
@@ -60,9 +62,13 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2, *, semiring: str | Semi
     a, b = np.asarray(a), np.asarray(b)
     if isinstance(axes, (int, np.integer)):
         axes = range(a.ndim - axes, a.ndim), range(axes)
-    ours, theirs = ([x] if isinstance(x, (int, np.integer)) else list(x) for x in axes)
+    try:
+        ours, theirs = ([x] if isinstance(x, (int, np.integer)) else list(x) for x in axes)
+    except (TypeError, ValueError):
+        raise TypeError(f"axes: a number, or axes of a and of b are wanted, got {axes!r}") from None
     for name, array, some in (("a", a, ours), ("b", b, theirs)):
-        if len(set(some)) < len(some) or not all(-array.ndim <= axis < array.ndim for axis in some):
+        there = all(-array.ndim <= axis < array.ndim for axis in some)
+        if not there or len({axis % array.ndim for axis in some}) < len(some):
             raise ValueError(f"axes: {some} are no axes of {name}, of shape {array.shape}")
     if len(ours) != len(theirs):
         raise ValueError(f"axes: {ours} of a and {theirs} of b do not pair")
@@ -83,12 +89,17 @@ class Summand(np.ndarray):
     then ``+`` takes nothing but another.
     """
 
-    ring: Semiring
+    ring: Semiring | None  # None of those that are made otherwise
 
     def __array_finalize__(self, source: Any) -> None:
-        self.ring = getattr(source, "ring", semirings.ALL[0])
+        self.ring = getattr(source, "ring", None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _summand, (np.asarray(self), self.ring)
 
     def __add__(self, other: Any) -> Summand:
+        if self.ring is None:
+            raise TypeError("+ of a Summand without a semiring, which contractions alone give it")
         if not isinstance(other, Summand) or other.ring != self.ring:
             raise TypeError(
                 f"+ adds a result over {self.ring.name} to another such alone, got "
@@ -101,7 +112,7 @@ class Summand(np.ndarray):
     __radd__ = __iadd__ = __add__
 
 
-def _summand(array: ArrayLike, ring: Semiring) -> Summand:
+def _summand(array: ArrayLike, ring: Semiring | None) -> Summand:
     summand = np.asarray(array).view(Summand)
     summand.ring = ring
     return summand

@@ -76,7 +76,7 @@ class Semiring:
         >>> semirings.maxplus.zero("float32"), semirings.maxplus.zero("int8")
         (-inf, -128)
         """
-        return _core.constants(self.name, np.dtype(dtype).name)[0]
+        return _core.constants(self.name, np.dtype(dtype).str)[0]
 
     def one(self, dtype: DTypeLike) -> float:
         """Return the identity of the multiplication; see `zero`.
@@ -87,7 +87,7 @@ class Semiring:
         >>> semirings.maxplus.one("int8"), semirings.maxmin.one("int8")
         (0, 127)
         """
-        return _core.constants(self.name, np.dtype(dtype).name)[1]
+        return _core.constants(self.name, np.dtype(dtype).str)[1]
 
 
 ALL: tuple[Semiring, ...] = tuple(
@@ -128,6 +128,8 @@ def get(semiring: str | Semiring) -> Semiring:
     ------
     ValueError
         If there is no such semiring; the message lists the known names.
+    TypeError
+        If `semiring` is neither.
 
     Examples
     --------
@@ -137,6 +139,10 @@ def get(semiring: str | Semiring) -> Semiring:
     """
     if isinstance(semiring, Semiring):
         return semiring
+    if not isinstance(semiring, str):
+        raise TypeError(
+            f"semiring must be a name or a tropical.semirings.Semiring, got {semiring!r}"
+        )
     try:
         return _BY_NAME[semiring.replace("_", "")]
     except KeyError:

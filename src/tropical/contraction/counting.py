@@ -86,9 +86,10 @@ def product_counts(a: Counted, b: Counted, optima: Array, ring: Semiring) -> Arr
     Raises
     ------
     OverflowError
-        If integers could have saturated, or a count may reach 2**62.
+        If integers could have saturated, floats are so good that all terms with them are equal, or
+        a count may reach 2**62.
     """
-    _check_range(a.values, b.values, ring)
+    _check_range(a.values, b.values, optima, ring)
     k = a.values.shape[-1]
     most = int(a.counts.max(initial=0)) * int(b.counts.max(initial=0)) * k
     if most >= MOST:
@@ -101,8 +102,13 @@ def product_counts(a: Counted, b: Counted, optima: Array, ring: Semiring) -> Arr
     return counts
 
 
-def _check_range(a: Array, b: Array, ring: Semiring) -> None:
+def _check_range(a: Array, b: Array, optima: Array, ring: Semiring) -> None:
     if a.dtype.kind != "i":
+        if (optima == -ring.zero(optima.dtype)).any():
+            raise OverflowError(
+                f"return_counts: an optimum is {-ring.zero(optima.dtype)}, as are all terms with "
+                "its parts, optimal or not"
+            )
         return
     zero = ring.zero(a.dtype)
     low, high = (

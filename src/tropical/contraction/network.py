@@ -82,7 +82,8 @@ def einsum(
     TypeError
         If a dtype is not one of the semiring's, or `out` has another than the result.
     OverflowError
-        If a count may reach 2**62, or weights of an integer dtype could saturate while counting.
+        If a count may reach 2**62; and where optima need not be made of optima: weights of an
+        integer dtype could saturate while counting, or an optimum is the infinity that is not zero.
     NotInstalledError
         If `optimize` needs opt_einsum, and it is not installed.
 

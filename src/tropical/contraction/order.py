@@ -30,6 +30,11 @@ def find(
     optimize : bool, str, sequence or path optimizer
         See `tropical.einsum`.
     """
+    if not isinstance(optimize, bool | str | Sequence) and not callable(optimize):
+        raise TypeError(
+            "optimize: a bool, a strategy's name, a path or a path optimizer is wanted, got "
+            f"{optimize!r}"
+        )
     if isinstance(optimize, Sequence) and not isinstance(optimize, str):
         return _checked(optimize, len(inputs))
     if len(inputs) <= 2 or optimize is False:
@@ -42,7 +47,12 @@ def find(
     if installed("opt_einsum") or optimize is not True or len(sizes) > len(ascii_letters):
         opt_einsum = require("opt_einsum", INSTALL)
         text = _text(inputs, output, {x: opt_einsum.get_symbol(i) for i, x in enumerate(sizes)})
-        path, _ = opt_einsum.contract_path(text, *shapes, shapes=True, optimize=optimize)
+        try:
+            path, _ = opt_einsum.contract_path(text, *shapes, shapes=True, optimize=optimize)
+        except KeyError as error:
+            if not isinstance(optimize, str):
+                raise
+            raise ValueError(f"optimize: {error.args[0]}") from None
     else:
         text = _text(inputs, output, dict(zip(sizes, ascii_letters, strict=False)))
         blanks = [np.broadcast_to(np.int8(0), shape) for shape in shapes]
@@ -56,7 +66,10 @@ def _text(inputs: Sequence[Indices], output: Indices, letter: dict[Index, str]) 
 
 
 def _checked(given: Sequence[Any], n: int) -> Path:
-    path = [tuple(step) for step in given if step != "einsum_path"]  # with which NumPy's begin
+    try:
+        path = [tuple(step) for step in given if step != "einsum_path"]  # with which NumPy's begin
+    except TypeError:
+        raise TypeError(f"optimize: a path holds tuples of numbers, got {given!r}") from None
     for number, step in enumerate(path):
         if not step or len(set(step)) < len(step) or not set(step) <= set(range(n)):
             raise ValueError(f"optimize: step {number} of the path takes {step} of {n} operands")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[Any]
 Site: TypeAlias = tuple[int, int]
+WIDEST = 26  # columns, for which solving takes 5 GB
 AGREEING = np.array([[1, -1], [-1, 1]], np.int32)  # s t of two spins, first +1 and then -1
 
 
@@ -87,7 +88,15 @@ def bonds(lattice: Lattice) -> Iterator[tuple[Site, Site, int]]:
     """Yield the two ends and J of each bond, spin by spin: that above, then that to the left.
 
     Contracted in this order the sum never knows more than w + 1 spins at a time.
+
+    Raises
+    ------
+    TypeError
+        If the bonds are no signed integers: others would be cut, or wrap.
     """
+    for name, values in lattice._asdict().items():
+        if values.dtype.kind != "i":
+            raise TypeError(f"{name}: has dtype {values.dtype}, signed integers are wanted")
     height, width = lattice.across.shape[0], lattice.down.shape[1]
     for row in range(height):
         for column in range(width):
@@ -205,6 +214,8 @@ def main() -> None:
     parser.add_argument("--cylinder", action="store_true", help="close each row to a ring")
     parser.add_argument("--draw", metavar="FILE", help="draw the ground state, as SVG or PNG")
     asked = parser.parse_args()
+    if asked.height < 1 or not 1 <= asked.width <= WIDEST or asked.height * asked.width < 2:
+        parser.error(f"two spins or more, and 1 to {WIDEST} columns are wanted")
     lattice = glass(asked.height, asked.width, asked.seed, cylinder=asked.cylinder)
     ground = solve(lattice)
     for line in report(lattice, ground):

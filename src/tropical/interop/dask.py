@@ -71,6 +71,9 @@ def gemm(a: Any, b: Any, *, semiring: str | Semiring = "maxplus") -> Any:
         raise ValueError(
             f"gemm: the last axis of a and the last but one of b differ: {_shapes(a, b)}"
         )
+    lengths = zip(rows.shape[-3::-1], columns.shape[-3::-1], strict=False)
+    if any(1 not in (x, y) and (x < y or y < x) for x, y in lengths):  # never if one is unknown
+        raise ValueError(f"gemm: batch axes do not broadcast: {_shapes(a, b)}")
     kind = tropical.gemm(np.empty(0, a.dtype), np.empty(0, b.dtype), semiring=semiring).dtype
     batch = tuple(range(max(rows.ndim, columns.ndim) - 2))
     m, k, n = (len(batch) + i for i in range(3))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import tropical
 
-from .operands import Array, dual, plus_ring, promote
+from .operands import Array, array, dual, plus_ring, promote
 from .residuals import differences, opposite
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def convolve(
     Raises
     ------
     ValueError
-        If shapes do not fit, a curve has no samples, or for an unknown mode.
+        If shapes do not fit, a curve has no samples or holds a NaN, or for an unknown mode.
     TypeError
         If the dtype is not one of the semiring's.
 
@@ -119,11 +119,23 @@ def deconvolve(f: ArrayLike, g: ArrayLike, semiring: str | Semiring = "minplus")
 
 
 def _curves(ring: Semiring, f: ArrayLike, g: ArrayLike) -> list[Array]:
-    f, g = promote(ring, f, g)
+    f, g = promote(ring, f=f, g=g)
     for name, x in (("f", f), ("g", g)):
         if x.ndim == 0 or x.shape[-1] == 0:
             raise ValueError(f"{name}: has shape {x.shape}, (..., 1 or more) is wanted")
+        _refuse_nan(name, x)
+    try:
+        np.broadcast_shapes(f.shape[:-1], g.shape[:-1])
+    except ValueError:
+        raise ValueError(
+            f"g: has shape {g.shape}, which is not broadcast with f of shape {f.shape}"
+        ) from None
     return [f, g]
+
+
+def _refuse_nan(name: str, x: Array) -> None:
+    if np.isnan(x).any():
+        raise ValueError(f"{name}: holds a NaN")
 
 
 def _convolution(f: Array, g: Array, start: int, length: int, ring: Semiring) -> Array:
@@ -180,7 +192,7 @@ def token_bucket(burst: float, rate: float, times: ArrayLike) -> Array:
     >>> token_bucket(5, 2, [0, 1, 2])
     array([0, 7, 9])
     """
-    t = np.asarray(times)
+    t = _times(times)
     return np.where(t > 0, burst + rate * t, 0)
 
 
@@ -199,7 +211,13 @@ def rate_latency(rate: float, latency: float, times: ArrayLike) -> Array:
     >>> rate_latency(3, 1, [0, 1, 2])
     array([0, 0, 3])
     """
-    return np.asarray(rate * np.maximum(np.asarray(times) - latency, 0))
+    return np.asarray(rate * np.maximum(_times(times) - latency, 0))
+
+
+def _times(given: ArrayLike) -> Array:
+    """Return times as an array, whole ones as int64: in smaller integers sums would wrap."""
+    times = array("times", given)
+    return times.astype(np.int64) if times.dtype.kind in "iu" else times
 
 
 def backlog(arrival: ArrayLike, service: ArrayLike) -> float:
@@ -233,8 +251,8 @@ def backlog(arrival: ArrayLike, service: ArrayLike) -> float:
         raise ValueError(
             f"service: has shape {late.shape}, arrival {early.shape}; equal are wanted"
         )
-    served = late == np.inf
-    return float(np.max(np.where(served, -np.inf, early - np.where(served, 0, late))))
+    none = (late == np.inf) | (early == -np.inf)
+    return float(np.max(np.where(none, -np.inf, early - np.where(none, 0, late))))
 
 
 def delay(arrival: ArrayLike, service: ArrayLike) -> float:
@@ -284,10 +302,9 @@ def delay(arrival: ArrayLike, service: ArrayLike) -> float:
 def _flow(arrival: ArrayLike, service: ArrayLike) -> list[NDArray[np.float64]]:
     curves = []
     for name, given in (("arrival", arrival), ("service", service)):
-        x = np.asarray(given, np.float64)
+        x = array(name, given).astype(np.float64)
         if x.ndim != 1 or x.size == 0:
             raise ValueError(f"{name}: has shape {x.shape}, (1 or more,) is wanted")
-        if np.isnan(x).any():
-            raise ValueError(f"{name}: holds a NaN")
+        _refuse_nan(name, x)
         curves.append(x)
     return curves

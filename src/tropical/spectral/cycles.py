@@ -276,7 +276,8 @@ def to_whole(weights: Array, bits: int, ring: Semiring) -> tuple[NDArray[np.int6
     if weights.dtype.kind == "f":
         exponent = bits - math.frexp(greatest)[1]
         scaled = np.rint(np.ldexp(weights.astype(np.float64), exponent))
-        exact = np.array_equal(np.ldexp(scaled, -exponent), weights)
+        with np.errstate(over="ignore"):  # rounded up to infinity, which is not exact
+            exact = np.array_equal(np.ldexp(scaled, -exponent), weights)
         numbers = scaled.astype(np.int64)
     else:
         shift = max(0, greatest.bit_length() - bits)

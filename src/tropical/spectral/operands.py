@@ -26,9 +26,16 @@ def dual(ring: Semiring) -> Semiring:
     return semirings.get("minplus" if ring.name == "maxplus" else "maxplus")
 
 
+def array(name: str, given: ArrayLike) -> Array:
+    """Return an array; raise TypeError for a masked one, of which products know no masks."""
+    if isinstance(given, np.ma.MaskedArray):
+        raise TypeError(f"{name}: is a masked array; fill it, for example with the semiring's zero")
+    return np.asarray(given)
+
+
 def square_matrix(a: ArrayLike, ring: Semiring) -> Array:
     """Return `a` as an array; raise where it is no weighted graph, with ring's zero for no arc."""
-    matrix = np.asarray(a)
+    matrix = array("a", a)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"a: has shape {matrix.shape}, (n, n) is wanted")
     zero = ring.zero(matrix.dtype)
@@ -40,12 +47,12 @@ def square_matrix(a: ArrayLike, ring: Semiring) -> Array:
     return matrix
 
 
-def promote(ring: Semiring, *given: ArrayLike) -> list[Array]:
+def promote(ring: Semiring, **given: ArrayLike) -> list[Array]:
     """Return arrays of one dtype, as numpy.result_type has it; infinities stay what they are.
 
     An integer dtype has them as its least and its greatest value, which another dtype has not.
     """
-    arrays = [np.asarray(x) for x in given]
+    arrays = [array(name, x) for name, x in given.items()]
     dtype = np.result_type(*arrays)
     zero, top = ring.zero(dtype), dual(ring).zero(dtype)
     promoted = []

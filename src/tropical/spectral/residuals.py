@@ -64,9 +64,13 @@ def left_residual(a: ArrayLike, b: ArrayLike, semiring: str | Semiring = "maxplu
     array([7., 5.])
     """
     ring = plus_ring(semiring)
-    a, b = promote(ring, a, b)
+    a, b = promote(ring, a=a, b=b)
     if a.ndim < 2:
         raise ValueError(f"a: has shape {a.shape}, (..., m, k) is wanted")
+    if b.shape[-2:][:1] != a.shape[-2:-1]:
+        raise ValueError(
+            f"b: has shape {b.shape}, (m,) or (..., m, n) is wanted with a of shape {a.shape}"
+        )
     turned = np.swapaxes(opposite(a), -1, -2)
     return differences(b, lambda y: tropical.gemm(turned, y, semiring=dual(ring)), ring)
 
@@ -97,9 +101,13 @@ def right_residual(a: ArrayLike, b: ArrayLike, semiring: str | Semiring = "maxpl
     array([[ 2, -1]])
     """
     ring = plus_ring(semiring)
-    a, b = promote(ring, a, b)
+    a, b = promote(ring, a=a, b=b)
     if a.ndim < 2:
         raise ValueError(f"a: has shape {a.shape}, (..., k, n) is wanted")
+    if b.shape[-1:] != a.shape[-1:]:
+        raise ValueError(
+            f"b: has shape {b.shape}, (n,) or (..., m, n) is wanted with a of shape {a.shape}"
+        )
     turned = np.swapaxes(opposite(a), -1, -2)
     return differences(b, lambda y: tropical.gemm(y, turned, semiring=dual(ring)), ring)
 

@@ -77,13 +77,14 @@ def schedule(
     steps = operator.index(steps)
     if steps < 0:
         raise ValueError(f"steps: is {steps}, 0 or more is wanted")
-    matrix, first, *late = promote(ring, a, x0, *(() if inputs is None else (inputs,)))
+    given = {"a": a, "x0": x0} if inputs is None else {"a": a, "x0": x0, "inputs": inputs}
+    matrix, first, *late = promote(ring, **given)
     n = len(matrix)
     if first.shape[-1:] != (n,):
         raise ValueError(f"x0: has shape {first.shape}, (..., {n}) is wanted")
     try:
-        given = [np.broadcast_to(x, (*x.shape[:-2], steps, n)) for x in late]
-        batch = np.broadcast_shapes(first.shape[:-1], *(x.shape[:-2] for x in given))
+        waits = [np.broadcast_to(x, (*x.shape[:-2], steps, n)) for x in late]
+        batch = np.broadcast_shapes(first.shape[:-1], *(x.shape[:-2] for x in waits))
     except ValueError:
         raise ValueError(
             f"inputs: has shape {late[0].shape}, which is not broadcast to {steps} steps of {n} "
@@ -91,7 +92,7 @@ def schedule(
         ) from None
     x = np.empty((*batch, steps + 1, n), matrix.dtype)
     x[..., 0, :] = first
-    x[..., 1:, :] = given[0] if given else ring.zero(matrix.dtype)
+    x[..., 1:, :] = waits[0] if waits else ring.zero(matrix.dtype)
     for k in range(steps):
         tropical.gemm(x[..., k, :], matrix.T, semiring=ring, out=x[..., k + 1, :], accumulate=True)
     return x

@@ -51,9 +51,18 @@ def _refused_graph(name: str, graph: Any, weight: object) -> str | None:
         return "an empty graph"
     if name in _DIRECTED and not graph.is_directed():
         return "an undirected graph: its connected components are faster"
+    if not graph.is_directed() and _is_view_of_directed(graph):
+        return "an undirected view of a directed graph: an edge may have two weights"
     if name in _NOT_TREES and weight is None and graph.number_of_edges() == len(graph) - 1:
         return "it may be a tree"
     return None
+
+
+def _is_view_of_directed(graph: Any) -> bool:
+    viewed = getattr(graph, "source", graph)
+    while not viewed.is_directed() and hasattr(viewed, "_graph"):
+        viewed = viewed._graph
+    return bool(viewed.is_directed())
 
 
 def _refused_values(given: Mapping[str, Any]) -> str | None:

@@ -178,6 +178,8 @@ def convert_from_nx(graph: Any, **how: object) -> DenseGraph:
     """Wrap a networkx graph; what it holds is read when a function asks for it."""
     if not isinstance(graph, nx.Graph):
         raise NotImplementedError(f"not a networkx graph: {type(graph).__name__}")
+    if hasattr(graph, "_graph"):  # a view, whose cache stays when the graph behind it changes
+        graph.__networkx_cache__ = None
     return DenseGraph(graph)
 
 

@@ -153,8 +153,14 @@ def floyd_warshall_numpy(
     G: DenseGraph, nodelist: Any = None, weight: str | None = "weight"
 ) -> Array:
     number = {node: i for i, node in enumerate(G.nodes)}
-    if nodelist is not None and not len(nodelist) == len(G) == len(number.keys() & set(nodelist)):
-        raise nx.NetworkXError("nodelist must contain every node in G with no repeats.")
+    if nodelist is not None:
+        if not len(nodelist) == len(G) == len(set(nodelist)):
+            raise nx.NetworkXError(
+                "nodelist must contain every node in G with no repeats."
+                "If you wanted a subgraph of G use G.subgraph(nodelist)"
+            )
+        if strange := set(nodelist) - number.keys():
+            raise nx.NetworkXError(f"Nodes {strange} in nodelist is not in G")
     matrix = _of_any_sign(G, weight, unbounded=False).matrix.astype(np.float64, copy=False)
     if nodelist is None:
         return matrix

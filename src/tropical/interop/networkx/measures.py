@@ -140,7 +140,7 @@ def transitive_closure(G: DenseGraph, reflexive: bool | None = False) -> Any:
 def transitive_closure_dag(G: DenseGraph, topo_order: None = None) -> Any:
     reach = reachability(G.adjacency())
     if reach.diagonal().any():
-        raise nx.NetworkXUnfeasible("Graph contains a cycle.")
+        raise nx.NetworkXUnfeasible("Graph contains a cycle or graph changed during iteration")
     return _with_edges(G, reach)
 
 

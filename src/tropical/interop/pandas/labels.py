@@ -34,7 +34,9 @@ def numbers_of(name: str, frame: pd.DataFrame, ring: Semiring) -> Array:
     for label, dtype in frame.dtypes.items():
         if not library().api.types.is_numeric_dtype(dtype):
             raise TypeError(f"{name}: column {label!r} has dtype {dtype}, numbers are wanted")
-    kinds = [getattr(dtype, "numpy_dtype", dtype) for dtype in frame.dtypes]
+    kinds = [
+        getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype)) for dtype in frame.dtypes
+    ]
     common = np.result_type(*kinds) if kinds else np.dtype(np.float64)
     if not frame.isna().any(axis=None):
         return np.asarray(frame.to_numpy(common))
@@ -55,11 +57,19 @@ def positions(one: str, wanted: pd.Index, other: str, given: pd.Index) -> Array:
     for what, labels in ((one, wanted), (other, given)):
         if not labels.is_unique:
             raise ValueError(f"{what} have a label twice: {_some(labels[labels.duplicated()])}")
+        if (missing := _missing(labels)).any():
+            raise ValueError(f"{what} have a missing label: {_some(labels[missing])}")
     alone = [(one, wanted[~wanted.isin(given)]), (other, given[~given.isin(wanted)])]
     wrong = [f"only {what} have {_some(labels)}" for what, labels in alone if len(labels)]
     if wrong:
         raise ValueError(f"{one} and {other} must have the same labels: {', '.join(wrong)}")
     return np.asarray(given.get_indexer(wanted))
+
+
+def _missing(labels: pd.Index) -> Array:
+    if isinstance(labels, library().MultiIndex):
+        return np.asarray(np.any(np.less(labels.codes, 0), axis=0))
+    return np.asarray(labels.isna())
 
 
 def _some(labels: pd.Index) -> str:
@@ -72,4 +82,4 @@ def labelled(numbers: Array, labels: pd.Index, like: pd.DataFrame) -> pd.DataFra
     found = np.full(numbers.shape, None, object)
     there = numbers >= 0
     found[there] = np.fromiter(labels, object, len(labels))[numbers[there]]
-    return library().DataFrame(found, like.index, like.columns)
+    return library().DataFrame(found, like.index, like.columns, dtype=object)

@@ -43,7 +43,7 @@ def from_edges(
     semiring : str or Semiring, default "minplus"
         Whose zero says that there is no edge, and whose (+) unites parallel ones.
     directed : bool, default True
-        False: an edge leads both ways.
+        False: an edge leads both ways; one from a vertex to itself counts once.
 
     Returns
     -------
@@ -54,11 +54,11 @@ def from_edges(
     Raises
     ------
     ValueError
-        If an end is missing.
+        If an end is missing, or one of the columns is there twice.
     KeyError
         If `edges` lacks one of the columns.
     TypeError
-        If `edges` is no frame, or the weights are no numbers.
+        If `edges` is no frame, the weights are no numbers, or the ends cannot be sorted.
 
     Examples
     --------
@@ -74,11 +74,18 @@ def from_edges(
     """
     check_frame("edges", edges)
     ring = semirings.get(semiring)
+    for label in (source, target, *(() if weight is None else (weight,))):
+        if (count := edges.columns.tolist().count(label)) > 1:
+            raise ValueError(f"edges: has {count} columns {label!r}")
     ends = edges[[source, target]]
     if ends.isna().any(axis=None):
         row = edges.index[ends.isna().any(axis=1)].tolist()[0]
         raise ValueError(f"edges: row {row!r} lacks its {source!r} or {target!r}")
-    codes, labels = library().factorize(library().concat([edges[source], edges[target]]), sort=True)
+    both = library().concat([edges[source], edges[target]])
+    try:
+        codes, labels = library().factorize(both, sort=True)
+    except TypeError as error:
+        raise TypeError(f"edges: their ends have no order: {error}") from None
     rows, columns = codes.reshape(2, -1)
     weights = np.full(len(edges), ring.one("bool" if ring.name == "orand" else "float64"))
     if weight is not None:
@@ -89,7 +96,8 @@ def from_edges(
     unite = _UNITE[ring.add]
     unite.at(matrix, (rows, columns), weights)
     if not directed:
-        unite.at(matrix, (columns, rows), weights)
+        ways = rows != columns
+        unite.at(matrix, (columns[ways], rows[ways]), weights[ways])
     return library().DataFrame(matrix, labels, labels)
 
 
@@ -125,11 +133,11 @@ def shortest_paths(
     NegativeCycleError
         If there is a cycle of negative weight; it carries its labels.
     ValueError
-        If labels of rows and columns differ, or stand twice.
+        If labels of rows and columns differ, stand twice, or are missing.
     KeyError
         If a source is no label.
     TypeError
-        If `w` is no frame, or holds other than numbers.
+        If `w` is no frame, or holds other than numbers; if `sources` is no list.
 
     Examples
     --------
@@ -150,6 +158,9 @@ def shortest_paths(
     weights, labels = square("w", w, semirings.minplus)
     rows = np.arange(len(labels))
     if sources is not None:
+        if not library().api.types.is_list_like(sources):
+            raise TypeError(f"sources: a list of labels is wanted, got {sources!r}")
+        sources = list(sources)
         rows = labels.get_indexer(sources)
         if (rows < 0).any():
             raise KeyError(f"sources: {sources[int(np.argmin(rows))]!r} is no label of w")
@@ -187,8 +198,10 @@ def path(predecessors: pd.DataFrame, source: Hashable, target: Hashable) -> list
         If `source` is none of its rows, or `target` none of its columns.
     """
     check_frame("predecessors", predecessors)
-    row = predecessors.iloc[predecessors.index.get_loc(source)]
-    labels = predecessors.columns.tolist()
+    sources, labels = predecessors.index.tolist(), predecessors.columns.tolist()
+    if source not in sources:
+        raise KeyError(f"source: {source!r} is no row of predecessors")
+    row = predecessors.iloc[sources.index(source)]
     number = {label: i for i, label in enumerate(labels)}
     before = [number.get(label, NO_PREDECESSOR) for label in row]
     return [labels[stop] for stop in graph.path(before, number[source], number[target])]

@@ -34,7 +34,7 @@ def closure(a: pd.DataFrame, semiring: str | Semiring = "minplus") -> pd.DataFra
     DivergenceError
         If a cycle improves with every round.
     ValueError
-        If labels of rows and columns differ, or stand twice.
+        If labels of rows and columns differ, stand twice, or are missing.
     TypeError
         If `a` is no frame, or holds other than numbers.
 
@@ -84,7 +84,7 @@ def gemm(
     Raises
     ------
     ValueError
-        If the labels of the columns of `a` and the rows of `b` differ, or stand twice.
+        If the labels of the columns of `a` and the rows of `b` differ, stand twice, or are missing.
     TypeError
         If `a` or `b` is no frame, or holds other than numbers.
 
