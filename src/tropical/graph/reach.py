@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tropical import semirings
-
 from .inputs import read_pattern
 from .progress import shown
-from .star import star_in_place
+from .star import reach_in_place
 
 if TYPE_CHECKING:
     from .inputs import GraphLike
@@ -72,7 +70,7 @@ def transitive_closure(
     i = np.arange(star.shape[-1])
     loops = star[..., i, i]
     with shown(progress) as report:
-        star_in_place(star, semirings.orand, report, plus=True)
+        reach_in_place(star, report)
     if reflexive is not False:
         star[..., i, i] = reflexive or loops
     return star

@@ -94,18 +94,38 @@ def closure(
     return matrix
 
 
-def star_in_place(
-    a: Array, ring: Semiring, progress: Callable[[float], object], plus: bool = False
-) -> None:
-    """Turn `a` (..., n, n), which `closure` would take, into its star.
-
-    With `plus`, for orand, without its first term, one: an element of the diagonal then tells
-    whether there is a cycle.
-    """
-    leaf = _leaf_of_plus if plus else _leaf
+def star_in_place(a: Array, ring: Semiring, progress: Callable[[float], object]) -> None:
+    """Turn `a` (..., n, n), which `closure` would take, into its star."""
+    if ring.name == "orand":
+        reach_in_place(a, progress)
+        i = np.arange(a.shape[-1])
+        a[..., i, i] = True
+        return
     parts = list(_parts(a, _most_work(a)))
     for done, part in enumerate(parts):
-        _blocks(part, ring, partial(_report, progress, done, len(parts)), leaf)
+        _star(part, ring, partial(_report, progress, done, len(parts)))
+        progress((done + 1) / len(parts))
+
+
+def reach_in_place(a: Array, progress: Callable[[float], object]) -> None:
+    """Let an element of `a` (..., n, n) of bool say whether there is a path, of one edge or more.
+
+    So an element of the diagonal says whether there is a cycle. The or-and star is this, and the
+    diagonal True.
+    """
+    small = a.shape[-1] <= _core.STAR_SIZE
+    parts = list(_parts(a, _most_work(a) if small else 0))
+    for done, part in enumerate(parts):
+        if small:
+            star = part.copy()
+            _core.star(star, "orand")
+            part[...] = _core.gemm(part, star, semiring="orand")
+        elif part.size:
+            graph = _core.BitGraph(part)
+            for strip in range(graph.strips):
+                graph.pass_(strip)
+                _report(progress, done, len(parts), strip / graph.strips)
+            graph.store(part)
         progress((done + 1) / len(parts))
 
 
@@ -118,7 +138,7 @@ def _most_work(a: Array) -> int:
 
     One thread does them in half a second at most, but for careful integers without AVX2.
     """
-    return {"f": 1 << 33, "b": 1 << 36}.get(a.dtype.kind, 1 << 31)
+    return 1 << (31 if a.dtype.kind == "i" else 33)
 
 
 def _parts(a: Array, work: int) -> Iterator[Array]:
@@ -145,33 +165,17 @@ def _check(a: Array, ring: Semiring) -> None:
     _core.star(a[..., :0, :0], ring)
 
 
-def _leaf(a: Array, ring: Semiring) -> None:
-    _core.star(a, ring)
-    _check_cycles(a, ring)
-
-
-def _leaf_of_plus(a: Array, ring: Semiring) -> None:
-    star = a.copy()
-    _core.star(star, ring)
-    a[...] = _core.gemm(a, star, semiring=ring)
-
-
-def _blocks(
-    a: Array,
-    ring: Semiring,
-    progress: Callable[[float], object],
-    leaf: Callable[[Array, Semiring], None],
-) -> None:
-    """Floyd and Warshall's loops over blocks; `leaf` closes those of `_core.STAR_SIZE` or less."""
+def _star(a: Array, ring: Semiring, progress: Callable[[float], object]) -> None:
     n = a.shape[-1]
     if n <= _core.STAR_SIZE:
-        leaf(a, ring)
+        _core.star(a, ring)
+        _check_cycles(a, ring)
         return
-    size = _block_size(n, ring)
+    size = 64 if n <= 512 else 128 if n <= 2048 else 256
     for start in range(0, n, size):
         block = slice(start, start + size)
         corner = a[..., block, block]
-        _blocks(corner, ring, lambda share: None, leaf)
+        _star(corner, ring, lambda share: None)
         _add_product(a[..., block, :], corner.copy(), a[..., block, :].copy(), ring)
         left, right = a[..., :, block].copy(), a[..., block, :].copy()
         for rows in (slice(0, start), slice(start + size, n)):
@@ -240,12 +244,6 @@ def _take_paths_within(
         rows, columns = slice(*other), slice(*via)
         left = a[rows, columns].copy()
         _core.relax(left, a[columns], ring, a[rows], before[rows], before[columns])
-
-
-def _block_size(n: int, ring: Semiring) -> int:
-    if ring.name == "orand":  # whose products want many steps to a bit packed
-        return 512 if n > 1024 else 64
-    return 64 if n <= 512 else 128 if n <= 2048 else 256
 
 
 def _add_product(out: Array, a: Array, b: Array, ring: Semiring) -> None:
