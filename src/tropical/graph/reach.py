@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .inputs import read_pattern
 from .progress import shown
-from .star import reach_in_place
+from .star import reach
 
 if TYPE_CHECKING:
     from .inputs import GraphLike
@@ -55,7 +55,8 @@ def transitive_closure(
 
     Notes
     -----
-    S. Warshall, "A theorem on Boolean matrices", Journal of the ACM 9, 1962, by blocks of bits.
+    S. Warshall, "A theorem on Boolean matrices", Journal of the ACM 9, 1962, on packed bits: see
+    Decisions.
 
     Examples
     --------
@@ -66,11 +67,11 @@ def transitive_closure(
            [0, 0, 0]])
     """
     there = read_pattern(a)
-    star = there if overwrite and there is a else np.array(there, order="C")
-    i = np.arange(star.shape[-1])
-    loops = star[..., i, i]
+    paths = there if overwrite and there is a else np.empty(there.shape, np.bool_)
+    i = np.arange(there.shape[-1])
+    loops = there[..., i, i]
     with shown(progress) as report:
-        reach_in_place(star, report)
+        reach(there, paths, report)
     if reflexive is not False:
-        star[..., i, i] = reflexive or loops
-    return star
+        paths[..., i, i] = reflexive or loops
+    return paths

@@ -97,7 +97,7 @@ def closure(
 def star_in_place(a: Array, ring: Semiring, progress: Callable[[float], object]) -> None:
     """Turn `a` (..., n, n), which `closure` would take, into its star."""
     if ring.name == "orand":
-        reach_in_place(a, progress)
+        reach(a, a, progress)
         i = np.arange(a.shape[-1])
         a[..., i, i] = True
         return
@@ -107,25 +107,26 @@ def star_in_place(a: Array, ring: Semiring, progress: Callable[[float], object])
         progress((done + 1) / len(parts))
 
 
-def reach_in_place(a: Array, progress: Callable[[float], object]) -> None:
-    """Let an element of `a` (..., n, n) of bool say whether there is a path, of one edge or more.
+def reach(edges: Array, paths: Array, progress: Callable[[float], object]) -> None:
+    """Let `paths` (..., n, n) say where there is a path, of one edge or more; both are of bool.
 
     So an element of the diagonal says whether there is a cycle. The or-and star is this, and the
-    diagonal True.
+    diagonal True. `paths` may be `edges`.
     """
-    small = a.shape[-1] <= _core.STAR_SIZE
-    parts = list(_parts(a, _most_work(a) if small else 0))
-    for done, part in enumerate(parts):
+    small = edges.shape[-1] <= _core.STAR_SIZE
+    work = _most_work(edges) if small else 0
+    parts = list(zip(_parts(edges, work), _parts(paths, work), strict=True))
+    for done, (edge, path) in enumerate(parts):
         if small:
-            star = part.copy()
+            star = edge.copy()
             _core.star(star, "orand")
-            part[...] = _core.gemm(part, star, semiring="orand")
-        elif part.size:
-            graph = _core.BitGraph(part)
+            path[...] = _core.gemm(edge, star, semiring="orand")
+        elif edge.size:
+            graph = _core.BitGraph(edge)
             for strip in range(graph.strips):
                 graph.pass_(strip)
                 _report(progress, done, len(parts), strip / graph.strips)
-            graph.store(part)
+            graph.store(path)
         progress((done + 1) / len(parts))
 
 
