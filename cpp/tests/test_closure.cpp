@@ -166,8 +166,7 @@ TEST_CASE("paths on packed bits, by Warshall's loops") {
         };
         std::vector<std::uint8_t> edges(static_cast<std::size_t>(n * n));
         for (ptrdiff_t i = 0; i < n; ++i)
-            for (int edge = 0; edge < 2; ++edge)
-                edges[at(i, static_cast<ptrdiff_t>(random() % static_cast<std::uint64_t>(n)))] = 1;
+            for (int edge = 0; edge < 2; ++edge) edges[at(i, random.below(n))] = 1;
         std::vector<std::uint8_t> right = edges;
         for (ptrdiff_t k = 0; k < n; ++k)
             for (ptrdiff_t i = 0; i < n; ++i)
