@@ -242,9 +242,32 @@ def _take_paths_within(
     halves = (start, middle), (middle, stop)
     for via, other in (halves, halves[::-1]):
         _take_paths_within(a, before, ring, via, progress)
-        rows, columns = slice(*other), slice(*via)
-        left = a[rows, columns].copy()
-        _core.relax(left, a[columns], ring, a[rows], before[rows], before[columns])
+        _take_paths_through(a, before, ring, via, other)
+
+
+def _take_paths_through(
+    a: Array,
+    before: NDArray[np.int32],
+    ring: Semiring,
+    via: tuple[int, int],
+    rows: tuple[int, int],
+) -> None:
+    """Let rows take the paths through vertices whose rows have all they can."""
+    depth = min(via[1] - via[0], 2048)
+    step = max(_most_work(a) // (2 * depth * len(a)), 128)
+    for first in range(*rows, step):
+        part = slice(first, min(first + step, rows[1]))
+        left = a[part, slice(*via)].copy()
+        for start in range(0, left.shape[1], depth):
+            middle = slice(via[0] + start, min(via[0] + start + depth, via[1]))
+            _core.relax(
+                left[:, start : start + depth],
+                a[middle],
+                ring,
+                a[part],
+                before[part],
+                before[middle],
+            )
 
 
 def _add_product(out: Array, a: Array, b: Array, ring: Semiring) -> None:
