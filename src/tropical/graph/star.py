@@ -21,6 +21,7 @@ __all__ = ["DivergenceError", "closure"]
 
 
 NO_PREDECESSOR = -9999  # as in scipy.sparse.csgraph
+MOST_DEPTH = 2048  # of a product of predecessors in one call of the core, which hears no Ctrl-C
 
 
 class DivergenceError(ValueError):
@@ -253,7 +254,7 @@ def _take_paths_through(
     rows: tuple[int, int],
 ) -> None:
     """Let rows take the paths through vertices whose rows have all they can."""
-    depth = min(via[1] - via[0], 2048)
+    depth = min(via[1] - via[0], MOST_DEPTH)
     step = max(_most_work(a) // (2 * depth * len(a)), 128)
     for first in range(*rows, step):
         part = slice(first, min(first + step, rows[1]))
