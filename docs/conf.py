@@ -8,6 +8,7 @@ author = "the tropical developers"
 release = version = tropical.__version__
 
 extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+autodoc_mock_imports = ["jax", "torch"]  # too big to build pages with
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"tropical {release}"

@@ -1,5 +1,6 @@
 """Shortest paths: against SciPy, against every path enumerated, of all kinds of graphs."""
 
+import itertools
 import math
 import pickle
 
@@ -282,6 +283,30 @@ def test_cycles_that_are_negative_by_rounding_alone(method):
         there = lengths < INF
         np.testing.assert_allclose(lengths[there], (h[:, None] - h)[there], atol=1e-9)
     assert found > 20
+
+
+@pytest.mark.parametrize("method", ["FW", "J"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_predecessors_lead_to_the_source_where_cycles_weigh_nothing(method, dtype):
+    """But for rounding, by which their vertices would be each other's predecessors."""
+    followed = 0
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 90))
+        h = rng.random(n).astype(dtype)
+        steps = rng.integers(0, 3, (n, n)) * (rng.random((n, n)) < 0.5) / 10
+        w = np.where(rng.random((n, n)) < 4 / n, steps + h - h[:, None], INF).astype(dtype)
+        np.fill_diagonal(w, INF)
+        try:
+            lengths, before = shortest_paths(w, method, return_predecessors=True)
+        except NegativeCycleError:
+            continue
+        for i, j in zip(*np.nonzero(lengths < INF), strict=True):
+            stops = path(before, i, j)
+            length = sum(float(w[u, v]) for u, v in itertools.pairwise(stops))
+            assert length == pytest.approx(lengths[i, j], abs=1e-5)
+            followed += 1
+    assert followed > 100
 
 
 def test_what_is_chosen_and_why(monkeypatch):

@@ -6,6 +6,7 @@
 #include "linear.hpp"
 #include "memory.hpp"
 #include "reach.hpp"
+#include "scatter.hpp"
 #include "tuning.hpp"
 #include "ufunc.hpp"
 #include "workspace.hpp"
@@ -17,6 +18,7 @@ PYBIND11_MODULE(_core, module) {
     tropical::bind_closure(module);
     tropical::bind_reach(module);
     tropical::bind_ufunc(module);
+    tropical::bind_scatter(module);
     tropical::bind_workspace(module);
     tropical::bind_config(module);
     tropical::bind_tuning(module);

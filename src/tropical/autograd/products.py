@@ -77,16 +77,17 @@ def add_weight_gradient(weight: Array, scale: float, g: Array, x: Array) -> None
 _matmul: Operation = Operation(lambda a, b: _gemm(a, b, semiring="plustimes"),
     lambda g, a_shape, b: sum_to(_matmul(g, swap_last(b)), a_shape),
     lambda g, a, b_shape: _gradient_of_b(g, a, b_shape))
-# The optimum is computed with the index that attains it; it depends on that element alone.
-_best_sum: Operation = Operation(lambda a, b, index, c: c,
-    lambda g, a_shape, index: _put_a(g, a_shape, index),
-    lambda g, b_shape, index: _put_b(g, b_shape, index))
-_best_product: Operation = Operation(lambda a, b, index, c: c,
-    lambda g, a_shape, b, index, c: _put_a(_attained(g, c) * _pick_b(b, index), a_shape, index),
-    lambda g, a, b_shape, index, c: _put_b(_attained(g, c) * _pick_a(a, index), b_shape, index))
-_best_choice = Operation(lambda a, b, index, c, chosen: c,  # chosen: whether it is the one of a
-    lambda g, a_shape, index, chosen: _put_a(masked(g, chosen), a_shape, index),
-    lambda g, b_shape, index, chosen: _put_b(masked(g, ~chosen), b_shape, index))
+# The optimum is computed with the index that attains it; it depends on that element alone, and on
+# nothing where it is the semiring's zero, which no product attains.
+_best_sum: Operation = Operation(lambda a, b, index, won, c: c,
+    lambda g, a_shape, index, won: _put_a(masked(g, won), a_shape, index),
+    lambda g, b_shape, index, won: _put_b(masked(g, won), b_shape, index))
+_best_product: Operation = Operation(lambda a, b, index, won, c: c,
+    lambda g, a_shape, b, index, won: _put_a(masked(g, won) * _pick_b(b, index), a_shape, index),
+    lambda g, a, b_shape, index, won: _put_b(masked(g, won) * _pick_a(a, index), b_shape, index))
+_best_choice = Operation(lambda a, b, index, of_a, of_b, c: c,  # of_a: where it is the one of a
+    lambda g, a_shape, index, of_a: _put_a(masked(g, of_a), a_shape, index),
+    lambda g, b_shape, index, of_b: _put_b(masked(g, of_b), b_shape, index))
 # The weight's rule comes after the one that needs the weight.
 _linear: Operation = Operation(lambda x, weight, bias: _fused(x, weight, bias),
     lambda g, weight: _matmul(g, weight),
@@ -117,11 +118,6 @@ def _put_b(g: Any, b_shape: tuple[int, ...], index: Array) -> Any:
     return sum_to(put_along(g, shape, index, -2), b_shape)
 
 
-def _attained(g: Any, c: Array) -> Any:
-    """Return the gradient where the optimum is a product, and not the zero of maxtimes."""
-    return masked(g, c > 0)
-
-
 def _pick_a(a: Any, index: Array) -> Any:
     return take_along(broadcast_to(a, (*index.shape[:-1], a.shape[-1])), index, -1)
 
@@ -136,7 +132,7 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
 
     Over the selective semirings each element of the result is one product, that at the index
     which attains it; its gradient goes there alone (the first such index where several do). An
-    element of a maxtimes product that is 0, as none is positive, has none.
+    element that is the semiring's zero, which no product attains, has none.
 
     Parameters
     ----------
@@ -186,14 +182,15 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
         result = tensor_of(checked(_gemm(x, y, semiring=ring.name)), None)
     else:
         c, index = _gemm(x, y, semiring=ring.name, return_argmax=True)
+        won = c != ring.zero(c.dtype)
         if ring.multiply == "+" or not x.shape[-1]:  # of no products nothing has a gradient
-            result = _best_sum(a, b, index, c)
+            result = _best_sum(a, b, index, won, c)
         elif ring.multiply == "x":
-            result = _best_product(a, b, index, c)
+            result = _best_product(a, b, index, won, c)
         else:
             picked = _pick_a(x, index), _pick_b(y, index)
             chosen = picked[0] <= picked[1] if ring.multiply == "min" else picked[0] >= picked[1]
-            result = _best_choice(a, b, index, c, chosen)
+            result = _best_choice(a, b, index, won & chosen, won & ~chosen, c)
     return result
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from tropical import _core
+
 from .graph import Array
 from .operation import Operation, recorded
 from .tensor import Operand, Tensor, data_of
@@ -72,15 +74,9 @@ def _put_value(x: Array, shape: tuple[int, ...], index: Index) -> Array:
 
 def _put_along_value(x: Array, shape: tuple[int, ...], index: Array, axis: int) -> Array:
     """Return zeros to which the elements of x are added at `index` along one of the last axes."""
-    if not np.prod(shape):
-        return np.zeros(shape, dtype=x.dtype)
-    index, x = np.moveaxis(index, axis, -1), np.moveaxis(x, axis, -1)
-    length = shape[axis]
-    rows = int(np.prod(index.shape[:-1]))
-    flat = index + length * np.arange(rows).reshape(*index.shape[:-1], 1)
-    sums = np.bincount(flat.ravel(), weights=x.ravel(), minlength=rows * length)
-    result = sums.astype(x.dtype, copy=False).reshape(*index.shape[:-1], length)
-    return np.moveaxis(result, -1, axis)
+    sums = np.zeros(shape, dtype=x.dtype)
+    _core.scatter(sums, index, x, axis)
+    return sums
 
 
 def _pad_value(x: Array, widths: Sequence[tuple[int, int]], constant: float) -> Array:

@@ -163,17 +163,25 @@ def _by_blocks(
     """Return the star and its predecessors, in `w` itself if `graph` is that and may be it.
 
     Where weights are negative, a copy becomes the star: the graph is still needed to find a cycle.
+    Where they are fractions as well, round a cycle of weight 0 a path can seem to get shorter, so
+    that each of its vertices is the predecessor of the next: predecessors are those of `_shifted`.
     """
     in_place = overwrite and graph is w
     if not negative:
         return best_paths(graph, RING, in_place, predecessors, progress)
+    exact = graph.dtype.kind == "i"
+    twice = predecessors and not exact
     try:
-        lengths, before = best_paths(graph, RING, False, predecessors, progress)
+        lengths, before = best_paths(
+            graph, RING, False, predecessors and exact, None if twice else progress
+        )
     except DivergenceError:
-        if graph.dtype.kind == "i":
+        if exact:
             _potentials(graph)
             raise  # sums beyond 2**53, where a cycle escapes float64
         lengths, before = _shifted(graph, predecessors, progress)
+    if twice and before is None:
+        before = _shifted(graph, True, progress)[1]
     if in_place and not isinstance(graph, Edges):
         graph[...] = lengths
         lengths = graph
@@ -183,12 +191,15 @@ def _by_blocks(
 def _shifted(
     graph: Array | Edges, predecessors: bool, progress: Progress
 ) -> tuple[Array, Predecessors | None]:
-    """Return the star where a cycle's weight may be negative by rounding alone; see `search`."""
+    """Return the star where a cycle's weight may be negative by rounding alone.
+
+    As Johnson does for `search.from_sources`, weights are made positive first, in float64.
+    """
     a = graph.dense(RING) if isinstance(graph, Edges) else graph
     h = _potentials(a)
-    shift = (h[..., :, None] - h[..., None, :]).astype(a.dtype)
+    shift = h[..., :, None] - h[..., None, :]
     lengths, before = best_paths(np.maximum(a + shift, 0), RING, True, predecessors, progress)
-    return lengths - shift, before
+    return (lengths - shift).astype(a.dtype, copy=False), before
 
 
 def _potentials(graph: Array | Edges) -> Array:

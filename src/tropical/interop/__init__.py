@@ -1,1 +1,1 @@
-"""Meeting other packages, a module for each; none is imported before it is asked for."""
+"""tropical inside other packages: a module for each; none is imported before it is asked for."""

@@ -1,0 +1,53 @@
+"""Products in PyTorch, with their gradients, and beside tropical-gemm's; gradients' sums alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tropical import _core
+from tropical.bench.contenders import AbsentError
+from tropical.bench.interop import torch_step
+from tropical.bench.timing import interleave
+
+from . import common
+
+
+class Torch(common.Call):
+    params = (["tropical", "tropical-gemm"], [64, 512], [False, True])
+    param_names = ("library", "n", "backward")
+
+    def setup(self, library: str, n: int, backward: bool) -> None:
+        self.prepare(torch_step, library, n, backward=backward)
+
+    def time_step(self, *_: object) -> None:
+        self.call()
+
+
+class TimesTropicalGemm:
+    params = ([64, 512],)
+    param_names = ("n",)
+    unit = "times tropical-gemm's time, forward and backward in PyTorch"
+
+    def setup(self, n: int) -> None:
+        try:
+            self.pair = torch_step("tropical-gemm", n), torch_step("tropical", n)
+        except AbsentError as absent:
+            raise NotImplementedError(absent) from absent
+
+    def track_times_tropical_gemm(self, n: int) -> float:
+        timings = interleave(self.pair, budget=common.BUDGET)
+        return timings.ratio("tropical-gemm", "tropical").median
+
+
+class Scatter:
+    params = ([-1, -2],)
+    param_names = ("axis",)
+
+    def setup(self, axis: int) -> None:
+        rng = np.random.default_rng(0)
+        self.index = rng.integers(0, 512, (512, 512))
+        self.g = rng.random((512, 512), np.float32)
+        self.sums = np.zeros((512, 512), np.float32)
+
+    def time_scatter(self, axis: int) -> None:
+        _core.scatter(self.sums, self.index, self.g, axis)

@@ -1,0 +1,187 @@
+"""tropical.interop.jax, against the definition computed by JAX itself."""
+
+import subprocess
+import sys
+
+import numpy as np
+import oracle
+import pytest
+from support import operands
+
+import tropical
+from tropical import semirings
+
+jax = pytest.importorskip("jax", reason="of JAX, which is not installed")
+jnp = jax.numpy
+check_grads = pytest.importorskip("jax.test_util").check_grads
+gemm = pytest.importorskip("tropical.interop.jax").gemm
+
+SELECTIVE = [ring.name for ring in semirings.ALL if ring.selective]
+DIFFERENTIABLE = [*SELECTIVE, "plustimes"]
+SHAPES = [  # few: JAX compiles every operation for each
+    ((2, 1, 3, 4), (5, 4, 2)),
+    ((4,), (2, 4, 3)),
+    ((2, 3, 4), (4,)),
+    ((3, 0), (0, 2)),
+]
+
+
+@pytest.fixture(autouse=True)
+def wide():
+    with jax.enable_x64(True):
+        yield
+
+
+def pair(shape_a, shape_b, kind="plain", dtype="float64", seed=0):
+    rng = np.random.default_rng(seed)
+    draw = rng.random if kind == "plain" else lambda shape: rng.integers(0, 3, shape)
+    return tuple(jnp.asarray(draw(shape), dtype) for shape in (shape_a, shape_b))
+
+
+def assert_close(got, want):
+    for x, y in zip(got, want, strict=True):
+        assert (x.shape, x.dtype) == (y.shape, y.dtype)
+        np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+@pytest.mark.parametrize("semiring", DIFFERENTIABLE)
+def test_value_and_gradients(semiring):
+    for number, shapes in enumerate(SHAPES):
+        a, b = pair(*shapes, "ties", seed=number)
+        c, backward = jax.vjp(lambda x, y: gemm(x, y, semiring), a, b)
+        weights = jnp.linspace(1, 2, c.size).reshape(c.shape)
+        assert_close((c, *backward(weights)), definition(a, b, weights, semiring))
+
+
+def definition(a, b, weights, semiring):
+    """Value and gradients, one element after the other, at the oracle's argmax."""
+    if semiring == "plustimes":
+        c, backward = jax.vjp(jnp.matmul, a, b)
+        return c, *backward(weights)
+    x, y = np.atleast_2d(a), np.asarray(b[:, None] if b.ndim == 1 else b)
+    c, index = oracle.gemm(x, y, semiring), oracle.argmax(x, y, semiring)
+    ring, zero = semirings.get(semiring), oracle.SEMIRINGS[semiring].zero(c.dtype)
+    w = np.asarray(weights).reshape(c.shape)
+    whole = [np.broadcast_to(z, (*c.shape[:-2], *z.shape[-2:])) for z in (x, y)]
+    sums = [np.zeros(z.shape) for z in whole]
+    for at in np.ndindex(*c.shape):
+        *batch, i, j = at
+        if c[at] == zero:
+            continue
+        here, there = (*batch, i, index[at]), (*batch, index[at], j)
+        u, v = whole[0][here], whole[1][there]
+        chosen = u <= v if ring.multiply == "min" else u >= v
+        to = {"+": (1, 1), "x": (v, u)}.get(ring.multiply, (chosen, not chosen))
+        sums[0][here] += w[at] * to[0]
+        sums[1][there] += w[at] * to[1]
+    found = []
+    for s, z, given in zip(sums, (x, y), (a, b), strict=True):
+        axes = tuple(range(s.ndim - z.ndim))
+        s = s.sum(axes)
+        axes = tuple(i for i in range(z.ndim - 2) if z.shape[i] == 1 != s.shape[i])
+        found.append(jnp.asarray(s.sum(axes, keepdims=True).reshape(given.shape)))
+    return jnp.asarray(c.reshape(weights.shape)), *found
+
+
+@pytest.mark.parametrize("semiring", DIFFERENTIABLE)
+def test_derivatives_agree_with_differences(semiring):
+    a, b = pair((2, 2, 3), (3, 2), seed=3)
+    order, modes = (2, ["fwd"]) if semiring == "maxtimes" else (1, ["rev"])
+    check_grads(lambda x, y: gemm(x, y, semiring), (a, b), order, modes=modes, rtol=1e-5)
+
+
+@pytest.mark.parametrize("semiring", semirings.names())
+def test_every_dtype(semiring):
+    for dtype in semirings.get(semiring).dtypes:
+        a, b = operands(5, 6, 7, semiring, dtype)
+        got, want = gemm(a, b, semiring), tropical.gemm(a, b, semiring=semiring)
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
+
+
+def test_without_x64():
+    with jax.enable_x64(False):
+        a, b = pair((3, 4), (4, 2), dtype="float32")
+        value, gradients = jax.value_and_grad(lambda x, y: gemm(x, y).sum(), (0, 1))(a, b)
+        assert value.dtype == gradients[0].dtype == np.float32
+        np.testing.assert_allclose(
+            value, oracle.gemm(np.asarray(a), np.asarray(b), "maxplus").sum(), rtol=1e-6
+        )
+        assert gemm(np.ones((2, 2), np.int64), np.ones((2, 2), np.int64)).dtype == np.int32
+
+
+def test_mixed_dtypes_promote_as_jax_does():
+    a, b = jnp.ones((2, 2), "int8"), jnp.ones((2, 2), "float32")
+    assert gemm(a, b).dtype == jnp.matmul(a, b).dtype == np.float32
+
+
+def test_zero_has_no_gradient():
+    a = jnp.array([[1.0, -np.inf], [2.0, 3.0]])
+    b = jnp.array([[-np.inf, 1.0], [5.0, 0.0]])
+    c, backward = jax.vjp(gemm, a, b)
+    np.testing.assert_array_equal(c, [[-np.inf, 2], [8, 3]])
+    to_a, to_b = backward(jnp.ones((2, 2)))
+    np.testing.assert_array_equal(to_a, [[1, 0], [1, 1]])
+    np.testing.assert_array_equal(to_b, [[0, 2], [1, 0]])
+
+
+def test_transformations():
+    def product(x, y):
+        return gemm(x, y, "maxmin")
+
+    def loss(x, y):
+        return jnp.sin(product(x, y)).sum()
+
+    a, b = pair((6, 3, 4), (6, 4, 5))
+    c, want = product(a, b), jax.grad(loss, (0, 1))(a, b)
+    assert_close([jax.jit(product)(a, b)], [c])
+    assert_close(jax.jit(jax.grad(loss, (0, 1)))(a, b), want)
+    assert_close(jax.jit(jax.vmap(jax.grad(loss, (0, 1))))(a, b), want)
+    assert_close([jax.vmap(product, (0, None))(a, b[1])], [product(a, b[1])])
+    assert_close([jax.vmap(product, (None, 0))(a[0, 0], b)], [product(a[0, 0], b)])
+    assert_close([jax.vmap(product, (0, None))(a, b)], [product(a[:, None], b)])
+    twice = jax.vmap(jax.vmap(product, (0, None)), (None, 0))
+    assert_close([twice(a, b)], [product(a, b[:, None])])
+
+
+def test_vmap_is_one_product(monkeypatch):
+    calls = []
+    real = tropical.gemm
+    monkeypatch.setattr(
+        tropical, "gemm", lambda x, y, **o: calls.append(x.shape) or real(x, y, **o)
+    )
+    a, b = pair((9, 2, 3), (9, 3, 2))
+    np.testing.assert_array_equal(jax.vmap(gemm)(a, b), real(np.asarray(a), np.asarray(b)))
+    assert calls == [(9, 2, 3)]
+
+
+def test_argmax_only_for_derivatives(monkeypatch):
+    calls = []
+    real = tropical.gemm
+    monkeypatch.setattr(tropical, "gemm", lambda x, y, **o: calls.append(o) or real(x, y, **o))
+    a, b = pair((2, 3), (3, 2))
+    gemm(a, b).block_until_ready()
+    assert not calls[-1].get("return_argmax")
+    jax.grad(lambda x: gemm(x, b).sum())(a).block_until_ready()
+    assert calls[-1]["return_argmax"]
+
+
+def test_refuses():
+    a, b = jnp.ones((2, 3)), jnp.ones((3, 2))
+    for x, y, semiring, error, message in [
+        (a.astype("bfloat16"), b.astype("bfloat16"), "maxplus", TypeError, "a has bfloat16"),
+        (a, b, "orand", TypeError, "dtype float64 is none of orand, which takes bool"),
+        (a, b[:2], "maxplus", ValueError, r"a has shape \(2, 3\), b has shape \(2, 2\)"),
+        (a[0], b[0], "maxplus", ValueError, r"a has shape \(3,\), b has shape \(2,\)"),
+        (1.0, b, "maxplus", ValueError, r"need a dimension, got shapes \(\) and \(3, 2\)"),
+        (jnp.ones((2, 2, 3)), jnp.ones((3, 3, 2)), "maxplus", ValueError, r"\(2,\), \(3,\)"),
+        (a, b, "maxpluss", ValueError, "unknown semiring 'maxpluss'"),
+    ]:
+        with pytest.raises(error, match=message):
+            gemm(x, y, semiring)
+
+
+def test_absent_jax_is_asked_for():
+    code = "import sys; sys.modules['jax'] = None; import tropical.interop.jax"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "jax is not installed (pip install 'tropical-blas[jax]')" in done.stderr
