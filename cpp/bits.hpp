@@ -169,6 +169,7 @@ template <int Bytes>
     constexpr std::uint64_t mask = (sums_per_table - 1) << shift;
     for (ptrdiff_t i = 0; i < m; ++i) {
         const auto steps = load_scalar<std::uint64_t>(a + i * pitch);
+        if (!steps) continue;
         V sum = load<V>(rows + i * Bytes);
         TROPICAL_UNROLL for (int t = 0; t < tables; ++t) {
             const std::uint64_t x =

@@ -126,8 +126,27 @@ struct KernelSet {
     void (*replay)(const ReplayArgs&);
 };
 
+// Bits of a graph with n vertices: strips of 8 * vector_bytes columns, in each a register for every
+// row. What is done to rows [first, last), with paths that pass the vertices of strip via; see
+// warshall.hpp. scratch: table_registers registers. target: n x n bytes.
+struct ReachArgs {
+    ptrdiff_t n;
+    char* bits;
+    char* scratch;
+    ptrdiff_t via, first, last, first_strip, strips;
+    View target;
+};
+
+struct BitGraphKernels {
+    bool (*pack)(const PackArgs&);
+    void (*corner)(const ReachArgs&);
+    void (*rows)(const ReachArgs&);
+    void (*store)(const ReachArgs&);
+};
+
 struct KernelTable {
     int vector_bytes;
+    BitGraphKernels bit_graph;
     KernelSet sets[semiring_count][dtype_count];  // zeros where a semiring has no such dtype
 };
 

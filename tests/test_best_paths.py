@@ -1,5 +1,6 @@
 """Widest, minimax, longest paths, reachability, powers and paths of k edges, by enumeration."""
 
+import functools
 import itertools
 import math
 
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tropical
-from tropical import semirings
+from tropical import _core, semirings
 from tropical.graph import (
     CycleError,
     DivergenceError,
@@ -142,6 +143,45 @@ def test_transitive_closure_is_networkx_own(n):
                 np.testing.assert_array_equal(got, want)
                 np.testing.assert_array_equal(a, before)
         assert transitive_closure(there, overwrite=True) is there
+
+
+@functools.cache
+def warshall(n, degree):
+    """A random graph of that mean degree, and where it has paths."""
+    there = np.random.default_rng(n).random((n, n)) < degree / n
+    paths = there.copy()
+    for k in range(n):
+        paths |= paths[:, k, None] & paths[k]
+    return there, paths
+
+
+@pytest.mark.parametrize("n", [65, 128, 130, 257, 513, 1030])
+def test_reachability_on_every_instruction_set(isa, n):
+    """Remainders around strips and groups of vertices; layouts; the diagonal tells of cycles."""
+    for degree in (0.9, 1.3, 3):
+        there, want = warshall(n, degree)
+        room = np.zeros((n, 2 * n), bool)[:, ::-2]
+        for a in (there.copy(), np.array(there, order="F"), room):
+            a[...] = there
+            np.testing.assert_array_equal(transitive_closure(a), want)
+        assert transitive_closure(room, overwrite=True) is room
+        np.testing.assert_array_equal(room, want)
+        with tropical.options(threads=3):
+            np.testing.assert_array_equal(closure(there, "orand"), want | np.eye(n, dtype=bool))
+
+
+def test_what_graphs_of_bits_refuse():
+    for wrong in (np.zeros((2, 3), bool), np.zeros((2, 2)), np.zeros(3, bool)):
+        with pytest.raises(ValueError, match=r"\(n, n\) of bool is wanted"):
+            _core.BitGraph(wrong)
+    graph = _core.BitGraph(np.zeros((70, 70), bool))
+    with pytest.raises(IndexError, match="strip: 9 is none of the"):
+        graph.pass_(9)
+    with pytest.raises(ValueError, match="the graph has 70 vertices"):
+        graph.store(np.zeros((3, 3), bool))
+    with pytest.raises(ValueError, match="a: is read-only"):
+        graph.store(np.broadcast_to(np.bool_(0), (70, 70)))
+    assert _core.BitGraph(np.zeros((0, 0), bool)).strips == 0
 
 
 def test_transitive_closure_of_batches_and_masks():

@@ -20,6 +20,7 @@ from tropical.graph import (
     path,
     search,
     shortest_paths,
+    star,
 )
 
 sparse = pytest.importorskip("scipy.sparse", reason="the other shortest paths")
@@ -381,6 +382,19 @@ def test_path():
         path(before[0], 2, 1)
     with pytest.raises(ValueError, match="lead from 0 to"):
         path([1, 0, -9999], 2, 0)  # in a circle
+
+
+def test_calls_that_are_split(monkeypatch):
+    """So that Ctrl-C is heard; the answer is the same, ties included."""
+    w = graphs.random_graph(np.random.default_rng(10), 400, dtype="int32")
+    want = shortest_paths(w, return_predecessors=True)
+    batch = np.stack([w[:50, :50]] * 6).reshape(2, 3, 50, 50)
+    monkeypatch.setattr(star, "_most_work", lambda a: 1)
+    monkeypatch.setattr(star, "MOST_DEPTH", 40)
+    np.testing.assert_array_equal(shortest_paths(w, return_predecessors=True), want)
+    np.testing.assert_array_equal(shortest_paths(w), want[0])
+    one = shortest_paths(w[:50, :50])
+    np.testing.assert_array_equal(shortest_paths(batch), np.broadcast_to(one, batch.shape))
 
 
 def test_progress(capsys):

@@ -5,6 +5,7 @@
 #include "gemm.hpp"
 #include "linear.hpp"
 #include "memory.hpp"
+#include "reach.hpp"
 #include "scatter.hpp"
 #include "tuning.hpp"
 #include "ufunc.hpp"
@@ -15,6 +16,7 @@ PYBIND11_MODULE(_core, module) {
     tropical::bind_gemm(module);
     tropical::bind_linear(module);
     tropical::bind_closure(module);
+    tropical::bind_reach(module);
     tropical::bind_ufunc(module);
     tropical::bind_scatter(module);
     tropical::bind_workspace(module);

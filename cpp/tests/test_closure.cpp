@@ -1,6 +1,7 @@
 // The Kleene star of small matrices: the same loops in scalar code, for every instruction set.
 #include "closure.hpp"
 #include "definition.hpp"
+#include "reach.hpp"
 
 namespace tropical::test {
 namespace {
@@ -155,6 +156,31 @@ TEST_CASE("nothing to do") {
     stars.batch.dims = 1;
     stars.batch.items = stars.batch.shape[0] = 0;
     compute_stars(stars, *usable_isas().front(), 2);
+}
+
+TEST_CASE("paths on packed bits, by Warshall's loops") {
+    Random random(2);
+    for (const ptrdiff_t n : {1, 63, 64, 65, 128, 129, 200, 513, 600}) {
+        const auto at = [n](ptrdiff_t i, ptrdiff_t j) {
+            return static_cast<std::size_t>(i * n + j);
+        };
+        std::vector<std::uint8_t> edges(static_cast<std::size_t>(n * n));
+        for (ptrdiff_t i = 0; i < n; ++i)
+            for (int edge = 0; edge < 2; ++edge) edges[at(i, random.below(n))] = 1;
+        std::vector<std::uint8_t> right = edges;
+        for (ptrdiff_t k = 0; k < n; ++k)
+            for (ptrdiff_t i = 0; i < n; ++i)
+                for (ptrdiff_t j = 0; right[at(i, k)] && j < n; ++j)
+                    right[at(i, j)] |= right[at(k, j)];
+        for (const Isa* const isa : usable_isas()) {
+            std::vector<std::uint8_t> found(edges.size(), 7);
+            BitGraph graph({reinterpret_cast<const char*>(edges.data()), n, 1}, n, *isa, 2);
+            for (ptrdiff_t strip = 0; strip < graph.strips(); ++strip) graph.pass(strip);
+            graph.store({reinterpret_cast<char*>(found.data()), n, 1});
+            INFO(isa->name, ", n = ", n);
+            REQUIRE(found == right);
+        }
+    }
 }
 
 TEST_SUITE_END();

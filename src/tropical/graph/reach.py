@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tropical import semirings
-
 from .inputs import read_pattern
 from .progress import shown
-from .star import star_in_place
+from .star import reach
 
 if TYPE_CHECKING:
     from .inputs import GraphLike
@@ -57,7 +55,8 @@ def transitive_closure(
 
     Notes
     -----
-    S. Warshall, "A theorem on Boolean matrices", Journal of the ACM 9, 1962, by blocks of bits.
+    S. Warshall, "A theorem on Boolean matrices", Journal of the ACM 9, 1962, on packed bits: see
+    Decisions.
 
     Examples
     --------
@@ -68,11 +67,11 @@ def transitive_closure(
            [0, 0, 0]])
     """
     there = read_pattern(a)
-    star = there if overwrite and there is a else np.array(there, order="C")
-    i = np.arange(star.shape[-1])
-    loops = star[..., i, i]
+    paths = there if overwrite and there is a else np.empty(there.shape, np.bool_)
+    i = np.arange(there.shape[-1])
+    loops = there[..., i, i]
     with shown(progress) as report:
-        star_in_place(star, semirings.orand, report, plus=True)
+        reach(there, paths, report)
     if reflexive is not False:
-        star[..., i, i] = reflexive or loops
-    return star
+        paths[..., i, i] = reflexive or loops
+    return paths

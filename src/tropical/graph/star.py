@@ -21,6 +21,7 @@ __all__ = ["DivergenceError", "closure"]
 
 
 NO_PREDECESSOR = -9999  # as in scipy.sparse.csgraph
+MOST_DEPTH = 2048  # of a product of predecessors in one call of the core, which hears no Ctrl-C
 
 
 class DivergenceError(ValueError):
@@ -94,18 +95,39 @@ def closure(
     return matrix
 
 
-def star_in_place(
-    a: Array, ring: Semiring, progress: Callable[[float], object], plus: bool = False
-) -> None:
-    """Turn `a` (..., n, n), which `closure` would take, into its star.
-
-    With `plus`, for orand, without its first term, one: an element of the diagonal then tells
-    whether there is a cycle.
-    """
-    leaf = _leaf_of_plus if plus else _leaf
+def star_in_place(a: Array, ring: Semiring, progress: Callable[[float], object]) -> None:
+    """Turn `a` (..., n, n), which `closure` would take, into its star."""
+    if ring.name == "orand":
+        reach(a, a, progress)
+        i = np.arange(a.shape[-1])
+        a[..., i, i] = True
+        return
     parts = list(_parts(a, _most_work(a)))
     for done, part in enumerate(parts):
-        _blocks(part, ring, partial(_report, progress, done, len(parts)), leaf)
+        _star(part, ring, partial(_report, progress, done, len(parts)))
+        progress((done + 1) / len(parts))
+
+
+def reach(edges: Array, paths: Array, progress: Callable[[float], object]) -> None:
+    """Let `paths` (..., n, n) say where there is a path, of one edge or more; both are of bool.
+
+    So an element of the diagonal says whether there is a cycle. The or-and star is this, and the
+    diagonal True. `paths` may be `edges`.
+    """
+    small = edges.shape[-1] <= _core.STAR_SIZE
+    work = _most_work(edges) if small else 0
+    parts = list(zip(_parts(edges, work), _parts(paths, work), strict=True))
+    for done, (edge, path) in enumerate(parts):
+        if small:
+            star = edge.copy()
+            _core.star(star, "orand")
+            path[...] = _core.gemm(edge, star, semiring="orand")
+        elif edge.size:
+            graph = _core.BitGraph(edge)
+            for strip in range(graph.strips):
+                graph.pass_(strip)
+                _report(progress, done, len(parts), strip / graph.strips)
+            graph.store(path)
         progress((done + 1) / len(parts))
 
 
@@ -118,7 +140,7 @@ def _most_work(a: Array) -> int:
 
     One thread does them in half a second at most, but for careful integers without AVX2.
     """
-    return {"f": 1 << 33, "b": 1 << 36}.get(a.dtype.kind, 1 << 31)
+    return 1 << (31 if a.dtype.kind == "i" else 33)
 
 
 def _parts(a: Array, work: int) -> Iterator[Array]:
@@ -145,33 +167,17 @@ def _check(a: Array, ring: Semiring) -> None:
     _core.star(a[..., :0, :0], ring)
 
 
-def _leaf(a: Array, ring: Semiring) -> None:
-    _core.star(a, ring)
-    _check_cycles(a, ring)
-
-
-def _leaf_of_plus(a: Array, ring: Semiring) -> None:
-    star = a.copy()
-    _core.star(star, ring)
-    a[...] = _core.gemm(a, star, semiring=ring)
-
-
-def _blocks(
-    a: Array,
-    ring: Semiring,
-    progress: Callable[[float], object],
-    leaf: Callable[[Array, Semiring], None],
-) -> None:
-    """Floyd and Warshall's loops over blocks; `leaf` closes those of `_core.STAR_SIZE` or less."""
+def _star(a: Array, ring: Semiring, progress: Callable[[float], object]) -> None:
     n = a.shape[-1]
     if n <= _core.STAR_SIZE:
-        leaf(a, ring)
+        _core.star(a, ring)
+        _check_cycles(a, ring)
         return
-    size = _block_size(n, ring)
+    size = 64 if n <= 512 else 128 if n <= 2048 else 256
     for start in range(0, n, size):
         block = slice(start, start + size)
         corner = a[..., block, block]
-        _blocks(corner, ring, lambda share: None, leaf)
+        _star(corner, ring, lambda share: None)
         _add_product(a[..., block, :], corner.copy(), a[..., block, :].copy(), ring)
         left, right = a[..., :, block].copy(), a[..., block, :].copy()
         for rows in (slice(0, start), slice(start + size, n)):
@@ -237,15 +243,32 @@ def _take_paths_within(
     halves = (start, middle), (middle, stop)
     for via, other in (halves, halves[::-1]):
         _take_paths_within(a, before, ring, via, progress)
-        rows, columns = slice(*other), slice(*via)
-        left = a[rows, columns].copy()
-        _core.relax(left, a[columns], ring, a[rows], before[rows], before[columns])
+        _take_paths_through(a, before, ring, via, other)
 
 
-def _block_size(n: int, ring: Semiring) -> int:
-    if ring.name == "orand":  # whose products want many steps to a bit packed
-        return 512 if n > 1024 else 64
-    return 64 if n <= 512 else 128 if n <= 2048 else 256
+def _take_paths_through(
+    a: Array,
+    before: NDArray[np.int32],
+    ring: Semiring,
+    via: tuple[int, int],
+    rows: tuple[int, int],
+) -> None:
+    """Let rows take the paths through vertices whose rows have all they can."""
+    depth = min(via[1] - via[0], MOST_DEPTH)
+    step = max(_most_work(a) // (2 * depth * len(a)), 128)
+    for first in range(*rows, step):
+        part = slice(first, min(first + step, rows[1]))
+        left = a[part, slice(*via)].copy()
+        for start in range(0, left.shape[1], depth):
+            middle = slice(via[0] + start, min(via[0] + start + depth, via[1]))
+            _core.relax(
+                left[:, start : start + depth],
+                a[middle],
+                ring,
+                a[part],
+                before[part],
+                before[middle],
+            )
 
 
 def _add_product(out: Array, a: Array, b: Array, ring: Semiring) -> None:

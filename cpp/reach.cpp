@@ -1,0 +1,108 @@
+#include "reach.hpp"
+
+#include <algorithm>
+
+#include "threads.hpp"
+
+namespace tropical {
+namespace {
+
+// Rows of a task: 256 registers of 64 bytes and the tables fit L1.
+constexpr ptrdiff_t rows_per_task = 256;
+
+ptrdiff_t tasks_of(ptrdiff_t rows) { return (rows + rows_per_task - 1) / rows_per_task; }
+
+}  // namespace
+
+struct BitGraph::Step {
+    const BitGraph& graph;
+    ConstView edges;
+    View target;
+    ptrdiff_t via, first, last;  // rows [first, last) are those of strip via
+
+    // Task t of the rows before and behind those of via.
+    static void other_rows(void* context, ptrdiff_t task, int slot) {
+        const Step& step = *static_cast<const Step*>(context);
+        ReachArgs args = step.graph.args();
+        const ptrdiff_t before = tasks_of(step.first);
+        const bool behind = task >= before;
+        args.first = behind ? step.last + (task - before) * rows_per_task : task * rows_per_task;
+        args.last = std::min(args.first + rows_per_task, behind ? args.n : step.first);
+        args.scratch = step.graph.scratch(slot);
+        args.via = step.via;
+        args.first_strip = step.via + 1;  // strip via, which says what a row reaches, is the last
+        args.strips = step.graph.strips();
+        step.graph.kernels_.rows(args);
+    }
+
+    // Task t: the rows of via in the t-th strip behind it.
+    static void own_rows(void* context, ptrdiff_t task, int slot) {
+        const Step& step = *static_cast<const Step*>(context);
+        ReachArgs args = step.graph.args();
+        args.first = step.first;
+        args.last = step.last;
+        args.scratch = step.graph.scratch(slot);
+        args.via = step.via;
+        args.first_strip = step.via + 1 + task;
+        args.strips = 1;
+        step.graph.kernels_.rows(args);
+    }
+
+    static void pack(void* context, ptrdiff_t strip, int) {
+        const Step& step = *static_cast<const Step*>(context);
+        const BitGraph& graph = step.graph;
+        const ptrdiff_t j = strip * graph.width_;
+        graph.kernels_.pack({graph.bits_ + strip * graph.n_ * graph.register_bytes(),
+                             step.edges.data + j * step.edges.col_stride,
+                             std::min(graph.width_, graph.n_ - j), graph.n_, step.edges.col_stride,
+                             step.edges.row_stride});
+    }
+
+    static void store(void* context, ptrdiff_t task, int) {
+        const Step& step = *static_cast<const Step*>(context);
+        ReachArgs args = step.graph.args();
+        args.first = task * rows_per_task;
+        args.last = std::min(args.first + rows_per_task, args.n);
+        args.target = step.target;
+        step.graph.kernels_.store(args);
+    }
+};
+
+BitGraph::BitGraph(const ConstView& edges, ptrdiff_t n, const Isa& isa, int threads)
+    : n_(n),
+      width_(8 * isa.table->vector_bytes),
+      kernels_(isa.table->bit_graph),
+      // Fewer vertices take less time than workers need to wake.
+      threads_(n < 512 ? 1 : threads) {
+    const ptrdiff_t tables = threads_ * table_registers * register_bytes();
+    bits_ = memory_.grow(tables + strips() * n * register_bytes()) + tables;
+    Step step{*this, edges, {}, 0, 0, 0};
+    in_parallel(strips(), Step::pack, &step);
+}
+
+char* BitGraph::scratch(int slot) const {
+    return bits_ - (slot + 1) * table_registers * register_bytes();
+}
+
+void BitGraph::in_parallel(ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int),
+                           void* context) const {
+    if (threads_ > 1 && tasks > 1) return parallel_for(threads_, tasks, body, context);
+    for (ptrdiff_t task = 0; task < tasks; ++task) body(context, task, 0);
+}
+
+void BitGraph::pass(ptrdiff_t strip) {
+    Step step{*this, {}, {}, strip, strip * width_, std::min((strip + 1) * width_, n_)};
+    ReachArgs args = this->args();
+    args.scratch = scratch(0);
+    args.via = strip;
+    kernels_.corner(args);
+    in_parallel(strips() - 1, Step::own_rows, &step);
+    in_parallel(tasks_of(step.first) + tasks_of(n_ - step.last), Step::other_rows, &step);
+}
+
+void BitGraph::store(const View& target) {
+    Step step{*this, {}, target, 0, 0, 0};
+    in_parallel(tasks_of(n_), Step::store, &step);
+}
+
+}  // namespace tropical
