@@ -18,7 +18,8 @@ from .config import Plan, explain, options, show_config
 if _TYPE_CHECKING:
     from .contraction import Counted, einsum
 
-_LATER = ("autograd", "graph", "nn", "optim", "sequence", "spectral", "ufunc")  # imported when first used
+# Imported when first used.
+_LATER = ("autograd", "graph", "nn", "optim", "sequence", "spectral", "ufunc")
 _FUNCTIONS_LATER = {"Counted": "contraction", "einsum": "contraction"}  # and their modules
 
 
