@@ -38,6 +38,7 @@ def stub_names(body):
 
 def test_public_names():
     assert set(tropical.__all__) == set(PUBLIC)
+    assert set(dir(tropical)) >= {*PUBLIC, "autograd", "graph", "spectral", "ufunc"}
     assert all(hasattr(tropical, name) for name in PUBLIC)
     assert tropical.gemm is _core.gemm and tropical.GemmWorkspace is _core.GemmWorkspace
 

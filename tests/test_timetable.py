@@ -91,3 +91,8 @@ def test_it_runs_and_draws(tmp_path):
     assert lines[0].startswith("55 lines between 29 airports, 306 aircraft")
     assert any("557/9 = 61.89 minutes" in line for line in lines)
     assert (tmp_path / "picture.png").stat().st_size > 10_000
+
+
+def test_no_aircraft_are_enough_for_no_time():
+    with pytest.raises(ValueError, match="period: is 0, more than 0 is wanted"):
+        timetable.quickened(PLAN, 0)

@@ -31,6 +31,10 @@ def __getattr__(name: str) -> _Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER, *_FUNCTIONS_LATER})
+
+
 __all__ = [
     "Counted",
     "GemmWorkspace",

@@ -132,7 +132,8 @@ def implementation(
     -------
     einsum, tensordot : callable
         Their results are `Summand`, so that the slices of a sliced tree are added by the semiring
-        and not by +. cotengra's ``contract_mpi``, which lets MPI add them, is not to be used.
+        and not by +. Not to be used are cotengra's ``contract_mpi``, which lets MPI add them, and
+        its ``einsum`` of a single operand, which ignores the implementation.
 
     Examples
     --------

@@ -122,7 +122,14 @@ def quickened(plan: Shuttles, period: float = HOURLY) -> list[tuple[int, Shuttle
     """Return which flights get another aircraft, and the plan with it, until `period` is kept.
 
     Only an aircraft on a critical circuit helps; each time it is the one that helps most.
+
+    Raises
+    ------
+    ValueError
+        If no number of aircraft is enough.
     """
+    if period <= 0:
+        raise ValueError(f"period: is {period}, more than 0 is wanted")
     steps: list[tuple[int, Shuttles]] = []
     while maximum_cycle_mean(plan.system()).mean > period:
         choices = [(flight, with_aircraft(plan, flight)) for flight in plan.critical()]
