@@ -17,7 +17,7 @@ import numpy as np
 
 import tropical
 from tropical import _core
-from tropical.bench import contenders, sequences, training
+from tropical.bench import contenders, interop, paths, sequences, training
 from tropical.bench.contenders import AbsentError
 from tropical.bench.rivals import RIVALS
 from tropical.bench.timing import Budget, Contender, interleave
@@ -123,7 +123,9 @@ def bars() -> Iterator[Bar]:
     yield from _skinny()
     yield from _tropical_gemm()
     yield from _training()
+    yield from _paths()
     yield from _sequences()
+    yield from _inside_torch()
 
 
 def _ceilings() -> Iterator[Bar]:
@@ -386,6 +388,77 @@ def _training() -> Iterator[Bar]:
 
     case = f"time of {training.CHAIN} small additions over torch's"
     yield Bar(group, case, 1.0, training.CHAIN, chains, at_most=True)
+
+
+def _paths() -> Iterator[Bar]:
+    cores = min(2, _core.config()["cores"])
+
+    def dense(n: int, dtype: str, rival: str) -> Pair:
+        w = paths.dense(n, dtype)
+        return paths.ours(w, cores), paths.numba(w, cores) if rival == "numba" else paths.scipy(w)
+
+    group = "paths"
+    promises = {
+        (2048, "float32"): {"numba": 4.0, "scipy": 40.0},
+        (2048, "float64"): {"numba": 3.5, "scipy": 20.0},
+        (256, "float32"): {"numba": 1.5, "scipy": 10.0},
+    }
+    for (n, dtype), by_rival in promises.items():
+        for rival, value in by_rival.items():
+            case = f"all pairs, dense {dtype} {n}, over {rival}, threads={cores}"
+            yield Bar(group, case, value, 40 * n**3, partial(dense, n, dtype, rival))
+
+    def predecessors() -> Pair:
+        w = paths.dense(2048)
+        plain = replace(paths.ours(w, cores), name="plain")
+        return paths.ours(w, cores, return_predecessors=True), plain
+
+    def closure(n: int) -> Pair:
+        w = paths.dense(n)
+        return paths.ours(w, cores), contenders.ours(w, w, "minplus", threads=cores)
+
+    def batch() -> Pair:
+        w = paths.dense(32, "float64", (10_000,))
+        return paths.ours(w, cores), paths.scipy(w)
+
+    def sparse() -> Pair:
+        graph = paths.sparse(4096, 4)
+        makers = (partial(paths.scipy, graph, method) for method in ("D", "FW"))
+        return paths.ours(graph, cores), _fastest(makers)
+
+    def reach(degree: float) -> Pair:
+        there = paths.reach(8192, degree)
+        makers = (partial(paths.numba_reach, there, cores), partial(paths.scipy_reach, there))
+        return paths.our_reach(there, cores), _fastest(makers)
+
+    case = f"predecessors over plain, float32 2048, threads={cores}"
+    yield Bar(group, case, 0.5, 4 * 2048**3, predecessors)
+    for n in (1024, 2048):
+        yield Bar(
+            group,
+            f"closure over gemm, float32 {n}, threads={cores}",
+            0.75,
+            2 * n**3,
+            partial(closure, n),
+        )
+    case = f"10,000 graphs of 32, float64, over a loop of scipy's, threads={cores}"
+    yield Bar(group, case, 20.0, 40 * 10_000 * 32**3, batch)
+    case = f"time on 4,096 vertices of degree 4 over scipy's best, threads={cores}"
+    yield Bar(group, case, 1.2, 4 * 4096**3, sparse, at_most=True)
+    for degree in (1.2, 4.0):
+        case = f"reachability , n = 8192, degree {degree}, over scipy and numba, threads={cores}"
+        yield Bar(group, case, 20.0, 4 * 8192**3, partial(reach, degree))
+
+
+def _inside_torch() -> Iterator[Bar]:
+    for threads in (1, 2):
+        case = f"maxplus float32 512, forward and backward, over tropical-gemm's, threads={threads}"
+
+        def pair(threads: int = threads) -> Pair:
+            step = partial(interop.torch_step, threads=threads)
+            return step("tropical"), step("tropical-gemm")
+
+        yield Bar("inside PyTorch", case, 4.0, 6 * 512**3, pair)
 
 
 def _sequences() -> Iterator[Bar]:

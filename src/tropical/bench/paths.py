@@ -1,36 +1,33 @@
-"""What paths are timed with: ours, SciPy's, networkx', and the best loops that numba makes.
-
-`comparisons` has the bars of `tropical.graph`; ``python -m tropical.bench.paths`` prints them.
-"""
+"""What paths are timed with: ours, SciPy's, and the best loops that numba makes."""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import tropical
-from tropical.bench.contenders import AbsentError, require, require_threads
-from tropical.bench.timing import Budget, Contender, interleave
+from tropical.bench.contenders import require, require_threads
+from tropical.bench.timing import Contender
 from tropical.graph import shortest_paths, transitive_closure
 
-__all__ = ["Comparison", "comparisons", "dense", "main", "numba", "ours", "reach", "sparse"]
+__all__ = [
+    "dense",
+    "numba",
+    "numba_reach",
+    "our_reach",
+    "ours",
+    "reach",
+    "scipy",
+    "scipy_reach",
+    "sparse",
+]
 
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One bar: how many times the rival's time ours may take at most, and what makes both."""
-
-    case: str
-    bar: float
-    make: Callable[[], tuple[Contender, Contender]]
 
 
 def dense(n: int, dtype: str = "float32", batch: tuple[int, ...] = ()) -> Array:
@@ -52,7 +49,7 @@ def ours(graph: Any, threads: int = 1, **options: Any) -> Contender:
     return Contender("tropical", call, 2.0 * _work(graph), context)
 
 
-def scipy(graph: Any, method: str, *, name: str = "") -> Contender:
+def scipy(graph: Any, method: str = "FW") -> Contender:
     """Make a contender of SciPy's `shortest_path`; of a loop over it, if `graph` is a batch."""
     shortest_path = require("scipy.sparse.csgraph").shortest_path
     batch = [graph] if len(graph.shape) == 2 else list(graph.reshape(-1, *graph.shape[-2:]))
@@ -60,7 +57,7 @@ def scipy(graph: Any, method: str, *, name: str = "") -> Contender:
     def call() -> object:
         return [shortest_path(one, method) for one in batch]
 
-    return Contender(name or f"scipy {method}", call, 2.0 * _work(graph))
+    return Contender(f"scipy {method}", call, 2.0 * _work(graph))
 
 
 def numba(w: Array, threads: int = 1, *, predecessors: bool = False) -> Contender:
@@ -179,86 +176,3 @@ def _numba_warshall() -> Callable[[Array], None]:
 def _work(graph: Any) -> float:
     work: int = math.prod(graph.shape) * graph.shape[-1]
     return float(work)
-
-
-def comparisons(threads: int = 2) -> Iterator[Comparison]:
-    """Yield every bar, all on `threads` threads where the contender has them."""
-    for dtype, of_numba, of_scipy in (("float32", 4.0, 40.0), ("float64", 3.5, 20.0)):
-        yield _against_numba(2048, dtype, threads, of_numba)
-        yield _against_scipy(2048, dtype, threads, of_scipy)
-    yield _against_numba(256, "float32", threads, 1.5)
-    yield _against_scipy(256, "float32", threads, 10.0)
-    yield Comparison("predecessors over none, n = 2048", 0.5, lambda: _with_predecessors(threads))
-    yield Comparison("10,000 graphs of 32, scipy", 20.0, lambda: _batch(threads))
-    for method in ("D", "FW"):
-        make = functools.partial(_sparse, threads, method)
-        yield Comparison(f"degree 4, n = 4096, scipy {method}", 1 / 1.2, make)
-    for degree in (1.2, 4.0):
-        for name, rival in (("numba", _reach_numba), ("scipy", _reach_scipy)):
-            make = functools.partial(rival, threads, degree)
-            yield Comparison(f"reachability, degree {degree}, n = 8192, {name}", 20.0, make)
-
-
-def _against_numba(n: int, dtype: str, threads: int, bar: float) -> Comparison:
-    def make() -> tuple[Contender, Contender]:
-        w = dense(n, dtype)
-        return ours(w, threads), numba(w, threads)
-
-    return Comparison(f"dense {dtype}, n = {n}, numba", bar, make)
-
-
-def _against_scipy(n: int, dtype: str, threads: int, bar: float) -> Comparison:
-    def make() -> tuple[Contender, Contender]:
-        w = dense(n, dtype)
-        return ours(w, threads), scipy(w, "FW")
-
-    return Comparison(f"dense {dtype}, n = {n}, scipy", bar, make)
-
-
-def _with_predecessors(threads: int) -> tuple[Contender, Contender]:
-    w = dense(2048)
-    plain = ours(w, threads)
-    return (
-        ours(w, threads, return_predecessors=True),
-        Contender("without", plain.call, plain.work, plain.context),
-    )
-
-
-def _batch(threads: int) -> tuple[Contender, Contender]:
-    w = dense(32, "float64", (10_000,))
-    return ours(w, threads), scipy(w, "FW")
-
-
-def _sparse(threads: int, method: str) -> tuple[Contender, Contender]:
-    graph = sparse(4096, 4)
-    return ours(graph, threads), scipy(graph, method)
-
-
-def _reach_numba(threads: int, degree: float) -> tuple[Contender, Contender]:
-    there = reach(8192, degree)
-    return our_reach(there, threads), numba_reach(there, threads)
-
-
-def _reach_scipy(threads: int, degree: float) -> tuple[Contender, Contender]:
-    there = reach(8192, degree)
-    return our_reach(there, threads), scipy_reach(there)
-
-
-def main() -> None:
-    """Print every bar, and the ratio that was measured, with its quartiles."""
-    for comparison in comparisons():
-        try:
-            pair = comparison.make()
-        except AbsentError as absent:
-            print(f"{comparison.case:<45} absent: {absent}")
-            continue
-        timings = interleave(pair, budget=Budget(rounds=7, seconds=4.0))
-        ratio = timings.ratio(pair[0].name, pair[1].name)
-        print(
-            f"{comparison.case:<45}{ratio.median:>8.2f} ({ratio.low:.2f} to {ratio.high:.2f})"
-            f"{comparison.bar:>8.2f}"
-        )
-
-
-if __name__ == "__main__":
-    main()
