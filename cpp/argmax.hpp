@@ -116,7 +116,9 @@ template <class R, int MR, int NV>
     }
 }
 
-// The plain hot loop, interrupted after every segment to note where the accumulators improved.
+// The plain hot loop, interrupted after every segment to note where the accumulators improved. They
+// start from C; numbers in it beyond the range of mapped sums would be decoded to the zero, so C is
+// met again when they are stored.
 template <class R, int MR, int NV>
 [[gnu::always_inline]] inline void checkpoint_kernel(const MacroArgs& g, const char* a,
                                                      const char* b, const TileOfC& c,
@@ -147,7 +149,7 @@ template <class R, int MR, int NV>
         number += 1;
     }
     forget_zeros<R>(acc, where);
-    store_tile<R>(acc, c, false);
+    store_tile<R>(acc, c, R::maps && g.accumulate);
 }
 
 // The jr and ir loops with argmax. scratch: ceil(m / MR) * MR + NR rows of padded_depth(k)
@@ -214,7 +216,7 @@ template <class R, int MR, int NV, class A>
         step += 1;
     }
     forget_zeros<R>(acc, &where[0][0]);
-    store_tile<R>(acc, c, false);
+    store_tile<R>(acc, c, R::maps && to.continues);
     store_indices<R, NV>(&where[0][0], c, MR, to,
                          [](ptrdiff_t, ptrdiff_t, ptrdiff_t w) { return w; });
 }

@@ -87,6 +87,17 @@ def test_rounded_sums_have_paths_too():
         np.testing.assert_allclose(a[i, j], length, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_weights_near_the_greatest_stay_beside_small_ones(dtype, isa):
+    n, big = 200, np.iinfo(dtype).max - 1
+    for name, sign in (("minplus", 1), ("maxplus", -1)):
+        ring = semirings.get(name)
+        w = np.full((n, n), ring.zero(dtype), dtype)
+        w[:64, :64] = sign
+        w[150, 10], w[10, 170], w[30, 180] = sign * big, sign, sign
+        check(w, ring, [(150, 10), (0, 1), (0, 170), (5, 180), (150, 150)])
+
+
 def test_threads_give_the_same_bits():
     w = graphs(semirings.maxmin, "float32", 333, 5)
     want = star(w, semirings.maxmin)
