@@ -67,18 +67,19 @@ struct DirectArgs {
 };
 
 // A[0:n, 0:n] = A*, the Kleene star, in place; n is at most star_size. Covers every operand but NaN.
-// before, unless null, is n x n of int32: element (i, j) says which vertex is the last before j on
-// the path of A[i, j], and is kept so. factors, unless null, receives star_size x star_size elements:
-// (k, i) is what row k was multiplied by when it was added to row i.
+// With factors, star_size x star_size elements: A stays, and (k, i) becomes what Floyd and Warshall's
+// loops over it multiply row k by when they add it to row i.
 inline constexpr ptrdiff_t star_size = 64;
 struct StarArgs {
     ptrdiff_t n;
-    View a, before;
+    View a;
     char* factors;
 };
 
-// The same for other columns of the star's rows: A[0:n, 0:columns], columns at most star_size, in
-// its order, of which ties depend: A[i] = A[i] (+) factors[k, i] (x) A[k] for all k, then i.
+// The same loops over columns of those rows, A[0:n, 0:columns], columns at most star_size, in their
+// order, on which ties depend: A[i] = A[i] (+) factors[k, i] (x) A[k] for all k, then i != k. before,
+// n x columns of int32, says which vertex is the last before j on the path of A[i, j], and is kept
+// so.
 struct ReplayArgs {
     ptrdiff_t n, columns;
     View a, before;

@@ -116,22 +116,38 @@ def test_cycles_that_improve():
 
 def test_what_the_core_refuses():
     w, before = np.zeros((4, 4)), np.zeros((4, 4), np.int32)
+    others = np.zeros((4, 4), np.int32)
+    shared = np.lib.stride_tricks.as_strided(w, (4, 4), (0, 8))
+    most = np.iinfo(np.intp).max
+
+    def eliminate(a=w, before=before, first=0, ring="minplus"):
+        _core.eliminate(a, ring, before, first)
+
+    def relax(a=w, b=w, out=None, before=before, lookup=others, ring="minplus"):
+        _core.relax(a, b, ring, w.copy() if out is None else out, before, lookup)
+
     for call, error, what in [
-        (lambda: _core.star(w, "minplus", before[:3]), ValueError, r"shape \(3, 4\), a has shape"),
-        (lambda: _core.star(w, "minplus", before.astype("i8")), TypeError, "int32, is of int64"),
-        (lambda: _core.star(w > 0, "orand", before), ValueError, "orand does not select"),
-        (lambda: _core.eliminate(w, "orand", before, 0), ValueError, "not selective"),
-        (lambda: _core.eliminate(w[:2], "minplus", before[:2], 3), ValueError, "first is 3"),
-        (lambda: _core.eliminate(w[:2], "minplus", before[:2], -1), ValueError, "first is -1"),
-        (lambda: _core.relax(w, w, "minplus", w, before, before), ValueError, "overlaps"),
-        (lambda: _core.relax(w, w, "plustimes", w.copy(), before, before), ValueError, "selective"),
+        (lambda: eliminate(before=before[:3]), ValueError, r"shape \(3, 4\), a has shape"),
+        (lambda: eliminate(before=before.astype("i8")), TypeError, "int32, is of int64"),
+        (lambda: eliminate(w > 0, ring="orand"), ValueError, "not selective"),
+        (lambda: eliminate(w[:2], before[:2], 3), ValueError, "first is 3"),
+        (lambda: eliminate(w[:2], before[:2], -1), ValueError, "first is -1"),
+        (lambda: eliminate(w[:2], before[:2], most), ValueError, f"first is {most}"),
+        (lambda: eliminate(shared), ValueError, "a has elements that share memory"),
+        (lambda: eliminate(before, before), ValueError, "before overlaps"),
+        (lambda: _core.star(shared, "minplus"), ValueError, "a has elements that share memory"),
+        (lambda: relax(out=w), ValueError, "out overlaps"),
+        (lambda: relax(lookup=before), ValueError, "before overlaps"),
+        (lambda: relax(before, before, others.copy()), ValueError, "before overlaps"),
+        (lambda: relax(w[None], out=np.zeros((1, 4, 4))), ValueError, "matrices are wanted"),
+        (lambda: relax(ring="plustimes"), ValueError, "selective"),
     ]:
         with pytest.raises(error, match=what):
             call()
         assert not w.any() and not before.any()
     before.flags.writeable = False
-    with pytest.raises(ValueError, match="before: is read-only"):
-        _core.star(w, "minplus", before)
+    with pytest.raises(ValueError, match="before is read-only"):
+        eliminate()
 
 
 def test_no_steps_change_nothing_and_a_nan_stays_in_its_rows():
