@@ -46,8 +46,8 @@ template <class R>
     return 0;
 }
 
-// Where the indices of a tile go: p from first_p on, or what `lookup` says of (p, j). `continues`:
-// C held something before.
+// Where the indices of a tile go: first_p + step, or what `lookup`, unless null, says of (step, j).
+// `continues`: C held something before.
 struct IndexOfC {
     View index;
     ConstView lookup;
@@ -55,7 +55,7 @@ struct IndexOfC {
     bool continues;
 };
 
-// Stores first_p + locate(i, j, where) for the elements of the tile that improved; if nothing was
+// Stores the steps locate(i, j, where) of the elements of the tile that improved; if nothing was
 // there before, when nearly all do, 0 for the others. Else, when it cannot be predicted which did,
 // bit by bit.
 template <class R, int NV, class Locate>
@@ -73,12 +73,12 @@ template <class R, int NV, class Locate>
                 for_each_set<typename R::T>(found >= 0, [&](int lane) {
                     const int j = v * R::lanes + lane;
                     if (j >= columns) return;
-                    const ptrdiff_t p = to.first_p + locate(i, j, found[lane]);
+                    const ptrdiff_t step = locate(i, j, found[lane]), p = to.first_p + step;
                     char* const element = target + j * index.col_stride;
                     if (to.lookup.data)
                         __builtin_memcpy(
                             element,
-                            to.lookup.data + p * to.lookup.row_stride + j * to.lookup.col_stride,
+                            to.lookup.data + step * to.lookup.row_stride + j * to.lookup.col_stride,
                             sizeof(std::int32_t));
                     else
                         __builtin_memcpy(element, &p, size);
@@ -97,10 +97,25 @@ template <class R, int NV, class Locate>
     }
 }
 
-// From column j on; null stays null.
-[[gnu::always_inline]] inline ConstView columns_from(const ConstView& lookup, ptrdiff_t j) {
-    if (!lookup.data) return {};
-    return {lookup.data + j * lookup.col_stride, lookup.row_stride, lookup.col_stride};
+// Rows of a lookup's strip side by side, nr columns each: where they lie apart by a power of two, as
+// they may, few of them fit a cache at a time.
+[[gnu::noinline]] inline ConstView copy_strip(char* target, const ConstView& lookup, ptrdiff_t k,
+                                              ptrdiff_t n, ptrdiff_t nr) {
+    constexpr ptrdiff_t size = sizeof(std::int32_t), rows_ahead = 8;
+    const ptrdiff_t columns = n < nr ? n : nr;
+    for (ptrdiff_t p = 0; p < k; ++p) {
+        const char* const source = lookup.data + p * lookup.row_stride;
+        char* const row = target + p * nr * size;
+        if (lookup.col_stride == size) {
+            for (ptrdiff_t byte = 0; byte < columns * size; byte += 64)
+                prefetch<Nearest::l1>(source, rows_ahead * lookup.row_stride + byte);
+            __builtin_memcpy(row, source, static_cast<std::size_t>(columns * size));
+        } else {
+            for (ptrdiff_t j = 0; j < columns; ++j)
+                __builtin_memcpy(row + j * size, source + j * lookup.col_stride, size);
+        }
+    }
+    return {target, nr * size, size};
 }
 
 // Forgets improvements that did not leave the semiring's zero: mapped sentinels differ by what was
@@ -153,7 +168,7 @@ template <class R, int MR, int NV>
 }
 
 // The jr and ir loops with argmax. scratch: ceil(m / MR) * MR + NR rows of padded_depth(k)
-// elements.
+// elements; with lookup then k * NR of its.
 template <class R, int MR, int NV>
 void macro_argmax(const MacroArgs& g) {
     using T = typename R::T;
@@ -161,13 +176,20 @@ void macro_argmax(const MacroArgs& g) {
     constexpr ptrdiff_t size = sizeof(T), NR = NV * R::lanes;
     const ptrdiff_t depth = padded_depth<R>(g.k);
     char* const rows_of_a = g.scratch;
-    char* const rows_of_b = g.scratch + (g.m + MR - 1) / MR * MR * depth * size;
+    char* const rows_of_b = rows_of_a + (g.m + MR - 1) / MR * MR * depth * size;
+    char* const strip_of_lookup = rows_of_b + NR * depth * size;
     for (ptrdiff_t ir = 0; ir < g.m; ir += MR)
         unpack_rows<R, MR>(rows_of_a + ir * depth * size, depth, g.a + ir * g.k * size, g.k);
     V best[MR * NV];
     Mask<V> where[MR * NV];
     for (ptrdiff_t jr = 0; jr < g.n; jr += NR) {
         unpack_rows<R, NR>(rows_of_b, depth, g.b + jr * g.k * size, g.k);
+        ConstView lookup{};
+        if (g.lookup.data)
+            lookup = copy_strip(strip_of_lookup,
+                                {g.lookup.data + jr * g.lookup.col_stride, g.lookup.row_stride,
+                                 g.lookup.col_stride},
+                                g.k, g.n - jr, NR);
         for (ptrdiff_t ir = 0; ir < g.m; ir += MR) {
             const TileOfC c{g.c.data + ir * g.c.row_stride + jr * g.c.col_stride, g.c.row_stride,
                             g.c.col_stride, g.m - ir, g.n - jr};
@@ -175,7 +197,7 @@ void macro_argmax(const MacroArgs& g) {
                                          where);
             const IndexOfC to{{g.index.data + ir * g.index.row_stride + jr * g.index.col_stride,
                                g.index.row_stride, g.index.col_stride},
-                              columns_from(g.lookup, jr),
+                              lookup,
                               g.first_p,
                               g.accumulate};
             store_indices<R, NV>(where, c, MR, to, [&](ptrdiff_t i, ptrdiff_t j, ptrdiff_t w) {

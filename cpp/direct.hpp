@@ -38,7 +38,8 @@ template <class R, bool Argmax, int MR, int NV>
                         g.c.col_stride, g.m - ir, g.n - jr};
         const IndexOfC to{{g.index.data + ir * g.index.row_stride + jr * g.index.col_stride,
                            g.index.row_stride, g.index.col_stride},
-                          columns_from(g.lookup, jr),
+                          {g.lookup.data + pc * g.lookup.row_stride + jr * g.lookup.col_stride,
+                           g.lookup.row_stride, g.lookup.col_stride},
                           pc,
                           g.accumulate || pc > 0};
         direct_tile<R, Argmax, decltype(rows)::value, NV>(g, a, k, b, b_stride, c, to,

@@ -36,8 +36,8 @@ struct PackArgs {
 // C[0:m, 0:n] = (accumulate ? C : zero) (+) A (x) B over the k of one packed block of A (ceil(m /
 // MR) micro-panels of k * MR elements) and panel of B (ceil(n / NR) of k * NR). For the argmax:
 // index, the p of the block's first step. With accumulate it is stored only where a product is
-// better than C, and not as it is: lookup says for (p, j), in int32, what is. scratch: see
-// slot_layout. plus-times over floats alone heeds start, which unless null is what sums begin with
+// better than C, and if lookup is not null not as it is: that says for (step of the block, j), in
+// int32, what is. scratch: see slot_layout. plus-times over floats alone heeds start, which unless null is what sums begin with
 // in place of zero, and relu, which turns results below 0 into 0.
 struct MacroArgs {
     ptrdiff_t m, n, k;
@@ -54,7 +54,7 @@ struct MacroArgs {
 };
 
 // The same product straight from strides; k is walked in blocks of kc <= 256, of at most 64 for
-// direct_argmax. start, relu and lookup as above, for the product over all of k.
+// direct_argmax. start, relu and lookup, from p = 0 on, as above.
 struct DirectArgs {
     ptrdiff_t m, n, k, kc;
     ConstView a, b;
