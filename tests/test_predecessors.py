@@ -150,6 +150,30 @@ def test_what_the_core_refuses():
         eliminate()
 
 
+@pytest.mark.parametrize("kernel", ["direct", "packed"])
+@pytest.mark.parametrize("layout", ["fortran", "reversed", "spread", "rows apart"])
+def test_relax_in_any_layout(layout, kernel, isa):
+    rng = np.random.default_rng(0)
+    lay = {
+        "fortran": np.asfortranarray,
+        "reversed": lambda x: x[::-1, ::-1].copy()[::-1, ::-1],
+        "spread": lambda x: np.repeat(np.repeat(x, 2, 0), 3, 1)[::2, ::3],
+        "rows apart": lambda x: np.pad(x, ((0, 0), (0, 5)))[:, :-5],
+    }[layout]
+    for m, n, k in [(1, 1, 1), (5, 7, 3), (40, 70, 65), (13, 130, 200)]:
+        for dtype in ("float32", "int8"):
+            arrays = [
+                rng.integers(0, 40, shape).astype(dtype) for shape in ((m, k), (k, n), (m, n))
+            ]
+            tables = [rng.integers(0, 99, (rows, n), np.int32) for rows in (m, k)]
+            laid = [lay(x) for x in (*arrays, *tables)]
+            with tropical.options(kernel=kernel):
+                for a, b, out, before, lookup in ((*arrays, *tables), laid):
+                    _core.relax(a, b, "minplus", out, before, lookup)
+            np.testing.assert_array_equal(laid[2], arrays[2])
+            np.testing.assert_array_equal(laid[3], tables[0])
+
+
 def test_no_steps_change_nothing_and_a_nan_stays_in_its_rows():
     out, before = np.ones((2, 3)), np.full((2, 3), 7, np.int32)
     _core.relax(np.zeros((2, 0)), np.zeros((0, 3)), "minplus", out, before, before[:0])
