@@ -17,11 +17,11 @@ constexpr ptrdiff_t padded_depth(ptrdiff_t k) {
     return (k + segment<R> - 1) / segment<R> * segment<R>;
 }
 
-// A packed micro-panel of width W back to rows: target[i * depth + p] = panel[p * W + i].
+// A packed micro-panel of width W back to rows: target[i * depth + p] = panel[p * W + i]. R must take
+// elements as they are.
 template <class R, int W>
 void unpack_rows(char* target, ptrdiff_t depth, const char* panel, ptrdiff_t k) {
-    using Q = typename CarefulRing<typename R::S, typename R::T,
-                                   16>::template Resized<square_bytes<R, 16>()>;
+    using Q = typename R::template Resized<square_bytes<R, 16>()>;
     constexpr ptrdiff_t size = sizeof(typename R::T), L = Q::lanes;
     Mask<typename Q::V> noticed{};
     for (ptrdiff_t i = 0; i < W; i += L)
@@ -58,20 +58,21 @@ struct IndexOfC {
 // Stores the steps locate(i, j, where) of the elements of the tile that improved; if nothing was
 // there before, when nearly all do, 0 for the others. Else, when it cannot be predicted which did,
 // bit by bit.
-template <class R, int NV, class Locate>
-[[gnu::always_inline]] inline void store_indices(const Mask<typename R::V>* where, const TileOfC& c,
-                                                 int rows, const IndexOfC& to, Locate locate) {
+template <int NV, class M, class Locate>
+[[gnu::always_inline]] inline void store_indices(const M* where, const TileOfC& c, int rows,
+                                                 const IndexOfC& to, Locate locate) {
+    using T = __typeof__(M{}[0]);
     constexpr ptrdiff_t size = sizeof(ptrdiff_t);
-    constexpr int NR = NV * R::lanes;
+    constexpr int L = lanes<T, M>, NR = NV * L;
     const View& index = to.index;
     const int columns = c.n < NR ? static_cast<int>(c.n) : NR;
     for (int i = 0; i < rows && i < c.m; ++i) {
         char* const target = index.data + i * index.row_stride;
         if (to.continues) {
             for (int v = 0; v < NV; ++v) {
-                const Mask<typename R::V>& found = where[i * NV + v];
-                for_each_set<typename R::T>(found >= 0, [&](int lane) {
-                    const int j = v * R::lanes + lane;
+                const M& found = where[i * NV + v];
+                for_each_set<T>(found >= 0, [&](int lane) {
+                    const int j = v * L + lane;
                     if (j >= columns) return;
                     const ptrdiff_t step = locate(i, j, found[lane]), p = to.first_p + step;
                     char* const element = target + j * index.col_stride;
@@ -87,7 +88,7 @@ template <class R, int NV, class Locate>
             continue;
         }
         ptrdiff_t found[NR];
-        for (int j = 0; j < NR; ++j) found[j] = where[i * NV + j / R::lanes][j % R::lanes];
+        for (int j = 0; j < NR; ++j) found[j] = where[i * NV + j / L][j % L];
         for (int j = 0; j < NR; ++j) found[j] = found[j] >= 0 ? locate(i, j, found[j]) : 0;
         if (index.col_stride == size)
             __builtin_memcpy(target, found, static_cast<std::size_t>(columns * size));
@@ -167,23 +168,42 @@ template <class R, int MR, int NV>
     store_tile<R>(acc, c, R::maps && g.accumulate);
 }
 
+// Of each element that improved, in `where` its segment, searches that in its row of A and row (once
+// column) of B, row_bytes apart. Out of line: else this loop finds no register free.
+template <class R, int NV>
+[[gnu::noinline]] void store_searched(const Mask<typename R::V>* where, const typename R::V* best,
+                                      const char* rows_of_a, const char* rows_of_b,
+                                      ptrdiff_t row_bytes, const TileOfC& c, int rows,
+                                      const IndexOfC& to) {
+    using T = typename R::T;
+    const auto* const bests = reinterpret_cast<const char*>(best);
+    store_indices<NV>(where, c, rows, to, [&](ptrdiff_t i, ptrdiff_t j, ptrdiff_t w) {
+        constexpr ptrdiff_t size = sizeof(T);
+        const ptrdiff_t p = w * segment<R>;
+        return p + first_attaining<R>(rows_of_a + i * row_bytes + p * size,
+                                      rows_of_b + j * row_bytes + p * size,
+                                      load_scalar<T>(bests + (i * NV * R::lanes + j) * size));
+    });
+}
+
 // The jr and ir loops with argmax. scratch: ceil(m / MR) * MR + NR rows of padded_depth(k)
 // elements; with lookup then k * NR of its.
 template <class R, int MR, int NV>
 void macro_argmax(const MacroArgs& g) {
     using T = typename R::T;
     using V = typename R::V;
+    using Mover = Ring<PlusTimes, T, sizeof(V)>;
     constexpr ptrdiff_t size = sizeof(T), NR = NV * R::lanes;
     const ptrdiff_t depth = padded_depth<R>(g.k);
     char* const rows_of_a = g.scratch;
     char* const rows_of_b = rows_of_a + (g.m + MR - 1) / MR * MR * depth * size;
     char* const strip_of_lookup = rows_of_b + NR * depth * size;
     for (ptrdiff_t ir = 0; ir < g.m; ir += MR)
-        unpack_rows<R, MR>(rows_of_a + ir * depth * size, depth, g.a + ir * g.k * size, g.k);
+        unpack_rows<Mover, MR>(rows_of_a + ir * depth * size, depth, g.a + ir * g.k * size, g.k);
     V best[MR * NV];
     Mask<V> where[MR * NV];
     for (ptrdiff_t jr = 0; jr < g.n; jr += NR) {
-        unpack_rows<R, NR>(rows_of_b, depth, g.b + jr * g.k * size, g.k);
+        unpack_rows<Mover, NR>(rows_of_b, depth, g.b + jr * g.k * size, g.k);
         ConstView lookup{};
         if (g.lookup.data)
             lookup = copy_strip(strip_of_lookup,
@@ -200,14 +220,16 @@ void macro_argmax(const MacroArgs& g) {
                               lookup,
                               g.first_p,
                               g.accumulate};
-            store_indices<R, NV>(where, c, MR, to, [&](ptrdiff_t i, ptrdiff_t j, ptrdiff_t w) {
-                const ptrdiff_t p = w * segment<R>;
-                return p + first_attaining<R>(rows_of_a + ((ir + i) * depth + p) * size,
-                                              rows_of_b + (j * depth + p) * size,
-                                              best[i * NV + j / R::lanes][j % R::lanes]);
-            });
+            store_searched<R, NV>(where, best, rows_of_a + ir * depth * size, rows_of_b,
+                                  depth * size, c, MR, to);
         }
     }
+}
+
+// Where steps were counted one by one. Out of line: one copy for all semirings.
+template <int NV, class M>
+[[gnu::noinline]] void store_steps(const M* where, const TileOfC& c, int rows, const IndexOfC& to) {
+    store_indices<NV>(where, c, rows, to, [](ptrdiff_t, ptrdiff_t, ptrdiff_t w) { return w; });
 }
 
 // An index beside every accumulator, for products too small to pack; at most 127 steps, so that
@@ -239,8 +261,10 @@ template <class R, int MR, int NV, class A>
     }
     forget_zeros<R>(acc, &where[0][0]);
     store_tile<R>(acc, c, R::maps && to.continues);
-    store_indices<R, NV>(&where[0][0], c, MR, to,
-                         [](ptrdiff_t, ptrdiff_t, ptrdiff_t w) { return w; });
+    M steps[MR * NV];  // what a function sees does not stay in registers
+    TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
+        for (int v = 0; v < NV; ++v) steps[i * NV + v] = where[i][v];
+    store_steps<NV>(steps, c, MR, to);
 }
 
 }  // namespace
