@@ -17,11 +17,11 @@ constexpr ptrdiff_t padded_depth(ptrdiff_t k) {
     return (k + segment<R> - 1) / segment<R> * segment<R>;
 }
 
-// A packed micro-panel of width W back to rows: target[i * depth + p] = panel[p * W + i].
+// A packed micro-panel of width W back to rows: target[i * depth + p] = panel[p * W + i]. R must take
+// elements as they are.
 template <class R, int W>
 void unpack_rows(char* target, ptrdiff_t depth, const char* panel, ptrdiff_t k) {
-    using Q = typename CarefulRing<typename R::S, typename R::T,
-                                   16>::template Resized<square_bytes<R, 16>()>;
+    using Q = typename R::template Resized<square_bytes<R, 16>()>;
     constexpr ptrdiff_t size = sizeof(typename R::T), L = Q::lanes;
     Mask<typename Q::V> noticed{};
     for (ptrdiff_t i = 0; i < W; i += L)
@@ -46,8 +46,8 @@ template <class R>
     return 0;
 }
 
-// Where the indices of a tile go: p from first_p on, or what `lookup` says of (p, j). `continues`:
-// C held something before.
+// Where the indices of a tile go: first_p + step, or what `lookup`, unless null, says of (step, j).
+// `continues`: C held something before.
 struct IndexOfC {
     View index;
     ConstView lookup;
@@ -55,30 +55,31 @@ struct IndexOfC {
     bool continues;
 };
 
-// Stores first_p + locate(i, j, where) for the elements of the tile that improved; if nothing was
+// Stores the steps locate(i, j, where) of the elements of the tile that improved; if nothing was
 // there before, when nearly all do, 0 for the others. Else, when it cannot be predicted which did,
 // bit by bit.
-template <class R, int NV, class Locate>
-[[gnu::always_inline]] inline void store_indices(const Mask<typename R::V>* where, const TileOfC& c,
-                                                 int rows, const IndexOfC& to, Locate locate) {
+template <int NV, class M, class Locate>
+[[gnu::always_inline]] inline void store_indices(const M* where, const TileOfC& c, int rows,
+                                                 const IndexOfC& to, Locate locate) {
+    using T = __typeof__(M{}[0]);
     constexpr ptrdiff_t size = sizeof(ptrdiff_t);
-    constexpr int NR = NV * R::lanes;
+    constexpr int L = lanes<T, M>, NR = NV * L;
     const View& index = to.index;
     const int columns = c.n < NR ? static_cast<int>(c.n) : NR;
     for (int i = 0; i < rows && i < c.m; ++i) {
         char* const target = index.data + i * index.row_stride;
         if (to.continues) {
             for (int v = 0; v < NV; ++v) {
-                const Mask<typename R::V>& found = where[i * NV + v];
-                for_each_set<typename R::T>(found >= 0, [&](int lane) {
-                    const int j = v * R::lanes + lane;
+                const M& found = where[i * NV + v];
+                for_each_set<T>(found >= 0, [&](int lane) {
+                    const int j = v * L + lane;
                     if (j >= columns) return;
-                    const ptrdiff_t p = to.first_p + locate(i, j, found[lane]);
+                    const ptrdiff_t step = locate(i, j, found[lane]), p = to.first_p + step;
                     char* const element = target + j * index.col_stride;
                     if (to.lookup.data)
                         __builtin_memcpy(
                             element,
-                            to.lookup.data + p * to.lookup.row_stride + j * to.lookup.col_stride,
+                            to.lookup.data + step * to.lookup.row_stride + j * to.lookup.col_stride,
                             sizeof(std::int32_t));
                     else
                         __builtin_memcpy(element, &p, size);
@@ -87,7 +88,7 @@ template <class R, int NV, class Locate>
             continue;
         }
         ptrdiff_t found[NR];
-        for (int j = 0; j < NR; ++j) found[j] = where[i * NV + j / R::lanes][j % R::lanes];
+        for (int j = 0; j < NR; ++j) found[j] = where[i * NV + j / L][j % L];
         for (int j = 0; j < NR; ++j) found[j] = found[j] >= 0 ? locate(i, j, found[j]) : 0;
         if (index.col_stride == size)
             __builtin_memcpy(target, found, static_cast<std::size_t>(columns * size));
@@ -97,10 +98,25 @@ template <class R, int NV, class Locate>
     }
 }
 
-// From column j on; null stays null.
-[[gnu::always_inline]] inline ConstView columns_from(const ConstView& lookup, ptrdiff_t j) {
-    if (!lookup.data) return {};
-    return {lookup.data + j * lookup.col_stride, lookup.row_stride, lookup.col_stride};
+// Rows of a lookup's strip side by side, nr columns each: where they lie apart by a power of two, as
+// they may, few of them fit a cache at a time.
+[[gnu::noinline]] inline ConstView copy_strip(char* target, const ConstView& lookup, ptrdiff_t k,
+                                              ptrdiff_t n, ptrdiff_t nr) {
+    constexpr ptrdiff_t size = sizeof(std::int32_t), rows_ahead = 8;
+    const ptrdiff_t columns = n < nr ? n : nr;
+    for (ptrdiff_t p = 0; p < k; ++p) {
+        const char* const source = lookup.data + p * lookup.row_stride;
+        char* const row = target + p * nr * size;
+        if (lookup.col_stride == size) {
+            for (ptrdiff_t byte = 0; byte < columns * size; byte += 64)
+                prefetch<Nearest::l1>(source, rows_ahead * lookup.row_stride + byte);
+            __builtin_memcpy(row, source, static_cast<std::size_t>(columns * size));
+        } else {
+            for (ptrdiff_t j = 0; j < columns; ++j)
+                __builtin_memcpy(row + j * size, source + j * lookup.col_stride, size);
+        }
+    }
+    return {target, nr * size, size};
 }
 
 // Forgets improvements that did not leave the semiring's zero: mapped sentinels differ by what was
@@ -116,7 +132,9 @@ template <class R, int MR, int NV>
     }
 }
 
-// The plain hot loop, interrupted after every segment to note where the accumulators improved.
+// The plain hot loop, interrupted after every segment to note where the accumulators improved. They
+// start from C; numbers in it beyond the range of mapped sums would be decoded to the zero, so C is
+// met again when they are stored.
 template <class R, int MR, int NV>
 [[gnu::always_inline]] inline void checkpoint_kernel(const MacroArgs& g, const char* a,
                                                      const char* b, const TileOfC& c,
@@ -147,25 +165,51 @@ template <class R, int MR, int NV>
         number += 1;
     }
     forget_zeros<R>(acc, where);
-    store_tile<R>(acc, c, false);
+    store_tile<R>(acc, c, R::maps && g.accumulate);
+}
+
+// Of each element that improved, in `where` its segment, searches that in its row of A and row (once
+// column) of B, row_bytes apart. Out of line: else this loop finds no register free.
+template <class R, int NV>
+[[gnu::noinline]] void store_searched(const Mask<typename R::V>* where, const typename R::V* best,
+                                      const char* rows_of_a, const char* rows_of_b,
+                                      ptrdiff_t row_bytes, const TileOfC& c, int rows,
+                                      const IndexOfC& to) {
+    using T = typename R::T;
+    const auto* const bests = reinterpret_cast<const char*>(best);
+    store_indices<NV>(where, c, rows, to, [&](ptrdiff_t i, ptrdiff_t j, ptrdiff_t w) {
+        constexpr ptrdiff_t size = sizeof(T);
+        const ptrdiff_t p = w * segment<R>;
+        return p + first_attaining<R>(rows_of_a + i * row_bytes + p * size,
+                                      rows_of_b + j * row_bytes + p * size,
+                                      load_scalar<T>(bests + (i * NV * R::lanes + j) * size));
+    });
 }
 
 // The jr and ir loops with argmax. scratch: ceil(m / MR) * MR + NR rows of padded_depth(k)
-// elements.
+// elements; with lookup then k * NR of its.
 template <class R, int MR, int NV>
 void macro_argmax(const MacroArgs& g) {
     using T = typename R::T;
     using V = typename R::V;
+    using Mover = Ring<PlusTimes, T, sizeof(V)>;
     constexpr ptrdiff_t size = sizeof(T), NR = NV * R::lanes;
     const ptrdiff_t depth = padded_depth<R>(g.k);
     char* const rows_of_a = g.scratch;
-    char* const rows_of_b = g.scratch + (g.m + MR - 1) / MR * MR * depth * size;
+    char* const rows_of_b = rows_of_a + (g.m + MR - 1) / MR * MR * depth * size;
+    char* const strip_of_lookup = rows_of_b + NR * depth * size;
     for (ptrdiff_t ir = 0; ir < g.m; ir += MR)
-        unpack_rows<R, MR>(rows_of_a + ir * depth * size, depth, g.a + ir * g.k * size, g.k);
+        unpack_rows<Mover, MR>(rows_of_a + ir * depth * size, depth, g.a + ir * g.k * size, g.k);
     V best[MR * NV];
     Mask<V> where[MR * NV];
     for (ptrdiff_t jr = 0; jr < g.n; jr += NR) {
-        unpack_rows<R, NR>(rows_of_b, depth, g.b + jr * g.k * size, g.k);
+        unpack_rows<Mover, NR>(rows_of_b, depth, g.b + jr * g.k * size, g.k);
+        ConstView lookup{};
+        if (g.lookup.data)
+            lookup = copy_strip(strip_of_lookup,
+                                {g.lookup.data + jr * g.lookup.col_stride, g.lookup.row_stride,
+                                 g.lookup.col_stride},
+                                g.k, g.n - jr, NR);
         for (ptrdiff_t ir = 0; ir < g.m; ir += MR) {
             const TileOfC c{g.c.data + ir * g.c.row_stride + jr * g.c.col_stride, g.c.row_stride,
                             g.c.col_stride, g.m - ir, g.n - jr};
@@ -173,17 +217,19 @@ void macro_argmax(const MacroArgs& g) {
                                          where);
             const IndexOfC to{{g.index.data + ir * g.index.row_stride + jr * g.index.col_stride,
                                g.index.row_stride, g.index.col_stride},
-                              columns_from(g.lookup, jr),
+                              lookup,
                               g.first_p,
                               g.accumulate};
-            store_indices<R, NV>(where, c, MR, to, [&](ptrdiff_t i, ptrdiff_t j, ptrdiff_t w) {
-                const ptrdiff_t p = w * segment<R>;
-                return p + first_attaining<R>(rows_of_a + ((ir + i) * depth + p) * size,
-                                              rows_of_b + (j * depth + p) * size,
-                                              best[i * NV + j / R::lanes][j % R::lanes]);
-            });
+            store_searched<R, NV>(where, best, rows_of_a + ir * depth * size, rows_of_b,
+                                  depth * size, c, MR, to);
         }
     }
+}
+
+// Where steps were counted one by one. Out of line: one copy for all semirings.
+template <int NV, class M>
+[[gnu::noinline]] void store_steps(const M* where, const TileOfC& c, int rows, const IndexOfC& to) {
+    store_indices<NV>(where, c, rows, to, [](ptrdiff_t, ptrdiff_t, ptrdiff_t w) { return w; });
 }
 
 // An index beside every accumulator, for products too small to pack; at most 127 steps, so that
@@ -214,9 +260,11 @@ template <class R, int MR, int NV, class A>
         step += 1;
     }
     forget_zeros<R>(acc, &where[0][0]);
-    store_tile<R>(acc, c, false);
-    store_indices<R, NV>(&where[0][0], c, MR, to,
-                         [](ptrdiff_t, ptrdiff_t, ptrdiff_t w) { return w; });
+    store_tile<R>(acc, c, R::maps && to.continues);
+    M steps[MR * NV];  // what a function sees does not stay in registers
+    TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
+        for (int v = 0; v < NV; ++v) steps[i * NV + v] = where[i][v];
+    store_steps<NV>(steps, c, MR, to);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace tropical {
 namespace {
 
-constexpr ptrdiff_t index_size = sizeof(ptrdiff_t);
+constexpr ptrdiff_t index_size = sizeof(ptrdiff_t), lookup_size = sizeof(std::int32_t);
 
 // Products of packed bits that take as long as one of 4 bytes, counting the columns of a register and
 // the rows of a table whole.
@@ -174,7 +174,7 @@ const Kernels& pick_tile(const KernelSet& set, const Product& p, bool argmax) {
 }  // namespace
 
 SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdiff_t nc,
-                       ptrdiff_t item, bool argmax) {
+                       ptrdiff_t item, bool argmax, bool lookup) {
     constexpr ptrdiff_t line = 64, longest_segment = 64;
     const ptrdiff_t rows = round_up(mc, kernels.mr), columns = round_up(nc, kernels.nr);
     const ptrdiff_t depth = kc + (kernels.logs ? numbers_a_line : 0);
@@ -190,6 +190,7 @@ SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdi
     layout.bytes = layout.scratch;
     if (argmax)
         layout.bytes += round_up((rows + kernels.nr) * round_up(kc, longest_segment) * item, line);
+    if (lookup) layout.bytes += round_up(kc * kernels.nr * lookup_size, line);
     layout.bytes = round_up(layout.bytes, 4096);
     return layout;
 }
@@ -225,11 +226,13 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     set_tasks(plan, problem, p, choice.threads);
     set_blocks(plan, p, item, argmax);
     if (plan.kernel == KernelKind::packed) {
-        plan.slot_bytes = slot_layout(*plan.kernels, plan.mc, plan.kc, plan.nc, item, argmax).bytes;
-        if (plan.careful)
-            plan.slot_bytes =
-                std::max(plan.slot_bytes,
-                         slot_layout(*plan.careful, plan.mc, plan.kc, plan.nc, item, argmax).bytes);
+        const auto bytes = [&](const Kernels& kernels) {
+            return slot_layout(kernels, plan.mc, plan.kc, plan.nc, item, argmax,
+                               problem.lookup.data)
+                .bytes;
+        };
+        plan.slot_bytes = bytes(*plan.kernels);
+        if (plan.careful) plan.slot_bytes = std::max(plan.slot_bytes, bytes(*plan.careful));
     }
     plan.shared_bytes = parts_bytes(plan, p, item, argmax) + nan_bytes(p);
     return plan;

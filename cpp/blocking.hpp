@@ -49,13 +49,14 @@ bool packed_may_cover(const Plan& plan, const Choice& choice);
 ptrdiff_t nan_bytes(const Product& p);
 
 // Memory of one thread for packed A, packed B and scratch, each aligned to a cache line. Scratch of
-// the argmax: ceil(mc / MR) * MR + NR rows of kc elements, kc rounded up to a multiple of 64. Of
+// the argmax: ceil(mc / MR) * MR + NR rows of kc elements, kc rounded up to a multiple of 64; with
+// lookup then kc * NR of its. Of
 // bits: 256 registers of tables and mc of C.
 struct SlotLayout {
     ptrdiff_t a, b, scratch, bytes;
 };
 SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdiff_t nc,
-                       ptrdiff_t item, bool argmax);
+                       ptrdiff_t item, bool argmax, bool lookup = false);
 
 constexpr ptrdiff_t ceil_div(ptrdiff_t a, ptrdiff_t b) { return (a + b - 1) / b; }
 constexpr ptrdiff_t round_up(ptrdiff_t a, ptrdiff_t b) { return ceil_div(a, b) * b; }

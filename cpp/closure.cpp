@@ -14,12 +14,11 @@ struct Run {
 };
 
 StarArgs item_of(const Stars& stars, ptrdiff_t item) {
-    StarArgs args{stars.n, stars.a, stars.before, nullptr};
+    StarArgs args{stars.n, stars.a, nullptr};
     for (int axis = stars.batch.dims - 1; axis >= 0; --axis) {
         const ptrdiff_t i = item % stars.batch.shape[axis];
         item /= stars.batch.shape[axis];
         args.a.data += i * stars.batch.c_stride[axis];
-        if (args.before.data) args.before.data += i * stars.batch.index_stride[axis];
     }
     return args;
 }
@@ -33,36 +32,32 @@ void run_task(void* context, ptrdiff_t task, int) {
     for (ptrdiff_t item = first; item < last; ++item) run.star(item_of(stars, item));
 }
 
-// A task is star_size columns left or right of the star's own.
 struct Replays {
     const BlockRow& row;
     void (*replay)(const ReplayArgs&);
     const char* factors;
-    ptrdiff_t tasks_left;
 };
 
+// A task is star_size columns.
 void run_replay(void* context, ptrdiff_t task, int) {
     const Replays& run = *static_cast<const Replays*>(context);
     const FloatEnvironment environment;
     const BlockRow& row = run.row;
-    const bool left = task < run.tasks_left;
-    const ptrdiff_t start = left ? 0 : row.first + row.n, end = left ? row.first : row.columns;
-    const ptrdiff_t j = start + (left ? task : task - run.tasks_left) * star_size;
-    run.replay({row.n, std::min(star_size, end - j), from(row.a, 0, j), from(row.before, 0, j),
-                run.factors});
+    const ptrdiff_t j = task * star_size;
+    run.replay({row.n, std::min(star_size, row.columns - j), from(row.a, 0, j),
+                from(row.before, 0, j), run.factors});
 }
 
 }  // namespace
 
 void compute_stars(const Stars& stars, const Isa& isa, int threads) {
+    if (stars.n == 0 || stars.batch.items == 0) return;
     // A task should take longer than a worker needs to fetch it.
-    const ptrdiff_t work = std::max<ptrdiff_t>(stars.n * stars.n * stars.n, 1);
-    const ptrdiff_t items_per_task = std::max<ptrdiff_t>((ptrdiff_t{1} << 18) / work, 1);
-    const ptrdiff_t tasks = (stars.batch.items + items_per_task - 1) / items_per_task;
+    const ptrdiff_t items_per_task =
+        std::max<ptrdiff_t>((ptrdiff_t{1} << 18) / (stars.n * stars.n * stars.n), 1);
     Run run{stars, isa.table->sets[stars.semiring][static_cast<int>(stars.dtype)].star,
             items_per_task};
-    if (tasks > 1) return parallel_for(threads, tasks, run_task, &run);
-    if (tasks == 1) run_task(&run, 0, 0);
+    parallel_for(threads, (stars.batch.items - 1) / items_per_task + 1, run_task, &run);
 }
 
 void eliminate(const BlockRow& row, const Isa& isa, int threads) {
@@ -70,12 +65,10 @@ void eliminate(const BlockRow& row, const Isa& isa, int threads) {
     alignas(64) char factors[star_size * star_size * sizeof(std::int64_t)];
     {
         const FloatEnvironment environment;
-        set.star({row.n, from(row.a, 0, row.first), from(row.before, 0, row.first), factors});
+        set.star({row.n, from(row.a, 0, row.first), factors});
     }
-    const auto tasks_of = [](ptrdiff_t columns) { return (columns + star_size - 1) / star_size; };
-    const ptrdiff_t left = tasks_of(row.first);
-    Replays run{row, set.replay, factors, left};
-    parallel_for(threads, left + tasks_of(row.columns - row.first - row.n), run_replay, &run);
+    Replays run{row, set.replay, factors};
+    parallel_for(threads, (row.columns + star_size - 1) / star_size, run_replay, &run);
 }
 
 }  // namespace tropical

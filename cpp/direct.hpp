@@ -38,7 +38,8 @@ template <class R, bool Argmax, int MR, int NV>
                         g.c.col_stride, g.m - ir, g.n - jr};
         const IndexOfC to{{g.index.data + ir * g.index.row_stride + jr * g.index.col_stride,
                            g.index.row_stride, g.index.col_stride},
-                          columns_from(g.lookup, jr),
+                          {g.lookup.data + pc * g.lookup.row_stride + jr * g.lookup.col_stride,
+                           g.lookup.row_stride, g.lookup.col_stride},
                           pc,
                           g.accumulate || pc > 0};
         direct_tile<R, Argmax, decltype(rows)::value, NV>(g, a, k, b, b_stride, c, to,
@@ -58,13 +59,13 @@ bool direct_columns(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr
     const Piece strip{g.b.data + pc * g.b.row_stride + jr * g.b.col_stride, g.b.row_stride,
                       g.b.col_stride, k, NR};
     if (g.b.col_stride == size && jr + NR <= g.n) {
-        if constexpr (R::checks) noticed |= scan<R>(strip);
+        if constexpr (R::checks) noticed |= scan<Reader<R>>(strip);
         if (noticed && needs_careful<R>) return false;
         direct_strip<R, Argmax, MR, NV>(g, pc, k, jr, strip.data, g.b.row_stride);
         return true;
     }
     alignas(64) char copy[strip_bytes];
-    noticed |= pack<R, NR>(
+    noticed |= pack<Reader<R>, NR>(
         {copy, strip.data, g.n - jr < NR ? g.n - jr : NR, k, g.b.col_stride, g.b.row_stride});
     if (noticed && needs_careful<R>) return false;
     direct_strip<R, Argmax, MR, NV>(g, pc, k, jr, copy, NR * size);
@@ -77,7 +78,7 @@ template <class R, bool Argmax, int MR, int NV>
 bool direct(const DirectArgs& g) {
     bool noticed = false;
     if constexpr (R::checks)
-        noticed = scan<R>({g.a.data, g.a.row_stride, g.a.col_stride, g.m, g.k});
+        noticed = scan<Reader<R>>({g.a.data, g.a.row_stride, g.a.col_stride, g.m, g.k});
     if (noticed && needs_careful<R>) return true;
     constexpr ptrdiff_t NR = NV * R::lanes;
     const auto wide_strip_at = [&](ptrdiff_t jr) { return jr + NR / 2 < g.n; };

@@ -64,7 +64,8 @@ void packed_kernel(const Product& p, Run& run, char* memory) {
     const Kernels& kernels = *run.kernels;
     const bool argmax = p.index.data != nullptr;
     const ptrdiff_t size = item_size(p.dtype);
-    const SlotLayout layout = slot_layout(kernels, plan.mc, plan.kc, plan.nc, size, argmax);
+    const SlotLayout layout =
+        slot_layout(kernels, plan.mc, plan.kc, plan.nc, size, argmax, p.lookup.data);
     char* const packed_a = memory + layout.a;
     char* const packed_b = memory + layout.b;
     for (ptrdiff_t jc = 0; jc < p.n; jc += plan.nc) {  // C[:, jc:jc+n]
@@ -92,7 +93,7 @@ void packed_kernel(const Product& p, Run& run, char* memory) {
                                       memory + layout.scratch,
                                       from(p.start, ic, jc),
                                       p.relu && pc + k == p.k,
-                                      from(p.lookup, 0, jc),
+                                      from(p.lookup, pc, jc),
                                       from(p.a, ic, pc),
                                       from(p.b, pc, jc)};
                 (argmax ? kernels.macro_argmax : kernels.macro)(block);

@@ -58,8 +58,8 @@ constexpr Kernels make_kernels() {
     Kernels k{};
     k.mr = MR;
     k.nr = NV * R::lanes;
-    k.pack_a = pack<R, MR>;
-    k.pack_b = pack<R, NV * R::lanes>;
+    k.pack_a = pack<Reader<R>, MR>;
+    k.pack_b = pack<Reader<R>, NV * R::lanes>;
     k.macro = macro_kernel<R, MR, NV>;
     k.direct = direct<R, false, DirectMR, 2>;
     if constexpr (R::careful)

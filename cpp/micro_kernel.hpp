@@ -146,7 +146,7 @@ template <class R, int MR, int NV>
         return;
     }
     typename R::V tile[MR * NV] = {};
-    load_tile<R>(tile, MR, NV, source);
+    load_tile<Reader<R>>(tile, MR, NV, source);
     TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
         for (int v = 0; v < NV; ++v) acc[i][v] = tile[i * NV + v];
 }
@@ -198,7 +198,7 @@ template <class R, int MR, int NV>
     V tile[MR * NV];
     TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
         for (int v = 0; v < NV; ++v) tile[i * NV + v] = acc[i][v];
-    store_edge<R>(tile, MR, NV, c, accumulate, relu);
+    store_edge<Writer<R>>(tile, MR, NV, c, accumulate, relu);
 }
 
 // C is wanted when the k steps are done: ask for its lines now.

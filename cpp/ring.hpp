@@ -254,6 +254,39 @@ struct FusedIfPossible<R, false> {
     using type = R;
 };
 
+// Operands are read in one way over many semirings, and results written: Reader and Writer stand for all
+// of them, so that their code is there once. Read: plus-times where nothing is noticed, max-min where
+// NaN is. Written: max-min or min-max where nothing is decoded.
+template <class R, bool checks = R::checks, bool nan = R::notices_nan>
+struct ReaderOf {
+    using type = R;
+};
+template <class R, bool nan>
+struct ReaderOf<R, false, nan> {
+    using type = Ring<PlusTimes, typename R::T, sizeof(typename R::V)>;
+};
+template <class R>
+struct ReaderOf<R, true, true> {
+    using type = Ring<MaxMin, typename R::T, sizeof(typename R::V)>;
+};
+template <class R>
+using Reader = typename ReaderOf<R>::type;
+
+template <class R, Add sum = R::S::sum, bool maps = R::maps>
+struct WriterOf {
+    using type = R;
+};
+template <class R>
+struct WriterOf<R, Add::max, false> {
+    using type = Ring<MaxMin, typename R::T, sizeof(typename R::V)>;
+};
+template <class R>
+struct WriterOf<R, Add::min, false> {
+    using type = Ring<MinMax, typename R::T, sizeof(typename R::V)>;
+};
+template <class R>
+using Writer = typename WriterOf<R>::type;
+
 // Where the plain arithmetic does not cover every integer.
 template <class R>
 constexpr bool needs_careful = R::checks && !R::notices_nan;

@@ -192,7 +192,7 @@ template <class R>
 bool direct_rows(const DirectArgs& g) {
     bool noticed = false;
     if constexpr (R::checks)
-        noticed = scan<R>({g.a.data, g.a.row_stride, g.a.col_stride, g.m, g.k});
+        noticed = scan<Reader<R>>({g.a.data, g.a.row_stride, g.a.col_stride, g.m, g.k});
     if (noticed && needs_careful<R>) return true;
     constexpr ptrdiff_t size = sizeof(typename R::T);
     if constexpr (!(R::chained && is_float<typename R::T>))

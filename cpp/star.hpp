@@ -8,47 +8,49 @@
 namespace tropical {
 namespace {
 
-// star_size rows of star_size elements.
-template <class T>
+// star_size rows of star_size elements of any type of so many bytes.
+template <int Bytes>
 struct alignas(64) Tile {
-    static constexpr ptrdiff_t size = sizeof(T), row_bytes = star_size * size;
+    static constexpr ptrdiff_t row_bytes = star_size * Bytes;
     char data[star_size * row_bytes];
 
     char* row(ptrdiff_t i) { return data + i * row_bytes; }
-    T get(ptrdiff_t i, ptrdiff_t j) { return load_scalar<T>(row(i) + j * size); }
-    void set(ptrdiff_t i, ptrdiff_t j, T x) { __builtin_memcpy(row(i) + j * size, &x, sizeof x); }
-    void load_from(const View& v, ptrdiff_t n, ptrdiff_t columns) {
-        for (ptrdiff_t i = 0; i < n; ++i)
-            for (ptrdiff_t j = 0; j < columns; ++j)
-                set(i, j, load_scalar<T>(v.data + i * v.row_stride + j * v.col_stride));
+    char* element(ptrdiff_t i, ptrdiff_t j) { return row(i) + j * Bytes; }
+    // Out of line: one copy for all types and semirings.
+    [[gnu::noinline]] void load_from(const View& v, ptrdiff_t n, ptrdiff_t columns) {
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            const char* const source = v.data + i * v.row_stride;
+            if (v.col_stride == Bytes)
+                __builtin_memcpy(row(i), source, static_cast<std::size_t>(columns * Bytes));
+            else
+                for (ptrdiff_t j = 0; j < columns; ++j)
+                    __builtin_memcpy(element(i, j), source + j * v.col_stride, Bytes);
+        }
     }
-    void store_to(const View& v, ptrdiff_t n, ptrdiff_t columns) {
-        for (ptrdiff_t i = 0; i < n; ++i)
-            for (ptrdiff_t j = 0; j < columns; ++j)
-                __builtin_memcpy(v.data + i * v.row_stride + j * v.col_stride, row(i) + j * size,
-                                 sizeof(T));
+    [[gnu::noinline]] void store_to(const View& v, ptrdiff_t n, ptrdiff_t columns) {
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            char* const target = v.data + i * v.row_stride;
+            if (v.col_stride == Bytes)
+                __builtin_memcpy(target, row(i), static_cast<std::size_t>(columns * Bytes));
+            else
+                for (ptrdiff_t j = 0; j < columns; ++j)
+                    __builtin_memcpy(target + j * v.col_stride, element(i, j), Bytes);
+        }
     }
 };
 
-// An integer as wide as T, as masks have them.
-template <int Bytes>
-struct Integer {};
-template <>
-struct Integer<1> {
-    using type = std::int8_t;
-};
-template <>
-struct Integer<2> {
-    using type = std::int16_t;
-};
-template <>
-struct Integer<4> {
-    using type = std::int32_t;
-};
-template <>
-struct Integer<8> {
-    using type = std::int64_t;
-};
+// The path of (i, j) ends as that of (root[i, j], j) did before.
+template <class Index>
+[[gnu::noinline]] void join_paths(Tile<sizeof(Index)>& root, const View& before, ptrdiff_t n,
+                                  ptrdiff_t columns) {
+    Tile<sizeof(std::int32_t)> old;
+    old.load_from(before, n, columns);
+    for (ptrdiff_t i = 0; i < n; ++i)
+        for (ptrdiff_t j = 0; j < columns; ++j)
+            __builtin_memcpy(before.data + i * before.row_stride + j * before.col_stride,
+                             old.element(load_scalar<Index>(root.element(i, j)), j),
+                             sizeof(std::int32_t));
+}
 
 // n rows of a matrix in L1 and, if Paths, of which row each element was when it last improved.
 template <class R, bool Paths>
@@ -56,24 +58,24 @@ struct Rows {
     using T = typename R::T;
     using V = typename R::V;
     using M = Mask<V>;
-    using Index = typename Integer<sizeof(T)>::type;
     static constexpr T zero = R::S::template zero<T>;
-    static constexpr ptrdiff_t step = sizeof(V);
-    static_assert(Tile<T>::row_bytes % step == 0);
+    static constexpr ptrdiff_t size = sizeof(T), step = sizeof(V);
+    static_assert(Tile<size>::row_bytes % step == 0);
 
     ptrdiff_t n, columns, used;  // used: bytes of a row, in whole registers
-    Tile<T> a;
-    Tile<Index> root;
+    Tile<size> a, root;
 
     Rows(const View& from, ptrdiff_t rows, ptrdiff_t width)
-        : n(rows), columns(width), used((width * Tile<T>::size + step - 1) / step * step) {
-        for (ptrdiff_t i = 0; i < n; ++i)
+        : n(rows), columns(width), used((width * size + step - 1) / step * step) {
+        M number{};
+        for (ptrdiff_t i = 0; i < n; ++i, number += 1)
             for (ptrdiff_t v = 0; v < used; v += step) {
                 store(a.row(i) + v, broadcast<V>(zero));
-                if constexpr (Paths) store(root.row(i) + v, broadcast<M>(static_cast<Index>(i)));
+                if constexpr (Paths) store(root.row(i) + v, number);
             }
         a.load_from(from, n, columns);
     }
+    T get(ptrdiff_t i, ptrdiff_t j) { return load_scalar<T>(a.element(i, j)); }
 
     // A[i] = A[i] (+) factor(k, i) (x) A[k] for all k, then i.
     template <class Factor>
@@ -98,58 +100,46 @@ struct Rows {
         }
     }
 
-    void store_to(const View& to, const View& before) {
+    void store_to(const View& to) {
         for (ptrdiff_t i = 0; i < n; ++i)
             for (ptrdiff_t v = 0; v < used; v += step)
                 store(a.row(i) + v, R::canonical(load<V>(a.row(i) + v)));
         a.store_to(to, n, columns);
-        if constexpr (Paths) join_paths(before);
-    }
-    // The path of (i, j) ends as that of (root[i, j], j) did before.
-    void join_paths(const View& before) {
-        Tile<std::int32_t> old;
-        old.load_from(before, n, columns);
-        for (ptrdiff_t i = 0; i < n; ++i)
-            for (ptrdiff_t j = 0; j < columns; ++j) {
-                const std::int32_t vertex = old.get(root.get(i, j), j);
-                __builtin_memcpy(before.data + i * before.row_stride + j * before.col_stride,
-                                 &vertex, sizeof vertex);
-            }
     }
 };
 
-template <class R, bool Paths>
-void star_of(const StarArgs& g) {
-    using T = typename R::T;
-    using V = typename R::V;
-    Rows<R, Paths> rows(g.a, g.n, g.n);
-    const V one = broadcast<V>(R::S::template one<T>);
-    for (ptrdiff_t i = 0; i < g.n; ++i)
-        rows.a.set(i, i, R::combine(broadcast<V>(rows.a.get(i, i)), one)[0]);
-    rows.eliminate([&](ptrdiff_t k, ptrdiff_t i) {
-        const T x = rows.a.get(i, k);
-        if (g.factors)
-            __builtin_memcpy(g.factors + (k * star_size + i) * Tile<T>::size, &x, sizeof x);
-        return x;
-    });
-    rows.store_to(g.a, g.before);
+// By what row k was multiplied when it was added to row i.
+template <class T, class Bytes>
+Bytes* factor_at(Bytes* factors, ptrdiff_t k, ptrdiff_t i) {
+    return factors + (k * star_size + i) * static_cast<ptrdiff_t>(sizeof(T));
 }
 
 template <class R>
 void star(const StarArgs& g) {
-    if constexpr (selective<typename R::S>)
-        if (g.before.data) return star_of<R, true>(g);
-    star_of<R, false>(g);
+    using T = typename R::T;
+    using V = typename R::V;
+    Rows<R, false> rows(g.a, g.n, g.n);
+    const V one = broadcast<V>(R::S::template one<T>);
+    for (ptrdiff_t i = 0; i < g.n && !g.factors; ++i) {
+        const T x = R::combine(broadcast<V>(rows.get(i, i)), one)[0];
+        __builtin_memcpy(rows.a.element(i, i), &x, sizeof x);
+    }
+    rows.eliminate([&](ptrdiff_t k, ptrdiff_t i) {
+        const T x = rows.get(i, k);
+        if (g.factors) __builtin_memcpy(factor_at<T>(g.factors, k, i), &x, sizeof x);
+        return x;
+    });
+    if (!g.factors) rows.store_to(g.a);
 }
 
 template <class R>
 void replay(const ReplayArgs& g) {
     using T = typename R::T;
     Rows<R, true> rows(g.a, g.n, g.columns);
-    rows.eliminate([&](ptrdiff_t k, ptrdiff_t i) {
-        return load_scalar<T>(g.factors + (k * star_size + i) * Tile<T>::size);
-    });
-    rows.store_to(g.a, g.before);
+    rows.eliminate(
+        [&](ptrdiff_t k, ptrdiff_t i) { return load_scalar<T>(factor_at<T>(g.factors, k, i)); });
+    rows.store_to(g.a);
+    join_paths<__typeof__(Mask<typename R::V>{}[0])>(rows.root, g.before, g.n, g.columns);
 }
 
 }  // namespace

@@ -36,10 +36,10 @@ struct PackArgs {
 // C[0:m, 0:n] = (accumulate ? C : zero) (+) A (x) B over the k of one packed block of A (ceil(m /
 // MR) micro-panels of k * MR elements) and panel of B (ceil(n / NR) of k * NR). For the argmax:
 // index, the p of the block's first step. With accumulate it is stored only where a product is
-// better than C, and not as it is: lookup says for (p, j), in int32, what is. scratch: see
-// slot_layout. plus-times over floats alone heeds start, which unless null is what sums begin with
-// in place of zero, and relu, which turns results below 0 into 0. logplus alone heeds raw_a and
-// raw_b, what the block and panel were packed from.
+// better than C, and if lookup is not null not as it is: that says for (step of the block, j), in
+// int32, what is. scratch: see slot_layout. plus-times over floats alone heeds start, which unless
+// null is what sums begin with in place of zero, and relu, which turns results below 0 into 0.
+// logplus alone heeds raw_a and raw_b, what the block and panel were packed from.
 struct MacroArgs {
     ptrdiff_t m, n, k;
     const char* a;
@@ -56,7 +56,7 @@ struct MacroArgs {
 };
 
 // The same product straight from strides; k is walked in blocks of kc <= 256, of at most 64 for
-// direct_argmax. start, relu and lookup as above, for the product over all of k.
+// direct_argmax. start, relu and lookup, from p = 0 on, as above.
 struct DirectArgs {
     ptrdiff_t m, n, k, kc;
     ConstView a, b;
@@ -69,18 +69,19 @@ struct DirectArgs {
 };
 
 // A[0:n, 0:n] = A*, the Kleene star, in place; n is at most star_size. Covers every operand but NaN.
-// before, unless null, is n x n of int32: element (i, j) says which vertex is the last before j on
-// the path of A[i, j], and is kept so. factors, unless null, receives star_size x star_size elements:
-// (k, i) is what row k was multiplied by when it was added to row i.
+// With factors, star_size x star_size elements: A stays, and (k, i) becomes what Floyd and Warshall's
+// loops over it multiply row k by when they add it to row i.
 inline constexpr ptrdiff_t star_size = 64;
 struct StarArgs {
     ptrdiff_t n;
-    View a, before;
+    View a;
     char* factors;
 };
 
-// The same for other columns of the star's rows: A[0:n, 0:columns], columns at most star_size, in
-// its order, of which ties depend: A[i] = A[i] (+) factors[k, i] (x) A[k] for all k, then i.
+// The same loops over columns of those rows, A[0:n, 0:columns], columns at most star_size, in their
+// order, on which ties depend: A[i] = A[i] (+) factors[k, i] (x) A[k] for all k, then i != k. before,
+// n x columns of int32, says which vertex is the last before j on the path of A[i, j], and is kept
+// so.
 struct ReplayArgs {
     ptrdiff_t n, columns;
     View a, before;

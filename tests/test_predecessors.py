@@ -87,6 +87,17 @@ def test_rounded_sums_have_paths_too():
         np.testing.assert_allclose(a[i, j], length, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_weights_near_the_greatest_stay_beside_small_ones(dtype, isa):
+    n, big = 200, np.iinfo(dtype).max - 1
+    for name, sign in (("minplus", 1), ("maxplus", -1)):
+        ring = semirings.get(name)
+        w = np.full((n, n), ring.zero(dtype), dtype)
+        w[:64, :64] = sign
+        w[150, 10], w[10, 170], w[30, 180] = sign * big, sign, sign
+        check(w, ring, [(150, 10), (0, 1), (0, 170), (5, 180), (150, 150)])
+
+
 def test_threads_give_the_same_bits():
     w = graphs(semirings.maxmin, "float32", 333, 5)
     want = star(w, semirings.maxmin)
@@ -105,22 +116,62 @@ def test_cycles_that_improve():
 
 def test_what_the_core_refuses():
     w, before = np.zeros((4, 4)), np.zeros((4, 4), np.int32)
+    others = np.zeros((4, 4), np.int32)
+    shared = np.lib.stride_tricks.as_strided(w, (4, 4), (0, 8))
+    most = np.iinfo(np.intp).max
+
+    def eliminate(a=w, before=before, first=0, ring="minplus"):
+        _core.eliminate(a, ring, before, first)
+
+    def relax(a=w, b=w, out=None, before=before, lookup=others, ring="minplus"):
+        _core.relax(a, b, ring, w.copy() if out is None else out, before, lookup)
+
     for call, error, what in [
-        (lambda: _core.star(w, "minplus", before[:3]), ValueError, r"shape \(3, 4\), a has shape"),
-        (lambda: _core.star(w, "minplus", before.astype("i8")), TypeError, "int32, is of int64"),
-        (lambda: _core.star(w > 0, "orand", before), ValueError, "orand does not select"),
-        (lambda: _core.eliminate(w, "orand", before, 0), ValueError, "not selective"),
-        (lambda: _core.eliminate(w[:2], "minplus", before[:2], 3), ValueError, "first is 3"),
-        (lambda: _core.eliminate(w[:2], "minplus", before[:2], -1), ValueError, "first is -1"),
-        (lambda: _core.relax(w, w, "minplus", w, before, before), ValueError, "overlaps"),
-        (lambda: _core.relax(w, w, "plustimes", w.copy(), before, before), ValueError, "selective"),
+        (lambda: eliminate(before=before[:3]), ValueError, r"shape \(3, 4\), a has shape"),
+        (lambda: eliminate(before=before.astype("i8")), TypeError, "int32, is of int64"),
+        (lambda: eliminate(w > 0, ring="orand"), ValueError, "not selective"),
+        (lambda: eliminate(w[:2], before[:2], 3), ValueError, "first is 3"),
+        (lambda: eliminate(w[:2], before[:2], -1), ValueError, "first is -1"),
+        (lambda: eliminate(w[:2], before[:2], most), ValueError, f"first is {most}"),
+        (lambda: eliminate(shared), ValueError, "a has elements that share memory"),
+        (lambda: eliminate(before, before), ValueError, "before overlaps"),
+        (lambda: _core.star(shared, "minplus"), ValueError, "a has elements that share memory"),
+        (lambda: relax(out=w), ValueError, "out overlaps"),
+        (lambda: relax(lookup=before), ValueError, "before overlaps"),
+        (lambda: relax(before, before, others.copy()), ValueError, "before overlaps"),
+        (lambda: relax(w[None], out=np.zeros((1, 4, 4))), ValueError, "matrices are wanted"),
+        (lambda: relax(ring="plustimes"), ValueError, "selective"),
     ]:
         with pytest.raises(error, match=what):
             call()
         assert not w.any() and not before.any()
     before.flags.writeable = False
-    with pytest.raises(ValueError, match="before: is read-only"):
-        _core.star(w, "minplus", before)
+    with pytest.raises(ValueError, match="before is read-only"):
+        eliminate()
+
+
+@pytest.mark.parametrize("kernel", ["direct", "packed"])
+@pytest.mark.parametrize("layout", ["fortran", "reversed", "spread", "rows apart"])
+def test_relax_in_any_layout(layout, kernel, isa):
+    rng = np.random.default_rng(0)
+    lay = {
+        "fortran": np.asfortranarray,
+        "reversed": lambda x: x[::-1, ::-1].copy()[::-1, ::-1],
+        "spread": lambda x: np.repeat(np.repeat(x, 2, 0), 3, 1)[::2, ::3],
+        "rows apart": lambda x: np.pad(x, ((0, 0), (0, 5)))[:, :-5],
+    }[layout]
+    for m, n, k in [(1, 1, 1), (5, 7, 3), (40, 70, 65), (13, 130, 200)]:
+        for dtype in ("float32", "int8"):
+            arrays = [
+                rng.integers(0, 40, shape).astype(dtype) for shape in ((m, k), (k, n), (m, n))
+            ]
+            tables = [rng.integers(0, 99, (rows, n), np.int32) for rows in (m, k)]
+            laid = [lay(x) for x in (*arrays, *tables)]
+            with tropical.options(kernel=kernel):
+                for a, b, out, before, lookup in ((*arrays, *tables), laid):
+                    _core.relax(a, b, "minplus", out, before, lookup)
+            np.testing.assert_array_equal(laid[2], arrays[2])
+            np.testing.assert_array_equal(laid[3], tables[0])
 
 
 def test_no_steps_change_nothing_and_a_nan_stays_in_its_rows():

@@ -198,11 +198,15 @@ py::array check_out(PyObject* out, const Shapes& shapes, const py::dtype& dtype)
     if (!given.is(dtype) && !given.equal(dtype))
         throw py::type_error("out has dtype " + std::string(py::str(given)) +
                              ", the result has dtype " + std::string(py::str(dtype)));
-    if (!array.writeable()) throw py::value_error("out is read-only");
-    if (array.size() > 0 && overlaps_itself(array))
-        throw py::value_error("out has elements that share memory: strides " +
-                              std::string(py::str(array.attr("strides"))));
+    check_writeable(array, "out");
     return array;
+}
+
+void check_writeable(const py::array& array, const char* name) {
+    if (!array.writeable()) throw py::value_error(std::string(name) + " is read-only");
+    if (array.size() > 0 && overlaps_itself(array))
+        throw py::value_error(name + (" has elements that share memory: strides " +
+                                      std::string(py::str(array.attr("strides")))));
 }
 
 bool may_overlap(const py::array& x, const py::array& y) {

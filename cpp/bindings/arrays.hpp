@@ -48,8 +48,9 @@ void broadcast_shapes(const Operands& operands, Shapes& shapes);
 void attach_result(Shapes& shapes, const py::array& array);
 void attach_index(Shapes& shapes, const py::array& array);
 
-// `out` as given: an array, writeable, of the result's shape and dtype, its elements apart. Throws
-// otherwise.
+// Throws unless it may be written to and no two elements share memory.
+void check_writeable(const py::array& array, const char* name);
+// `out` as given: an array, writeable, of the result's shape and dtype. Throws otherwise.
 py::array check_out(PyObject* out, const Shapes& shapes, const py::dtype& dtype);
 bool may_overlap(const py::array& x, const py::array& y);
 

@@ -24,7 +24,7 @@ py::array check_before(const py::object& before, const py::array& a) {
     if (array.ndim() != a.ndim() || !std::equal(a.shape(), a.shape() + a.ndim(), array.shape()))
         throw py::value_error("before: has shape " + shape_text(array) + ", a has shape " +
                               shape_text(a));
-    if (!array.writeable()) throw py::value_error("before: is read-only");
+    check_writeable(array, "before");
     return array;
 }
 
@@ -34,8 +34,8 @@ Stars stars_of(const py::array& a, int semiring) {
         throw py::value_error("star: a has shape " + shape_text(a) +
                               ", (..., n, n) with n at most " + std::to_string(star_size) +
                               " is wanted");
-    if (!a.writeable()) throw py::value_error("star: a is read-only");
-    Stars stars{semiring, parse_dtype(a.dtype(), semiring), a.shape(last), matrix_view(a), {}, {}};
+    check_writeable(a, "a");
+    Stars stars{semiring, parse_dtype(a.dtype(), semiring), a.shape(last), matrix_view(a), {}};
     Batch& batch = stars.batch;
     for (; batch.dims < last - 1; ++batch.dims) {
         batch.shape[batch.dims] = a.shape(batch.dims);
@@ -45,24 +45,21 @@ Stars stars_of(const py::array& a, int semiring) {
     return stars;
 }
 
-void star(const py::array& a, const py::object& semiring, const py::object& before,
-          const py::object& threads) {
+void star(const py::array& a, const py::object& semiring, const py::object& threads) {
     const int ring = parse_semiring(semiring.ptr());
     const Choice choice = choose({}, parse_threads(threads.ptr()));
-    Stars stars = stars_of(a, ring);
+    const Stars stars = stars_of(a, ring);
     if (!choice.isa->table->sets[ring][static_cast<int>(stars.dtype)].star)
         throw py::value_error("star: " + std::string(semiring_name(ring)) +
                               " is not idempotent, its star is a series");
-    py::array vertices;
-    if (!before.is_none()) {
-        if (!is_selective(ring))
-            throw py::value_error("before: " + std::string(semiring_name(ring)) +
-                                  " does not select a path");
-        vertices = check_before(before, a);
-        stars.before = matrix_view(vertices);
-        std::copy_n(vertices.strides(), stars.batch.dims, stars.batch.index_stride);
-    }
     without_gil([&] { compute_stars(stars, *choice.isa, choice.threads); });
+}
+
+void refuse_overlap(const char* target, const py::array& array,
+                    std::initializer_list<const py::array*> operands) {
+    for (const py::array* const operand : operands)
+        if (may_overlap(array, *operand))
+            throw py::value_error(target + std::string(" overlaps an operand"));
 }
 
 // All vertices of block rows a[first:first+n, first:first+n] as stops of the paths in a's n rows.
@@ -70,11 +67,12 @@ void eliminate_rows(const py::array& a, const py::object& semiring, const py::ar
                     py::ssize_t first) {
     const int ring = parse_semiring(semiring.ptr());
     if (!is_selective(ring)) throw py::value_error("eliminate: semiring is not selective");
-    if (a.ndim() != 2 || a.shape(0) > star_size || first < 0 || first + a.shape(0) > a.shape(1))
+    if (a.ndim() != 2 || a.shape(0) > star_size || first < 0 || first > a.shape(1) - a.shape(0))
         throw py::value_error("eliminate: a has shape " + shape_text(a) + ", first is " +
                               std::to_string(first));
-    if (!a.writeable()) throw py::value_error("eliminate: a is read-only");
+    check_writeable(a, "a");
     const py::array vertices = check_before(before, a);
+    refuse_overlap("before", vertices, {&a});
     const Choice choice = choose({}, 0);
     const BlockRow row{ring,           parse_dtype(a.dtype(), ring), a.shape(0), a.shape(1), first,
                        matrix_view(a), matrix_view(vertices)};
@@ -91,11 +89,11 @@ void relax(const py::array& a, const py::array& b, const py::object& semiring, c
     const Operands operands = take_operands(a.ptr(), b.ptr(), problem.semiring);
     broadcast_shapes(operands, shapes);
     const py::array c = check_out(out.ptr(), shapes, operands.a.dtype());
-    for (const py::array* const operand : {&operands.a, &operands.b, &before, &lookup})
-        if (may_overlap(c, *operand)) throw py::value_error("relax: out overlaps an operand");
+    if (out.ndim() != 2 || b.ndim() != 2) throw py::value_error("relax: matrices are wanted");
     attach_result(shapes, c);
     const py::array vertices = check_before(before, out), table = check_before(lookup, b);
-    if (out.ndim() != 2 || b.ndim() != 2) throw py::value_error("relax: matrices are wanted");
+    refuse_overlap("out", c, {&a, &b, &vertices, &table});
+    refuse_overlap("before", vertices, {&a, &b, &table});
     if (problem.k == 0) return;
     problem.accumulate = true;
     problem.index = matrix_view(vertices);
@@ -110,8 +108,8 @@ void relax(const py::array& a, const py::array& b, const py::object& semiring, c
 
 void bind_closure(py::module_& module) {
     module.attr("STAR_SIZE") = star_size;
-    module.def("star", star, py::arg("a").noconvert(), py::arg("semiring"),
-               py::arg("before") = py::none(), py::kw_only(), py::arg("threads") = py::none(),
+    module.def("star", star, py::arg("a").noconvert(), py::arg("semiring"), py::kw_only(),
+               py::arg("threads") = py::none(),
                R"(Replace each n x n matrix of a batch by its Kleene star, n at most STAR_SIZE.
 
 Parameters
@@ -120,8 +118,6 @@ a : ndarray, (..., n, n)
     Writeable, native, of any strides and a dtype of the semiring; without NaN.
 semiring : str or Semiring
     Any but plustimes and logplus.
-before : ndarray of int32, (..., n, n), optional
-    For each (i, j) the vertex before j on the path of a[i, j]; kept so.
 threads : int, optional
     As for `tropical.gemm`.
 
@@ -134,15 +130,16 @@ TypeError, ValueError
         py::arg("before").noconvert(), py::arg("first"),
         R"(Take the paths through the vertices first, first + 1, ... of which `a` is the rows.
 
-a: (n, columns), rows first to first + n of a matrix, n at most STAR_SIZE; before: the same of int32,
-as for `star`. Both in place: a[i] = a[i] (+) a[i, first + k] (x) a[k] for all k, then i.)");
+a: (n, columns), rows first to first + n of a matrix, n at most STAR_SIZE: a[i] = a[i] (+)
+a[i, first + k] (x) a[k] for all k, then i != k. before: of the same shape, int32: for each (i, j) the
+vertex before j on the path of a[i, j]; kept so. Neither holds a NaN, nor overlaps the other.)");
     module.def(
         "relax", relax, py::arg("a"), py::arg("b"), py::arg("semiring"), py::arg("out").noconvert(),
         py::arg("before").noconvert(), py::arg("lookup").noconvert(),
         R"(Compute ``out = out (+) a (x) b``, and where it changed ``before[i, j] = lookup[p, j]``.
 
 p is the first that attains the optimum. out: (m, n), before: (m, n) of int32, lookup: (k, n) of
-int32; out overlaps none of the others.)");
+int32; out and before overlap nothing. out holds no NaN.)");
 }
 
 }  // namespace tropical

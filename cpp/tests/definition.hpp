@@ -97,14 +97,15 @@ struct Dense {
     }
 
     void fill(Values values, Random& random, bool fill_c = false) {
+        fill_one(a, m, k, values, random);
+        fill_one(b, k, n, values, random);
+        if (fill_c) fill_one(c, m, n, values, random);
+    }
+    void fill_one(std::vector<T>& x, ptrdiff_t rows, ptrdiff_t columns, Values values,
+                  Random& random) const {
         constexpr ptrdiff_t item = sizeof(T);
-        const auto fill_one = [&](std::vector<T>& x, ptrdiff_t rows, ptrdiff_t columns) {
-            test::fill({reinterpret_cast<char*>(x.data()), columns * item, item}, rows, columns,
-                       arithmetic, values, random);
-        };
-        fill_one(a, m, k);
-        fill_one(b, k, n);
-        if (fill_c) fill_one(c, m, n);
+        test::fill({reinterpret_cast<char*>(x.data()), columns * item, item}, rows, columns,
+                   arithmetic, values, random);
     }
 
     // Where a product is better than the old C, before[i, j] becomes lookup[p, j].

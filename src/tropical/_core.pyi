@@ -144,7 +144,6 @@ STAR_SIZE: int
 def star(
     a: NDArray[Any],
     semiring: str | HasName,
-    before: NDArray[np.int32] | None = None,
     *,
     threads: int | None = None,
 ) -> None: ...

@@ -219,8 +219,12 @@ def star_with_predecessors(
     a product, of which a path counts only where it is better than what was known. Halves of halves
     make such products few and large, which saves looking up predecessors.
     """
-    if len(a):
-        _take_paths_within(a, before, ring, (0, len(a)), progress)
+    if not len(a):
+        return
+    i = np.arange(len(a))
+    better = np.maximum if ring.add == "max" else np.minimum
+    a[i, i] = better(a[i, i], ring.one(a.dtype))
+    _take_paths_within(a, before, ring, (0, len(a)), progress)
     np.fill_diagonal(before, NO_PREDECESSOR)  # who stays has come from nowhere
     _check_cycles(a, ring)
 
