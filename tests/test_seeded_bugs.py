@@ -93,8 +93,8 @@ BUGS = [
     Bug(
         "an argmax in the first segment of a later block",
         "argmax.hpp",
-        "for_each_set<typename R::T>(found >= 0,",
-        "for_each_set<typename R::T>(found > 0,",
+        "for_each_set<T>(found >= 0,",
+        "for_each_set<T>(found > 0,",
         "argmax",
     ),
     Bug(
