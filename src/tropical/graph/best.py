@@ -72,7 +72,7 @@ def widest_paths(
 
     Returns
     -------
-    capacities : ndarray, (..., n, n), or (..., *indices.shape, n)
+    capacities : ndarray, (..., n, n), or ``(..., *indices.shape, n)``
         -inf (the least integer) where there is no path, +inf (the greatest) from a vertex to
         itself.
     predecessors : ndarray of int32
@@ -146,7 +146,7 @@ def minimax_paths(
 
     Returns
     -------
-    heights : ndarray, (..., n, n), or (..., *indices.shape, n)
+    heights : ndarray, (..., n, n), or ``(..., *indices.shape, n)``
         +inf (the greatest integer) where there is no path, -inf (the least) from a vertex to
         itself.
     predecessors : ndarray of int32
@@ -237,7 +237,7 @@ def longest_paths(
 
     Returns
     -------
-    lengths : ndarray, (..., n, n), or (..., *indices.shape, n)
+    lengths : ndarray, (..., n, n), or ``(..., *indices.shape, n)``
         -inf (the least integer) where there is no path, 0 from a vertex to itself.
     predecessors : ndarray of int32
         As those of `shortest_paths`.

@@ -96,7 +96,7 @@ def shortest_paths(
 
     Returns
     -------
-    lengths : ndarray, (..., n, n), or (..., *indices.shape, n)
+    lengths : ndarray, (..., n, n), or ``(..., *indices.shape, n)``
         +inf (the dtype's greatest integer) where there is no path, 0 from a vertex to itself. Of
         the dtype of an array; for all else of float32 if the weights are that, or float64.
     predecessors : ndarray of int32, of the same shape
