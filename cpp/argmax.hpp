@@ -17,8 +17,8 @@ constexpr ptrdiff_t padded_depth(ptrdiff_t k) {
     return (k + segment<R> - 1) / segment<R> * segment<R>;
 }
 
-// A packed micro-panel of width W back to rows: target[i * depth + p] = panel[p * W + i]. R must take
-// elements as they are.
+// A packed micro-panel of width W back to rows: target[i * depth + p] = panel[p * W + i]. R must
+// take elements as they are.
 template <class R, int W>
 void unpack_rows(char* target, ptrdiff_t depth, const char* panel, ptrdiff_t k) {
     using Q = typename R::template Resized<square_bytes<R, 16>()>;
@@ -98,8 +98,8 @@ template <int NV, class M, class Locate>
     }
 }
 
-// Rows of a lookup's strip side by side, nr columns each: where they lie apart by a power of two, as
-// they may, few of them fit a cache at a time.
+// Rows of a lookup's strip side by side, nr columns each: apart by a power of two, as they often
+// are, few of them fit a cache at a time.
 [[gnu::noinline]] inline ConstView copy_strip(char* target, const ConstView& lookup, ptrdiff_t k,
                                               ptrdiff_t n, ptrdiff_t nr) {
     constexpr ptrdiff_t size = sizeof(std::int32_t), rows_ahead = 8;
@@ -168,8 +168,8 @@ template <class R, int MR, int NV>
     store_tile<R>(acc, c, R::maps && g.accumulate);
 }
 
-// Of each element that improved, in `where` its segment, searches that in its row of A and row (once
-// column) of B, row_bytes apart. Out of line: else this loop finds no register free.
+// Searches the segment in which an element improved in its row of A and its unpacked column of B,
+// row_bytes apart. Out of line: else this loop finds no register free.
 template <class R, int NV>
 [[gnu::noinline]] void store_searched(const Mask<typename R::V>* where, const typename R::V* best,
                                       const char* rows_of_a, const char* rows_of_b,

@@ -50,8 +50,7 @@ ptrdiff_t nan_bytes(const Product& p);
 
 // Memory of one thread for packed A, packed B and scratch, each aligned to a cache line. Scratch of
 // the argmax: ceil(mc / MR) * MR + NR rows of kc elements, kc rounded up to a multiple of 64; with
-// lookup then kc * NR of its. Of
-// bits: 256 registers of tables and mc of C.
+// lookup then kc * NR of its. Of bits: 256 registers of tables and mc of C.
 struct SlotLayout {
     ptrdiff_t a, b, scratch, bytes;
 };

@@ -22,7 +22,8 @@ struct Batch {
 // plus-times over floats alone, and without accumulate: C = act(start + A B), start one row for all
 // (row_stride 0) and for the whole batch, or null; relu: act turns what is below 0 into 0, else it
 // is the identity. With accumulate, index wants lookup, k x n of int32, and is itself int32: where a
-// product is better than C, index[i, j] = lookup[p, j] of the first p that attains the best.
+// product is better than C, index[i, j] = lookup[p, j] of the first p that attains the best. Not for
+// a batch.
 struct Product {
     int semiring;
     DType dtype;

@@ -254,9 +254,9 @@ struct FusedIfPossible<R, false> {
     using type = R;
 };
 
-// Operands are read in one way over many semirings, and results written: Reader and Writer stand for all
-// of them, so that their code is there once. Read: plus-times where nothing is noticed, max-min where
-// NaN is. Written: max-min or min-max where nothing is decoded.
+// Over many semirings operands are read alike, and results written: one stands for all, so that the
+// code is there once. Reader: plus-times where nothing is noticed, max-min where NaN is. Writer:
+// max-min or min-max where nothing is decoded.
 template <class R, bool checks = R::checks, bool nan = R::notices_nan>
 struct ReaderOf {
     using type = R;

@@ -36,10 +36,10 @@ struct PackArgs {
 // C[0:m, 0:n] = (accumulate ? C : zero) (+) A (x) B over the k of one packed block of A (ceil(m /
 // MR) micro-panels of k * MR elements) and panel of B (ceil(n / NR) of k * NR). For the argmax:
 // index, the p of the block's first step. With accumulate it is stored only where a product is
-// better than C, and if lookup is not null not as it is: that says for (step of the block, j), in
-// int32, what is. scratch: see slot_layout. plus-times over floats alone heeds start, which unless
-// null is what sums begin with in place of zero, and relu, which turns results below 0 into 0.
-// logplus alone heeds raw_a and raw_b, what the block and panel were packed from.
+// better than C, and not as it is: lookup says for (step of the block, j), in int32, what is.
+// scratch: see slot_layout. plus-times over floats alone heeds start, which unless null is what sums
+// begin with in place of zero, and relu, which turns results below 0 into 0. logplus alone heeds
+// raw_a and raw_b, what the block and panel were packed from.
 struct MacroArgs {
     ptrdiff_t m, n, k;
     const char* a;
@@ -69,8 +69,8 @@ struct DirectArgs {
 };
 
 // A[0:n, 0:n] = A*, the Kleene star, in place; n is at most star_size. Covers every operand but NaN.
-// With factors, star_size x star_size elements: A stays, and (k, i) becomes what Floyd and Warshall's
-// loops over it multiply row k by when they add it to row i.
+// With factors, star_size x star_size elements: A stays, and (k, i) becomes what Floyd and
+// Warshall's loops over it multiply row k by when they add it to row i.
 inline constexpr ptrdiff_t star_size = 64;
 struct StarArgs {
     ptrdiff_t n;
@@ -79,9 +79,9 @@ struct StarArgs {
 };
 
 // The same loops over columns of those rows, A[0:n, 0:columns], columns at most star_size, in their
-// order, on which ties depend: A[i] = A[i] (+) factors[k, i] (x) A[k] for all k, then i != k. before,
-// n x columns of int32, says which vertex is the last before j on the path of A[i, j], and is kept
-// so.
+// order, on which ties depend: A[i] = A[i] (+) factors[k, i] (x) A[k] for all k, then i != k.
+// before, n x columns of int32, says which vertex is the last before j on the path of A[i, j], and
+// is kept so.
 struct ReplayArgs {
     ptrdiff_t n, columns;
     View a, before;
