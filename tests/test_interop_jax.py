@@ -185,3 +185,11 @@ def test_absent_jax_is_asked_for():
     code = "import sys; sys.modules['jax'] = None; import tropical.interop.jax"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "jax is not installed (pip install 'tropical-blas[jax]')" in done.stderr
+
+
+def test_logplus_has_a_value_and_refuses_gradients():
+    a, b = np.ones((3, 4), np.float32), np.ones((4, 5), np.float32)
+    want = tropical.gemm(a, b, semiring="logplus")
+    np.testing.assert_array_equal(gemm(a, b, "logplus"), want)
+    with pytest.raises(NotImplementedError, match="no gradient over logplus"):
+        jax.grad(lambda x: gemm(x, b, "logplus").sum())(a)

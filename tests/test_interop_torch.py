@@ -384,3 +384,12 @@ def test_absent_torch_is_asked_for():
     code = "import sys; sys.modules['torch'] = None; import tropical.interop.torch"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "torch is not installed (pip install 'tropical-blas[torch]')" in done.stderr
+
+
+def test_logplus_has_a_value_and_refuses_gradients():
+    a, b = torch.ones(3, 4, requires_grad=True), torch.ones(4, 5)
+    c = gemm(a, b, "logplus")
+    want = tropical.gemm(np.ones((3, 4), "f"), np.ones((4, 5), "f"), semiring="logplus")
+    np.testing.assert_array_equal(c.detach(), want)
+    with pytest.raises(NotImplementedError, match="no gradient over logplus"):
+        c.sum().backward()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 import tropical
 from tropical import semirings
 from tropical.autograd import memory_mode
+
+if TYPE_CHECKING:
+    from tropical.semirings import Semiring
 
 Array: TypeAlias = NDArray[Any]
 
@@ -33,6 +36,21 @@ def pooled(elements: int) -> AbstractContextManager[object]:
     ...     x = np.zeros(1000)
     """
     return memory_mode("pool") if elements <= MOST_POOLED else nullcontext()
+
+
+def check_differentiable(ring: Semiring) -> None:
+    """Raise NotImplementedError over a semiring whose gradients are not written.
+
+    Examples
+    --------
+    >>> from tropical import semirings
+    >>> from tropical.interop.attained import check_differentiable
+    >>> check_differentiable(semirings.logplus)
+    Traceback (most recent call last):
+    NotImplementedError: gemm has no gradient over logplus (logaddexp, +)
+    """
+    if not ring.selective and ring.name != "plustimes":
+        raise NotImplementedError(f"gemm has no gradient over {ring}")
 
 
 def attained(a: Array, b: Array, semiring: str) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ import numpy as np
 import tropical
 from tropical import semirings
 from tropical.extras import require
-from tropical.interop.attained import attained
+from tropical.interop.attained import attained, check_differentiable
 
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
@@ -41,7 +41,7 @@ def gemm(a: Array, b: Array, semiring: str | Semiring = "maxplus") -> Array:
     b : array_like, (..., k, n) or (k,)
         Right operand. Vectors, batches and mixed dtypes are treated as by `jax.numpy.matmul`.
     semiring : str or Semiring, default "maxplus"
-        Any. Integers and booleans (orand) have no gradients.
+        Any. Integers, booleans (orand) and logplus have no gradients.
 
     Returns
     -------
@@ -122,7 +122,9 @@ def _product(a: Array, b: Array, semiring: str) -> Array:
 
 
 def _tangent(semiring: str, values: Pair, tangents: Pair) -> Pair:
-    if semirings.get(semiring).selective:
+    ring = semirings.get(semiring)
+    check_differentiable(ring)
+    if ring.selective:
         (c, _), (dc, _) = _tangent_attained(semiring, values, tangents)
         return c, dc
     (a, b), (da, db) = values, tangents

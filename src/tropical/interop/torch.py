@@ -14,7 +14,7 @@ import numpy as np
 import tropical
 from tropical import _core, semirings
 from tropical.extras import require
-from tropical.interop.attained import attained, pooled
+from tropical.interop.attained import attained, check_differentiable, pooled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     b : Tensor, (..., k, n) or (k,)
         Right operand, of the dtype of `a`. Vectors and batches are treated as by `torch.matmul`.
     semiring : str or Semiring, default "maxplus"
-        Any. Integers and booleans (orand) have no gradients.
+        Any. Integers, booleans (orand) and logplus have no gradients.
 
     Returns
     -------
@@ -158,6 +158,7 @@ def _gradients(ctx: Any, g: Tensor | None, _: None) -> tuple[Tensor | None, ...]
     if g is None:
         return None, None, None, None
     index, *operands = ctx.saved_tensors
+    check_differentiable(ctx.ring)
     if ctx.ring.selective and not ctx.with_index:
         raise RuntimeError(f"gradients over {ctx.ring.name} need with_index=True")
     rule = _plustimes if ctx.ring.name == "plustimes" else _selective
