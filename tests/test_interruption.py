@@ -12,6 +12,7 @@ def kill():
     begun.wait()
     os.kill(os.getpid(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job may ignore
 a = np.ones({shape}, {dtype!r})
 before = a.copy()
 begun, shares = threading.Event(), []
