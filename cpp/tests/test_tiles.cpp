@@ -63,6 +63,7 @@ bool packed(const Kernels& kernels, const Problem& p, ptrdiff_t kc) {
                               memory + layout.scratch,
                               p.start,
                               p.relu && pc + k == p.k,
+                              {},
                               from(p.a, 0, pc),
                               from(p.b, pc, 0)};
         (argmax ? kernels.macro_argmax : kernels.macro)(block);
