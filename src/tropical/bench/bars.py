@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import tropical
-from tropical import _core
+from tropical import _core, graph
 from tropical.bench import contenders, interop, paths, sequences, training
 from tropical.bench.contenders import AbsentError
 from tropical.bench.rivals import RIVALS
@@ -415,8 +415,9 @@ def _paths() -> Iterator[Bar]:
 
     def closure(n: int) -> Pair:
         w = paths.dense(n)
-        gemm = replace(contenders.ours(w, w, "minplus", threads=cores), name="gemm")
-        return paths.ours(w, cores), gemm
+        call = partial(tropical.gemm, w, w, semiring="minplus")  # into new memory, as the closure
+        gemm = replace(paths.ours(w, cores), name="gemm", call=call)
+        return replace(paths.ours(w, cores), call=partial(graph.closure, w)), gemm
 
     def batch() -> Pair:
         w = paths.dense(32, "float64", (10_000,))
