@@ -60,29 +60,26 @@ def scipy(graph: Any, method: str = "FW") -> Contender:
     return Contender(f"scipy {method}", call, 2.0 * _work(graph))
 
 
-def numba(w: Array, threads: int = 1, *, predecessors: bool = False) -> Contender:
+def numba(w: Array, threads: int = 1) -> Contender:
     """Make a contender of the k-i-j loop, rows in parallel and vectorized: what one writes oneself.
 
     No row reads what another writes in the same step k, but row k, which the step leaves as it is.
     """
     require_threads(threads)
-    compiled = _numba_loops(predecessors)
-    module = require("numba")
-    n = len(w)
-    edges = np.repeat(np.arange(n, dtype=np.int32)[:, None], n, axis=1)
+    compiled, module = _numba_floyd_warshall(), require("numba")
 
     def call() -> object:
         a = w.copy()
         np.fill_diagonal(a, 0)
         module.set_num_threads(threads)
-        return compiled(a, edges.copy()) if predecessors else compiled(a)
+        return compiled(a)
 
     call()
     return Contender("numba", call, 2.0 * _work(w))
 
 
 @functools.cache
-def _numba_loops(predecessors: bool) -> Callable[..., Array]:
+def _numba_floyd_warshall() -> Callable[[Array], Array]:
     module = require("numba")
     prange = module.prange
 
@@ -96,19 +93,7 @@ def _numba_loops(predecessors: bool) -> Callable[..., Array]:
                     a[i, j] = y if y < a[i, j] else a[i, j]  # noqa: FURB136
         return a
 
-    def trees(a: Array, before: Array) -> tuple[Array, Array]:
-        n = a.shape[0]
-        for k in range(n):
-            for i in prange(n):
-                x = a[i, k]
-                for j in range(n):
-                    y = x + a[k, j]
-                    better = y < a[i, j]
-                    a[i, j] = y if better else a[i, j]
-                    before[i, j] = before[k, j] if better else before[i, j]
-        return a, before
-
-    compiled: Callable[..., Array] = module.njit(parallel=True)(trees if predecessors else lengths)
+    compiled: Callable[[Array], Array] = module.njit(parallel=True)(lengths)
     return compiled
 
 
