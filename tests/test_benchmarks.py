@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from tropical.bench import contenders, timing, training
-from tropical.bench.bars import Figure, bars, figures
+from tropical.bench.bar import Figure
+from tropical.bench.bars import bars, figures
 from tropical.bench.table import main
 from tropical.bench.timing import QUICK, Budget, Contender, interleave
 

@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from tropical.bench.bars import Bar, bars, figures
+from tropical.bench.bar import Bar
+from tropical.bench.bars import bars, figures
 from tropical.bench.contenders import AbsentError, blas_libraries
 from tropical.bench.timing import QUICK, Budget, interleave
 from tropical.config import config
