@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 
+import tropical
 from tropical import autograd
 from tropical.autograd import GradientError, Tensor, check_gradients
 
@@ -190,6 +191,20 @@ def test_wrong_second_order_is_found():
 def test_order_of_checks():
     with pytest.raises(ValueError, match="order: 1 or 2, not 3"):
         check_gradients(autograd.exp, [1.0], order=3)
+
+
+@pytest.mark.parametrize("ring", RINGS[1:])
+def test_what_no_product_attains_has_no_gradient(ring):
+    """The second column is the semiring's zero: b has nothing else there."""
+    zero = tropical.semirings.get(ring).zero("float64")
+    a = Tensor([[1.0, 2.0], [4.0, 3.0]], requires_grad=True)
+    b = Tensor([[5.0, zero], [0.5, zero]], requires_grad=True)
+    c = autograd.matmul(a, b, semiring=ring)
+    assert (c.data[:, 1] == zero).all()
+    c[:, 1].sum().backward()
+    assert not a.grad.data.any() and not b.grad.data.any()
+    autograd.matmul(a, b, semiring=ring)[:, 0].sum().backward()
+    assert a.grad.data.any() or b.grad.data.any()
 
 
 def test_a_function_without_gradient_has_zeros():

@@ -80,11 +80,11 @@ _matmul: Operation = Operation(lambda a, b: _gemm(a, b, semiring="plustimes"),
 # The optimum is computed with the index that attains it; it depends on that element alone, and on
 # nothing where it is the semiring's zero, which no product attains.
 _best_sum: Operation = Operation(lambda a, b, index, won, c: c,
-    lambda g, a_shape, index, won: _put_a(masked(g, won), a_shape, index),
-    lambda g, b_shape, index, won: _put_b(masked(g, won), b_shape, index))
+    lambda g, a_shape, index, won: _put_a(_if_won(g, won), a_shape, index),
+    lambda g, b_shape, index, won: _put_b(_if_won(g, won), b_shape, index))
 _best_product: Operation = Operation(lambda a, b, index, won, c: c,
-    lambda g, a_shape, b, index, won: _put_a(masked(g, won) * _pick_b(b, index), a_shape, index),
-    lambda g, a, b_shape, index, won: _put_b(masked(g, won) * _pick_a(a, index), b_shape, index))
+    lambda g, a_shape, b, index, won: _put_a(_if_won(g, won) * _pick_b(b, index), a_shape, index),
+    lambda g, a, b_shape, index, won: _put_b(_if_won(g, won) * _pick_a(a, index), b_shape, index))
 _best_choice = Operation(lambda a, b, index, of_a, of_b, c: c,  # of_a: where it is the one of a
     lambda g, a_shape, index, of_a: _put_a(masked(g, of_a), a_shape, index),
     lambda g, b_shape, index, of_b: _put_b(masked(g, of_b), b_shape, index))
@@ -116,6 +116,11 @@ def _put_a(g: Any, a_shape: tuple[int, ...], index: Array) -> Any:
 def _put_b(g: Any, b_shape: tuple[int, ...], index: Array) -> Any:
     shape = (*index.shape[:-2], b_shape[-2], index.shape[-1])
     return sum_to(put_along(g, shape, index, -2), b_shape)
+
+
+def _if_won(g: Any, won: Array | None) -> Any:
+    """Return the gradient where the optimum is a product; None: everywhere, as nearly always."""
+    return g if won is None else masked(g, won)
 
 
 def _pick_a(a: Any, index: Array) -> Any:
@@ -182,7 +187,8 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
         result = tensor_of(checked(_gemm(x, y, semiring=ring.name)), None)
     else:
         c, index = _gemm(x, y, semiring=ring.name, return_argmax=True)
-        won = c != ring.zero(c.dtype)
+        some = c != ring.zero(c.dtype)
+        won = None if some.all() else some
         if ring.multiply == "+" or not x.shape[-1]:  # of no products nothing has a gradient
             result = _best_sum(a, b, index, won, c)
         elif ring.multiply == "x":
@@ -190,7 +196,7 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
         else:
             picked = _pick_a(x, index), _pick_b(y, index)
             chosen = picked[0] <= picked[1] if ring.multiply == "min" else picked[0] >= picked[1]
-            result = _best_choice(a, b, index, won & chosen, won & ~chosen, c)
+            result = _best_choice(a, b, index, some & chosen, some & ~chosen, c)
     return result
 
 
