@@ -187,8 +187,8 @@ template <class Isa, class... S>
 constexpr KernelTable make_table(SemiringList<S...>) {
     KernelTable table{};
     table.vector_bytes = Isa::bytes;
-    table.bit_graph = {pack_bits_of_b<Isa::bytes>, reach_corner<Isa::bytes>, reach_rows<Isa::bytes>,
-                       reach_store<Isa::bytes>};
+    table.bit_graph = {pack_bits_of_a<Isa::bytes>, pack_bits_of_b<Isa::bytes>,
+                       reach_corner<Isa::bytes>, reach_rows<Isa::bytes>, unpack_bits<Isa::bytes>};
     int row = 0;
     (fill_row<Isa, S>(table.sets[row++]), ...);
     return table;

@@ -52,19 +52,20 @@ struct BitGraph::Step {
         const Step& step = *static_cast<const Step*>(context);
         const BitGraph& graph = step.graph;
         const ptrdiff_t j = strip * graph.width_;
-        graph.kernels_.pack({graph.bits_ + strip * graph.n_ * graph.register_bytes(),
-                             step.edges.data + j * step.edges.col_stride,
-                             std::min(graph.width_, graph.n_ - j), graph.n_, step.edges.col_stride,
-                             step.edges.row_stride});
+        graph.kernels_.pack_strips({graph.bits_ + strip * graph.n_ * graph.register_bytes(),
+                                    step.edges.data + j * step.edges.col_stride,
+                                    std::min(graph.width_, graph.n_ - j), graph.n_,
+                                    step.edges.col_stride, step.edges.row_stride});
     }
 
     static void store(void* context, ptrdiff_t task, int) {
         const Step& step = *static_cast<const Step*>(context);
-        ReachArgs args = step.graph.args();
-        args.first = task * rows_per_task;
-        args.last = std::min(args.first + rows_per_task, args.n);
-        args.target = step.target;
-        step.graph.kernels_.store(args);
+        const BitGraph& graph = step.graph;
+        const ptrdiff_t first = task * rows_per_task, bytes = graph.register_bytes();
+        for (ptrdiff_t i = first; i < std::min(first + rows_per_task, graph.n_); ++i)
+            graph.kernels_.unpack({step.target.data + i * step.target.row_stride,
+                                   step.target.col_stride, graph.bits_ + i * bytes,
+                                   graph.n_ * bytes, graph.n_});
     }
 };
 

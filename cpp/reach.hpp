@@ -1,4 +1,5 @@
-// Which vertices of a graph can be reached from which: Warshall's algorithm on packed bits.
+// Which vertices of a graph can be reached from which: Warshall's algorithm on packed bits, whatever
+// the edges.
 #pragma once
 
 #include "dispatch.hpp"
@@ -20,7 +21,7 @@ class BitGraph {
     ptrdiff_t size() const { return n_; }
 
   private:
-    ReachArgs args() const { return {n_, bits_, nullptr, 0, 0, 0, 0, 0, {}}; }
+    ReachArgs args() const { return {n_, bits_, nullptr, 0, 0, 0, 0, 0}; }
     char* scratch(int slot) const;
     ptrdiff_t register_bytes() const { return width_ / 8; }
     void in_parallel(ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int), void* context) const;

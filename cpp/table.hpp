@@ -129,20 +129,30 @@ struct KernelSet {
 
 // Bits of a graph with n vertices: strips of 8 * vector_bytes columns, in each a register for every
 // row. What is done to rows [first, last), with paths that pass the vertices of strip via; see
-// warshall.hpp. scratch: table_registers registers. target: n x n bytes.
+// warshall.hpp. scratch: table_registers registers.
 struct ReachArgs {
     ptrdiff_t n;
     char* bits;
     char* scratch;
     ptrdiff_t via, first, last, first_strip, strips;
-    View target;
 };
 
+// `count` bytes at `target`, stride bytes apart, from as many bits: of each strip a register, which
+// are `pitch` bytes apart.
+struct UnpackArgs {
+    char* target;
+    ptrdiff_t stride;
+    const char* bits;
+    ptrdiff_t pitch, count;
+};
+
+// pack_rows: as A of or-and, pack_strips as B.
 struct BitGraphKernels {
-    bool (*pack)(const PackArgs&);
+    bool (*pack_rows)(const PackArgs&);
+    bool (*pack_strips)(const PackArgs&);
     void (*corner)(const ReachArgs&);
     void (*rows)(const ReachArgs&);
-    void (*store)(const ReachArgs&);
+    void (*unpack)(const UnpackArgs&);
 };
 
 struct KernelTable {

@@ -58,14 +58,11 @@ void reach_corner(const ReachArgs& g) {
     }
 }
 
-// target[first:last, 0:n] from the bits, a byte each.
 template <int Bytes>
-void reach_store(const ReachArgs& g) {
-    for (ptrdiff_t i = g.first; i < g.last; ++i)
-        for (ptrdiff_t j = 0; j < g.n; j += 8 * Bytes)
-            store_row_of_bits<Bytes>(
-                g.target.data + i * g.target.row_stride + j * g.target.col_stride,
-                g.target.col_stride, g.bits + (j / 8 * g.n) + i * Bytes, g.n - j);
+void unpack_bits(const UnpackArgs& g) {
+    for (ptrdiff_t j = 0; j < g.count; j += 8 * Bytes)
+        store_row_of_bits<Bytes>(g.target + j * g.stride, g.stride,
+                                 g.bits + j / (8 * Bytes) * g.pitch, g.count - j);
 }
 
 }  // namespace

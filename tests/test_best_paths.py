@@ -21,6 +21,7 @@ from tropical.graph import (
     matrix_power,
     minimax_paths,
     path,
+    star,
     transitive_closure,
     widest_paths,
 )
@@ -147,8 +148,12 @@ def test_transitive_closure_is_networkx_own(n):
 
 @functools.cache
 def warshall(n, degree):
-    """A random graph of that mean degree, and where it has paths."""
-    there = np.random.default_rng(n).random((n, n)) < degree / n
+    """A random graph of that mean degree, or of three layers, and where it has paths."""
+    rng = np.random.default_rng(n)
+    there = rng.random((n, n)) < (0.5 if degree == "layers" else degree / n)
+    if degree == "layers":  # an edge leads to the next one, and no path makes another needless
+        layer = rng.integers(3, size=n)
+        there &= layer[:, None] + 1 == layer
     paths = there.copy()
     for k in range(n):
         paths |= paths[:, k, None] & paths[k]
@@ -158,7 +163,7 @@ def warshall(n, degree):
 @pytest.mark.parametrize("n", [65, 128, 130, 257, 513, 1030])
 def test_reachability_on_every_instruction_set(isa, n):
     """Remainders around strips and groups of vertices; layouts; the diagonal tells of cycles."""
-    for degree in (0.9, 1.3, 3):
+    for degree in (0.9, 1.3, 3, "layers"):
         there, want = warshall(n, degree)
         room = np.zeros((n, 2 * n), bool)[:, ::-2]
         for a in (there.copy(), np.array(there, order="F"), room):
@@ -170,18 +175,38 @@ def test_reachability_on_every_instruction_set(isa, n):
             np.testing.assert_array_equal(closure(there, "orand"), want | np.eye(n, dtype=bool))
 
 
-def test_what_graphs_of_bits_refuse():
+@pytest.mark.parametrize("degree, by_warshall", [(3, False), (100, False), ("layers", True)])
+def test_who_closes_a_graph(monkeypatch, degree, by_warshall):
+    """Components, unless there are too many edges between them; that shares grow all the same."""
+    used, shares = [], []
+    real = _core.BitGraph
+    monkeypatch.setattr(_core, "BitGraph", lambda a: used.append(a) or real(a))
+    monkeypatch.setattr(star, "ROW_BITS", 50 * 1030)
+    there, want = warshall(1030, degree)
+    np.testing.assert_array_equal(transitive_closure(there, progress=shares.append), want)
+    assert bool(used) == by_warshall
+    assert len(shares) > 3 and shares == sorted(shares) and shares[-1] == 1
+
+
+@pytest.mark.parametrize("kind", [_core.BitGraph, _core.Components])
+def test_what_graphs_of_bits_refuse(kind):
     for wrong in (np.zeros((2, 3), bool), np.zeros((2, 2)), np.zeros(3, bool)):
         with pytest.raises(ValueError, match=r"\(n, n\) of bool is wanted"):
-            _core.BitGraph(wrong)
-    graph = _core.BitGraph(np.zeros((70, 70), bool))
-    with pytest.raises(IndexError, match="strip: 9 is none of the"):
-        graph.pass_(9)
+            kind(wrong)
+    graph = kind(np.zeros((70, 70), bool))
+    if kind is _core.BitGraph:
+        with pytest.raises(IndexError, match="strip: 9 is none of the"):
+            graph.pass_(9)
+        assert kind(np.zeros((0, 0), bool)).strips == 0
+    else:
+        with pytest.raises(ValueError, match="70 vertices are left"):
+            graph.store(np.zeros((70, 70), bool))
+        graph.advance(1000)
+        assert (graph.left, graph.rows, kind(np.zeros((0, 0), bool)).left) == (0, 70, 0)
     with pytest.raises(ValueError, match="the graph has 70 vertices"):
         graph.store(np.zeros((3, 3), bool))
     with pytest.raises(ValueError, match="a: is read-only"):
         graph.store(np.broadcast_to(np.bool_(0), (70, 70)))
-    assert _core.BitGraph(np.zeros((0, 0), bool)).strips == 0
 
 
 def test_transitive_closure_of_batches_and_masks():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropical import _core, semirings
+from tropical import _core, get_num_threads, semirings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +22,7 @@ __all__ = ["DivergenceError", "closure"]
 
 NO_PREDECESSOR = -9999  # as in scipy.sparse.csgraph
 MOST_DEPTH = 2048  # of a product of predecessors in one call of the core, which hears no Ctrl-C
+ROW_BITS = 1 << 33  # of rows looked at in one call of the core: a tenth of a second
 
 
 class DivergenceError(ValueError):
@@ -123,12 +124,31 @@ def reach(edges: Array, paths: Array, progress: Callable[[float], object]) -> No
             _core.star(star, "orand")
             path[...] = _core.gemm(edge, star, semiring="orand")
         elif edge.size:
-            graph = _core.BitGraph(edge)
-            for strip in range(graph.strips):
-                graph.pass_(strip)
-                _report(progress, done, len(parts), strip / graph.strips)
-            graph.store(path)
+            _reach(edge, path, partial(_report, progress, done, len(parts)))
         progress((done + 1) / len(parts))
+
+
+def _reach(edges: Array, paths: Array, progress: Callable[[float], object]) -> None:
+    """As `reach`: by components, unless so many edges are between them that these take too long.
+
+    The time of Warshall's algorithm depends on them little; it is more than that of n^2 / 128 rows
+    on one thread. See Decisions.
+    """
+    n = len(edges)
+    components = _core.Components(edges)
+    most = 2 * n + n * n // (128 * get_num_threads())
+    while components.left and components.rows < most:
+        components.advance(max(ROW_BITS // n, 1))
+        progress(1 - components.left / n)
+    if not components.left:
+        components.store(paths)
+        return
+    known = 1 - components.left / n
+    graph = _core.BitGraph(edges)
+    for strip in range(graph.strips):
+        graph.pass_(strip)
+        progress(known + (1 - known) * strip / graph.strips)
+    graph.store(paths)
 
 
 def _report(progress: Callable[[float], object], done: int, parts: int, share: float) -> None:
