@@ -55,9 +55,9 @@ def transitive_closure(
 
     Notes
     -----
-    On packed bits, by strong components (P. Purdom, "A transitive closure algorithm", BIT 10, 1970),
-    or where too many edges are between them, S. Warshall's loops ("A theorem on Boolean matrices",
-    Journal of the ACM 9, 1962): see Decisions.
+    On packed bits, by strong components (P. Purdom, "A transitive closure algorithm", BIT 10,
+    1970), or where too many edges are between them, S. Warshall's loops ("A theorem on Boolean
+    matrices", Journal of the ACM 9, 1962): see Decisions.
 
     Examples
     --------
