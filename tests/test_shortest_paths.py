@@ -207,10 +207,11 @@ def test_networkx_graphs():
     "make", [np.array, np.asfortranarray, lambda w: np.repeat(w, 2, 1)[:, ::2]]
 )
 @pytest.mark.parametrize("negative", [False, True])
-def test_overwrite(make, negative):
-    w = graphs.random_graph(np.random.default_rng(7), 30, density=0.1)
+@pytest.mark.parametrize("n", [30, 70])
+def test_overwrite(make, negative, n):
+    w = graphs.random_graph(np.random.default_rng(7), n, density=0.1)
     if negative:  # by potentials, so that no cycle is
-        h = np.arange(30) % 7
+        h = np.arange(n) % 7
         w = w + h[:, None] - h
     want, tree = shortest_paths(w, "FW", return_predecessors=True)
     for predecessors in (False, True):
