@@ -235,8 +235,21 @@ def test_powers_refuse():
         matrix_power(np.zeros((2, 2)), -1)
     with pytest.raises(TypeError, match="n: an integer is wanted"):
         matrix_power(np.zeros((2, 2)), 1.5)
-    with pytest.raises(TypeError, match="complex128"):
-        matrix_power(np.zeros((2, 2), complex), 0)
+    for n in range(3):
+        with pytest.raises(TypeError, match="complex128"):
+            matrix_power(np.zeros((2, 2), complex), n)
+
+
+def test_the_first_power_is_a_copy():
+    a = np.ones((2, 2))
+
+    class Lent:
+        """Not an array, but with the memory of one."""
+
+        __array_interface__ = a.__array_interface__
+
+    for lender in (a, Lent()):
+        assert not np.shares_memory(matrix_power(lender, 1), a)
 
 
 def sequences(n, i, j, legs):

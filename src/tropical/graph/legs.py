@@ -64,7 +64,10 @@ def matrix_power(a: ArrayLike, n: int, semiring: str | Semiring = "maxplus") -> 
     base = np.asarray(a)
     if base.ndim < 2 or base.shape[-1] != base.shape[-2]:
         raise ValueError(f"a: has shape {base.shape}, (..., m, m) is wanted")
+    zero = ring.zero(base.dtype)  # raises TypeError where the semiring has no such dtype
     left = _count("n", n)
+    if left == 1:
+        return np.array(base)
     power: Array | None = None
     while True:
         if left & 1:
@@ -74,10 +77,10 @@ def matrix_power(a: ArrayLike, n: int, semiring: str | Semiring = "maxplus") -> 
             break
         base = _core.gemm(base, base, semiring=ring)
     if power is None:
-        power = np.full(base.shape, ring.zero(base.dtype), base.dtype)
+        power = np.full(base.shape, zero, base.dtype)
         i = np.arange(base.shape[-1])
         power[..., i, i] = ring.one(base.dtype)
-    return power.copy() if power is a else power
+    return power
 
 
 def _count(name: str, number: int) -> int:
