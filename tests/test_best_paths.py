@@ -238,6 +238,8 @@ def test_powers_refuse():
     for n in range(3):
         with pytest.raises(TypeError, match="complex128"):
             matrix_power(np.zeros((2, 2), complex), n)
+        with pytest.raises(TypeError, match="a is a masked array"):
+            matrix_power(np.ma.masked_array(np.zeros((2, 2)), np.eye(2)), n)
 
 
 def test_the_first_power_is_a_copy():

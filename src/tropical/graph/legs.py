@@ -47,7 +47,7 @@ def matrix_power(a: ArrayLike, n: int, semiring: str | Semiring = "maxplus") -> 
     ValueError
         If `a` is not square or `n` negative.
     TypeError
-        For a dtype that the semiring does not have, and for `n` that is no integer.
+        For a dtype that the semiring does not have, a masked array, and `n` that is no integer.
 
     Notes
     -----
@@ -61,6 +61,8 @@ def matrix_power(a: ArrayLike, n: int, semiring: str | Semiring = "maxplus") -> 
            [7., 6.]])
     """
     ring = semirings.get(semiring)
+    if isinstance(a, np.ma.MaskedArray):
+        raise TypeError("a is a masked array, and powers know no masks; fill it with the zero")
     base = np.asarray(a)
     if base.ndim < 2 or base.shape[-1] != base.shape[-2]:
         raise ValueError(f"a: has shape {base.shape}, (..., m, m) is wanted")
