@@ -293,6 +293,15 @@ def test_k_legs_of_batches():
         one = k_leg_paths(w[item], 4)
         np.testing.assert_array_equal(many.values[item], one.values)
         assert many.path(0, 1, (item,)) == one.path(0, 1)
+    for wrong, message in (
+        ((0, 1), r"item: \(\) is no graph of a batch \(3,\)"),
+        ((0, 1, (0, 0)), "item"),
+        ((0, 1, (3,)), "3"),
+        ((0, -1, (0,)), "j: -1 is none of the 5 vertices"),
+        ((5, 0, (0,)), "i: 5 is none"),
+    ):
+        with pytest.raises(IndexError, match=message):
+            many.path(*wrong)
 
 
 def test_k_legs_refuse():

@@ -129,9 +129,15 @@ class Legs:
         IndexError
             If there is no such graph or vertex.
         """
-        if self.values[item][i, j] == self.none:
+        values = self.values[item]
+        if values.ndim != 2:
+            raise IndexError(f"item: {item} is no graph of a batch {self.values.shape[:-2]}")
+        for name, vertex in (("i", i), ("j", j)):
+            if not 0 <= vertex < len(values):
+                raise IndexError(f"{name}: {vertex} is none of the {len(values)} vertices")
+        if values[i, j] == self.none:
             return []
-        stops = [j]
+        stops = [int(j)]
         for table in self.predecessors[::-1]:
             before = int(table[item][i, stops[-1]])
             if before != STAY:
