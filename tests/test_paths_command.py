@@ -168,6 +168,8 @@ def test_no_half_file(capsys, write, tmp_path, monkeypatch):
     "text,why",
     [
         ("a,b,1\n\nb,c\n", ":3: 2 fields, where columns 1, 2, 3 are wanted"),
+        ("a,b\nb,c,5\n", ":2: 3 fields, where the first line has 2"),
+        ("a,b,\nb,c,5\n", ":1: the weight '' is no number"),
         ("a,b,1\nb,c,much\n", ":2: the weight 'much' is no number"),
         ("a,b,km\nb,c,NaN\n", ":2: the weight 'NaN' is no number"),
         ("a\n", ":1: one field, where source and target are wanted"),

@@ -120,6 +120,8 @@ def _csv_edges(file: Path, columns: Sequence[str]) -> Iterator[tuple[str, str, f
                 where, is_header = _columns(fields, columns)
                 if is_header:
                     continue
+            if len(where) == 2 and not columns and any(fields[2:]):
+                raise ValueError(f"{len(fields)} fields, where the first line has 2")
             yield _edge(fields, where)
     except (csv.Error, ValueError) as error:
         raise EdgeFileError(f"{file}:{rows.line_num}: {error}") from None
@@ -143,8 +145,8 @@ def _columns(first: list[str], wanted: Sequence[str]) -> tuple[list[int], bool]:
         where = [int(c) - 1 if c.isdecimal() else first.index(c) for c in wanted]
         return where, True
     where = [int(number) - 1 for number in wanted] or list(range(min(len(first), 3)))
-    named = len(where) > 2 and where[2] < len(first) and not _is_number(first[where[2]])
-    return where, named
+    name = first[where[2]] if len(where) > 2 and where[2] < len(first) else ""
+    return where, name != "" and not _is_number(name)
 
 
 def _edge(fields: list[str], where: list[int]) -> tuple[str, str, float]:
