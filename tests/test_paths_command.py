@@ -75,6 +75,7 @@ def test_graphml(capsys, write, tmp_path):
     asked = [tmp_path / "roads.graphml", "--from", "a", "--to", "c"]
     assert run(capsys, *asked) == ANSWER
     assert "a -> b -> c" in run(capsys, *asked, "--columns", "lanes")
+    assert refused(capsys, *asked, "--columns", "lane") == f"{asked[0]}: no edge has 'lane'"
     (tmp_path / "roads.graphml").write_text("<graphml>\n<oops\n")
     assert refused(capsys, *asked).startswith(f"{tmp_path / 'roads.graphml'}:2: ")
     (tmp_path / "roads.graphml").write_text("<graphml></graphml>")
@@ -90,6 +91,8 @@ def test_matrix_market(capsys, write):
     )
     file = write("roads.mtx", head + "3 3 2\n1 2 5\n2 x 0.5\n")
     assert refused(capsys, file, "--from", 1).startswith(f"{file}:4: ")
+    file = write("roads.mtx", head.replace("real", "integer") + f"2 2 1\n1 2 {10**20}\n")
+    assert refused(capsys, file, "--from", 1).startswith(f"{file}:3: ")
     file = write("roads.mtx", head + "2 3 1\n1 2 5\n")
     assert refused(capsys, file, "--from", 1) == f"{file}: has shape (2, 3), (n, n) is wanted"
 
@@ -111,13 +114,20 @@ def test_npz(capsys, write, tmp_path):
         ({"a": dense, "b": dense}, "no array 'weights' among a, b"),
         ({"w": dense[:2]}, "has shape (2, 3), (..., n, n) is wanted"),
         ({"w": dense[None]}, "w has shape (1, 3, 3), (n, n) is wanted"),
-        ({"w": dense, "labels": ["x"]}, "1 labels for 3 vertices"),
+        ({"w": dense, "labels": ["x"]}, "labels has shape (1,), (3,) is wanted"),
+        ({"w": dense, "labels": "x"}, "labels has shape (), (3,) is wanted"),
+        ({"format": b"csr"}, "data is not a file in the archive"),
         ({"w": np.array([[None]])}, "Object arrays cannot be loaded when allow_pickle=False"),
     ):
         np.savez(file, **arrays)
         assert refused(capsys, file, "--from", 0) == f"{file}: {why}"
-    file.write_bytes(b"PK\x03\x04 half a file")
-    assert refused(capsys, file, "--from", 0) == f"{file}: File is not a zip file"
+    np.savez(file, weights=dense, labels=[b"x", b"y", b"z"])
+    assert run(capsys, file, "--from", "z") == "z\t0\tz\n"
+    with file.open("wb") as one:
+        np.save(one, dense)
+    for content in (file.read_bytes(), b"PK\x03\x04 half a file", b"", b"some text"):
+        file.write_bytes(content)
+        assert refused(capsys, file, "--from", 0) == f"{file}: File is not a zip file"
 
 
 @pytest.mark.parametrize(

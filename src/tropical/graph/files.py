@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -180,6 +181,8 @@ def _graphml(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
         if not hasattr(error, "position"):  # that of XML's parsers
             raise EdgeFileError(f"{file}: {error}") from error
         raise EdgeFileError(f"{file}:{error.position[0]}: {error}") from error
+    if columns and graph.size() and all(columns[-1] not in x for *_, x in graph.edges(data=True)):
+        raise EdgeFileError(f"{file}: no edge has {columns[-1]!r}")
     edges = inputs.read(graph, ring, columns[-1] if columns else "weight")
     return Named(np.array([str(node) for node in graph], dtype=np.str_), edges)
 
@@ -189,7 +192,7 @@ def _matrix_market(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
     sparse = extras.require("scipy.sparse", EXTRA)
     try:
         matrix = sparse.csr_array(mmread(file))
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         line = re.match(r"Line (\d+): ", str(error))
         where = f"{file}:{line[1]}" if line else str(file)
         raise EdgeFileError(f"{where}: {str(error)[line.end() if line else 0 :]}") from error
@@ -198,14 +201,18 @@ def _matrix_market(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
 
 def _npz(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
     try:
-        with file.open("rb") as data, np.load(data, allow_pickle=False) as archive:
+        # What np.load takes for an .npy or a pickle, this does not.
+        with zipfile.ZipFile(file), np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error) as error:
         raise EdgeFileError(f"{file}: {error}") from error
     labels = arrays.pop("labels", None)
     if "format" in arrays:
         sparse = extras.require("scipy.sparse", EXTRA)
-        graph = inputs.read(sparse.load_npz(file), ring)
+        try:
+            graph = inputs.read(sparse.load_npz(file), ring)
+        except KeyError as error:
+            raise EdgeFileError(f"{file}: {error.args[0]}") from error
     else:
         name = "weights" if "weights" in arrays else next(iter(arrays), None)
         if name is None or (len(arrays) > 1 and name != "weights"):
@@ -217,5 +224,5 @@ def _npz(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
     if labels is None:
         labels = np.arange(n)
     if labels.shape != (n,):
-        raise EdgeFileError(f"{file}: {len(labels)} labels for {n} vertices")
-    return Named(labels, graph)
+        raise EdgeFileError(f"{file}: labels has shape {labels.shape}, ({n},) is wanted")
+    return Named(labels.astype(np.str_) if labels.dtype.kind == "S" else labels, graph)
