@@ -198,9 +198,13 @@ def test_networkx_graphs():
     many.add_weighted_edges_from([(0, 1, 5), (0, 1, 3)])
     np.testing.assert_array_equal(shortest_paths(many), [[0, 3], [3, 0]])
     assert shortest_paths(nx.Graph()).shape == (0, 0)
-    graph.add_edge("a", "c", weight="long")
-    with pytest.raises(TypeError, match="w: an edge's 'weight' is no number"):
-        shortest_paths(graph)
+    huge, when = 10**400, np.datetime64(3, "s")
+    for wrong in ("long", None, 1j, np.complex64(1j), [1], [1, 2], {}, huge, when):
+        one = nx.DiGraph()
+        one.add_edge("a", "c", weight=wrong)
+        for graph_of_it in (one, nx.compose(graph, one)):
+            with pytest.raises(TypeError, match="w: an edge's 'weight' is no number"):
+                shortest_paths(graph_of_it)
 
 
 @pytest.mark.parametrize(
