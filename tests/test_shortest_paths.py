@@ -265,6 +265,33 @@ def test_negative_cycles_of_any_length(dtype):
 
 
 @pytest.mark.parametrize("method", ["FW", "J"])
+@pytest.mark.parametrize("weights", [[-1e308, -1e308], [1e308, 1e308, -1.1e308, -1.1e308]], ids=len)
+def test_sums_that_overflow(method, weights):
+    n = len(weights)
+    w = np.full((n, n), INF)
+    w[np.arange(n), np.arange(1, n + 1) % n] = weights
+    with pytest.raises(NegativeCycleError) as caught:
+        shortest_paths(w, method)
+    assert sorted(caught.value.cycle) == list(range(n))
+    assert caught.value.weight == (-INF if n == 2 else pytest.approx(-2e307))
+    way = np.full((3, 3), INF)
+    way[[0, 1], [1, 2]] = -1e308
+    with pytest.raises(ValueError, match="w: sums of its negative weights overflow float64"):
+        shortest_paths(way, method, return_predecessors=True)
+
+
+@pytest.mark.parametrize("method", ["FW", "D", "J"])
+def test_what_is_beyond_float32_is_infinite(method):
+    w = np.full((3, 3), INF, np.float32)
+    for weight, stops in ((3e38, []), (-3e38, [0, 1, 2])):
+        if weight < 0 and method == "D":
+            continue
+        w[[0, 1], [1, 2]] = weight
+        lengths, predecessors = shortest_paths(w, method, return_predecessors=True)
+        assert lengths[0, 2] == np.copysign(INF, weight) and path(predecessors, 0, 2) == stops
+
+
+@pytest.mark.parametrize("method", ["FW", "J"])
 def test_cycles_that_are_negative_by_rounding_alone(method):
     """Their exact weight is 0 or above, so there are shortest paths, and they are right."""
     rng = np.random.default_rng(8)
