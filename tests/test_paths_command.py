@@ -65,6 +65,13 @@ def test_csv_without_weights(capsys, write):
     assert run(capsys, file, "--from", "y") == "x\t2\ty -> z -> x\ny\t0\ty\nz\t1\ty -> z\n"
 
 
+def test_csv_labels_like_comments(capsys, write):
+    file = write("roads.csv", '#a,b,1\n"#7",b,2\n"b\n#2",c,3\n #b,c,1\nb,"#7",4\n')
+    assert run(capsys, file, "--from", "#7", "--to", "b").splitlines()[1] == "#7 -> b"
+    assert run(capsys, file, "--from", "b", "--to", "#7").splitlines()[1] == "b -> #7"
+    assert run(capsys, file, "--from", "b\n#2").count("->") == 1
+
+
 def test_graphml(capsys, write, tmp_path):
     nx = pytest.importorskip("networkx", reason="reads GraphML")
     graph = nx.DiGraph()
@@ -196,6 +203,7 @@ def test_errors(capsys, write, text, why):
     start = "x" if why.startswith("--from") else "a"
     message = refused(capsys, file, "--from", start)
     assert why in message and message.startswith((str(file), "--from"))
+    assert message.count(str(file)) <= 1
 
 
 def test_more_errors(capsys, write):

@@ -62,7 +62,8 @@ def load(file: str | Path, ring: Semiring, columns: Sequence[str] = ()) -> Named
     ----------
     file : str or Path
         ``.csv`` (or another suffix): a line per edge, of source, target and weight, or 1 without
-        one; commas, or tabs in ``.tsv``. A first line whose weight is no number holds names.
+        one; commas, or tabs in ``.tsv``. A first line whose weight is no number holds names;
+        lines that begin with ``#`` are comments.
         ``.graphml``, by networkx. ``.mtx``: MatrixMarket, by SciPy, vertices from 1 on. ``.npz``:
         what ``scipy.sparse.save_npz`` writes, or an array ``weights``, or any single one, and
         ``labels`` if wanted; without them vertices count from 0 on.
@@ -110,11 +111,21 @@ def _csv(file: Path, columns: Sequence[str]) -> Named:
 
 def _csv_edges(file: Path, columns: Sequence[str]) -> Iterator[tuple[str, str, float]]:
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
-    rows = csv.reader(io.StringIO(_text(file), newline=""), delimiter=delimiter, strict=True)
+    text = io.StringIO(_text(file), newline="")
+    lines: list[str] = []  # of a row: a label in quotes that begins with # is no comment
+
+    def noted() -> Iterator[str]:
+        for line in text:
+            lines.append(line)
+            yield line
+
+    rows = csv.reader(noted(), delimiter=delimiter, strict=True)
     where: list[int] | None = None
     try:
         for row in rows:
-            if not row or row[0].lstrip().startswith("#"):
+            comment = lines[0].lstrip().startswith("#")
+            lines.clear()
+            if comment or not row:
                 continue
             fields = [field.strip() for field in row]
             if where is None:
