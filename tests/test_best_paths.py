@@ -260,8 +260,23 @@ def test_powers_refuse():
         matrix_power(np.zeros((2, 2)), -1)
     with pytest.raises(TypeError, match="n: an integer is wanted"):
         matrix_power(np.zeros((2, 2)), 1.5)
-    with pytest.raises(TypeError, match="complex128"):
-        matrix_power(np.zeros((2, 2), complex), 0)
+    for n in range(3):
+        with pytest.raises(TypeError, match="complex128"):
+            matrix_power(np.zeros((2, 2), complex), n)
+        with pytest.raises(TypeError, match="a is a masked array"):
+            matrix_power(np.ma.masked_array(np.zeros((2, 2)), np.eye(2)), n)
+
+
+def test_the_first_power_is_a_copy():
+    a = np.ones((2, 2))
+
+    class Lent:
+        """Not an array, but with the memory of one."""
+
+        __array_interface__ = a.__array_interface__
+
+    for lender in (a, Lent()):
+        assert not np.shares_memory(matrix_power(lender, 1), a)
 
 
 def sequences(n, i, j, legs):
@@ -303,6 +318,15 @@ def test_k_legs_of_batches():
         one = k_leg_paths(w[item], 4)
         np.testing.assert_array_equal(many.values[item], one.values)
         assert many.path(0, 1, (item,)) == one.path(0, 1)
+    for wrong, message in (
+        ((0, 1), r"item: \(\) is no graph of a batch \(3,\)"),
+        ((0, 1, (0, 0)), "item"),
+        ((0, 1, (3,)), "3"),
+        ((0, -1, (0,)), "j: -1 is none of the 5 vertices"),
+        ((5, 0, (0,)), "i: 5 is none"),
+    ):
+        with pytest.raises(IndexError, match=message):
+            many.path(*wrong)
 
 
 def test_k_legs_refuse():

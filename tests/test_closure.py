@@ -125,6 +125,9 @@ def test_refuses():
             closure([[1.0]], ring)
     with pytest.raises(TypeError, match="complex128"):
         closure([[1j]])
+    for overwrite in (False, True):
+        with pytest.raises(TypeError, match="a is a masked array"):
+            closure(np.ma.masked_array(np.zeros((2, 2)), np.eye(2)), overwrite=overwrite)
     with pytest.raises(TypeError, match="overwrite: a must be an array, got list"):
         closure([[1.0]], overwrite=True)
     frozen = np.zeros((2, 2))

@@ -209,6 +209,11 @@ def test_no_steps():
     assert viterbi(initial, transition, np.zeros((4, 2)), 0)[0].tolist() == [-1] * 4
 
 
+def test_no_sequences():
+    none = [viterbi([0, 0], np.zeros((2, 2)), np.zeros((0, 4, 2)), n)[0] for n in (None, [])]
+    assert [paths.shape for paths in none] == [(0, 4), (0, 4)]
+
+
 def test_batches_broadcast():
     """One model for many sequences, many models for one, and both."""
     initial = values((3, 1, 4), "float64", 1) / 32
@@ -272,6 +277,12 @@ NAN = np.nan
         (ValueError, "lengths: holds -1", INITIAL, TRANSITION, EMISSION, -1),
         (TypeError, "lengths: integers are wanted, got float64",
          INITIAL, TRANSITION, EMISSION, 2.0),
+        (TypeError, "log_initial is a masked array",
+         np.ma.masked_array(INITIAL, [1, 0]), TRANSITION, EMISSION, None),
+        (TypeError, "log_emission is a masked array",
+         INITIAL, TRANSITION, np.ma.masked_array(EMISSION, EMISSION), None),
+        (TypeError, "lengths is a masked array",
+         INITIAL, TRANSITION, EMISSION, np.ma.masked_array([3, 2], [0, 1])),
         (TypeError, "log_initial has complex128",
          np.zeros(2, complex), TRANSITION, EMISSION, None),
         (TypeError, "log_emission has float16",

@@ -198,19 +198,24 @@ def test_networkx_graphs():
     many.add_weighted_edges_from([(0, 1, 5), (0, 1, 3)])
     np.testing.assert_array_equal(shortest_paths(many), [[0, 3], [3, 0]])
     assert shortest_paths(nx.Graph()).shape == (0, 0)
-    graph.add_edge("a", "c", weight="long")
-    with pytest.raises(TypeError, match="w: an edge's 'weight' is no number"):
-        shortest_paths(graph)
+    huge, when = 10**400, np.datetime64(3, "s")
+    for wrong in ("long", None, 1j, np.complex64(1j), [1], [1, 2], {}, huge, when):
+        one = nx.DiGraph()
+        one.add_edge("a", "c", weight=wrong)
+        for graph_of_it in (one, nx.compose(graph, one)):
+            with pytest.raises(TypeError, match="w: an edge's 'weight' is no number"):
+                shortest_paths(graph_of_it)
 
 
 @pytest.mark.parametrize(
     "make", [np.array, np.asfortranarray, lambda w: np.repeat(w, 2, 1)[:, ::2]]
 )
 @pytest.mark.parametrize("negative", [False, True])
-def test_overwrite(make, negative):
-    w = graphs.random_graph(np.random.default_rng(7), 30, density=0.1)
+@pytest.mark.parametrize("n", [30, 70])
+def test_overwrite(make, negative, n):
+    w = graphs.random_graph(np.random.default_rng(7), n, density=0.1)
     if negative:  # by potentials, so that no cycle is
-        h = np.arange(30) % 7
+        h = np.arange(n) % 7
         w = w + h[:, None] - h
     want, tree = shortest_paths(w, "FW", return_predecessors=True)
     for predecessors in (False, True):
@@ -257,6 +262,33 @@ def test_negative_cycles_of_any_length(dtype):
     assert (again.cycle, again.weight) == (caught.value.cycle, -1) and str(again) == str(
         caught.value
     )
+
+
+@pytest.mark.parametrize("method", ["FW", "J"])
+@pytest.mark.parametrize("weights", [[-1e308, -1e308], [1e308, 1e308, -1.1e308, -1.1e308]], ids=len)
+def test_sums_that_overflow(method, weights):
+    n = len(weights)
+    w = np.full((n, n), INF)
+    w[np.arange(n), np.arange(1, n + 1) % n] = weights
+    with pytest.raises(NegativeCycleError) as caught:
+        shortest_paths(w, method)
+    assert sorted(caught.value.cycle) == list(range(n))
+    assert caught.value.weight == (-INF if n == 2 else pytest.approx(-2e307))
+    way = np.full((3, 3), INF)
+    way[[0, 1], [1, 2]] = -1e308
+    with pytest.raises(ValueError, match="w: sums of its negative weights overflow float64"):
+        shortest_paths(way, method, return_predecessors=True)
+
+
+@pytest.mark.parametrize("method", ["FW", "D", "J"])
+def test_what_is_beyond_float32_is_infinite(method):
+    w = np.full((3, 3), INF, np.float32)
+    for weight, stops in ((3e38, []), (-3e38, [0, 1, 2])):
+        if weight < 0 and method == "D":
+            continue
+        w[[0, 1], [1, 2]] = weight
+        lengths, predecessors = shortest_paths(w, method, return_predecessors=True)
+        assert lengths[0, 2] == np.copysign(INF, weight) and path(predecessors, 0, 2) == stops
 
 
 @pytest.mark.parametrize("method", ["FW", "J"])

@@ -63,6 +63,8 @@ def potentials(edges: Edges, item: tuple[int, ...] = ()) -> NDArray[np.float64]:
     ------
     NegativeCycleError
         If there is a cycle of negative weight, that of exact sums.
+    ValueError
+        If sums of negative weights overflow.
 
     Notes
     -----
@@ -86,6 +88,8 @@ def potentials(edges: Edges, item: tuple[int, ...] = ()) -> NDArray[np.float64]:
                 weight = _weight(edges, cycle)
                 if weight < 0:
                     raise _negative(cycle, weight, item)
+    if np.isinf(distance).any():
+        raise ValueError(f"{_which(item)}: sums of its negative weights overflow float64")
     return distance
 
 
@@ -122,7 +126,8 @@ def _round(edges: Edges) -> Round:
     reached, start, count = np.unique(target, return_index=True, return_counts=True)
 
     def advance(distance: Array) -> tuple[Array, NDArray[np.intp]]:
-        length = distance[source] + weight
+        with np.errstate(over="ignore"):
+            length = distance[source] + weight
         further = np.full(edges.n, np.inf)
         before = np.full(edges.n, -1, np.intp)
         if len(start):
@@ -159,7 +164,13 @@ def _weight(edges: Edges, cycle: Sequence[int]) -> float:
         edges.weight[(edges.source == i) & (edges.target == j)].min().item()
         for i, j in zip(cycle, [*cycle[1:], cycle[0]], strict=True)
     ]
-    return sum(weights) if edges.dtype.kind == "i" else math.fsum(weights)
+    if edges.dtype.kind == "i":
+        total: float = sum(weights)
+        return total
+    try:
+        return math.fsum(weights)
+    except OverflowError:  # of a sum on the way
+        return math.fsum(weight / 2**64 for weight in weights) * 2.0**64
 
 
 def refuse_cycles(w: Array, ring: Semiring) -> None:

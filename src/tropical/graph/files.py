@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -61,7 +62,8 @@ def load(file: str | Path, ring: Semiring, columns: Sequence[str] = ()) -> Named
     ----------
     file : str or Path
         ``.csv`` (or another suffix): a line per edge, of source, target and weight, or 1 without
-        one; commas, or tabs in ``.tsv``. A first line whose weight is no number holds names.
+        one; commas, or tabs in ``.tsv``. A first line whose weight is no number holds names;
+        lines that begin with ``#`` are comments.
         ``.graphml``, by networkx. ``.mtx``: MatrixMarket, by SciPy, vertices from 1 on. ``.npz``:
         what ``scipy.sparse.save_npz`` writes, or an array ``weights``, or any single one, and
         ``labels`` if wanted; without them vertices count from 0 on.
@@ -109,17 +111,29 @@ def _csv(file: Path, columns: Sequence[str]) -> Named:
 
 def _csv_edges(file: Path, columns: Sequence[str]) -> Iterator[tuple[str, str, float]]:
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
-    rows = csv.reader(io.StringIO(_text(file), newline=""), delimiter=delimiter, strict=True)
+    text = io.StringIO(_text(file), newline="")
+    lines: list[str] = []  # of a row: a label in quotes that begins with # is no comment
+
+    def noted() -> Iterator[str]:
+        for line in text:
+            lines.append(line)
+            yield line
+
+    rows = csv.reader(noted(), delimiter=delimiter, strict=True)
     where: list[int] | None = None
     try:
         for row in rows:
-            if not row or row[0].lstrip().startswith("#"):
+            comment = lines[0].lstrip().startswith("#")
+            lines.clear()
+            if comment or not row:
                 continue
             fields = [field.strip() for field in row]
             if where is None:
                 where, is_header = _columns(fields, columns)
                 if is_header:
                     continue
+            if len(where) == 2 and not columns and any(fields[2:]):
+                raise ValueError(f"{len(fields)} fields, where the first line has 2")
             yield _edge(fields, where)
     except (csv.Error, ValueError) as error:
         raise EdgeFileError(f"{file}:{rows.line_num}: {error}") from None
@@ -143,8 +157,8 @@ def _columns(first: list[str], wanted: Sequence[str]) -> tuple[list[int], bool]:
         where = [int(c) - 1 if c.isdecimal() else first.index(c) for c in wanted]
         return where, True
     where = [int(number) - 1 for number in wanted] or list(range(min(len(first), 3)))
-    named = len(where) > 2 and where[2] < len(first) and not _is_number(first[where[2]])
-    return where, named
+    name = first[where[2]] if len(where) > 2 and where[2] < len(first) else ""
+    return where, name != "" and not _is_number(name)
 
 
 def _edge(fields: list[str], where: list[int]) -> tuple[str, str, float]:
@@ -178,6 +192,8 @@ def _graphml(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
         if not hasattr(error, "position"):  # that of XML's parsers
             raise EdgeFileError(f"{file}: {error}") from error
         raise EdgeFileError(f"{file}:{error.position[0]}: {error}") from error
+    if columns and graph.size() and all(columns[-1] not in x for *_, x in graph.edges(data=True)):
+        raise EdgeFileError(f"{file}: no edge has {columns[-1]!r}")
     edges = inputs.read(graph, ring, columns[-1] if columns else "weight")
     return Named(np.array([str(node) for node in graph], dtype=np.str_), edges)
 
@@ -187,7 +203,7 @@ def _matrix_market(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
     sparse = extras.require("scipy.sparse", EXTRA)
     try:
         matrix = sparse.csr_array(mmread(file))
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         line = re.match(r"Line (\d+): ", str(error))
         where = f"{file}:{line[1]}" if line else str(file)
         raise EdgeFileError(f"{where}: {str(error)[line.end() if line else 0 :]}") from error
@@ -196,14 +212,18 @@ def _matrix_market(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
 
 def _npz(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
     try:
-        with file.open("rb") as data, np.load(data, allow_pickle=False) as archive:
+        # What np.load takes for an .npy or a pickle, this does not.
+        with zipfile.ZipFile(file), np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error) as error:
         raise EdgeFileError(f"{file}: {error}") from error
     labels = arrays.pop("labels", None)
     if "format" in arrays:
         sparse = extras.require("scipy.sparse", EXTRA)
-        graph = inputs.read(sparse.load_npz(file), ring)
+        try:
+            graph = inputs.read(sparse.load_npz(file), ring)
+        except KeyError as error:
+            raise EdgeFileError(f"{file}: {error.args[0]}") from error
     else:
         name = "weights" if "weights" in arrays else next(iter(arrays), None)
         if name is None or (len(arrays) > 1 and name != "weights"):
@@ -215,5 +235,5 @@ def _npz(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
     if labels is None:
         labels = np.arange(n)
     if labels.shape != (n,):
-        raise EdgeFileError(f"{file}: {len(labels)} labels for {n} vertices")
-    return Named(labels, graph)
+        raise EdgeFileError(f"{file}: labels has shape {labels.shape}, ({n},) is wanted")
+    return Named(labels.astype(np.str_) if labels.dtype.kind == "S" else labels, graph)

@@ -176,9 +176,17 @@ def _from_networkx(graph: Any, weight: str | None) -> Edges:
     source, target = (
         np.array([row[side] for row in rows], dtype=np.intp).reshape(-1) for side in (0, 1)
     )
-    try:
-        values = np.array([row[2] for row in rows], dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"w: an edge's {weight!r} is no number: {error}") from None
+    values = np.array([_number(row[2], weight) for row in rows], dtype=np.float64)
     edges = Edges(len(position), source, target, values)
     return edges if graph.is_directed() else edges.both_ways()
+
+
+def _number(x: Any, weight: str | None) -> float:
+    try:
+        # Of NumPy's complex numbers float takes a part, and warns.
+        if not isinstance(x, complex | np.complexfloating):
+            return float(x)
+        why = f"{x!r}"
+    except (TypeError, ValueError, OverflowError) as error:
+        why = str(error)
+    raise TypeError(f"w: an edge's {weight!r} is no number: {why}")

@@ -47,7 +47,7 @@ def matrix_power(a: ArrayLike, n: int, semiring: str | Semiring = "maxplus") -> 
     ValueError
         If `a` is not square or `n` negative.
     TypeError
-        For a dtype that the semiring does not have, and for `n` that is no integer.
+        For a dtype that the semiring does not have, a masked array, and `n` that is no integer.
 
     Notes
     -----
@@ -61,10 +61,15 @@ def matrix_power(a: ArrayLike, n: int, semiring: str | Semiring = "maxplus") -> 
            [7., 6.]])
     """
     ring = semirings.get(semiring)
+    if isinstance(a, np.ma.MaskedArray):
+        raise TypeError("a is a masked array, and powers know no masks; fill it with the zero")
     base = np.asarray(a)
     if base.ndim < 2 or base.shape[-1] != base.shape[-2]:
         raise ValueError(f"a: has shape {base.shape}, (..., m, m) is wanted")
+    zero = ring.zero(base.dtype)  # raises TypeError where the semiring has no such dtype
     left = _count("n", n)
+    if left == 1:
+        return np.array(base)
     power: Array | None = None
     while True:
         if left & 1:
@@ -74,10 +79,10 @@ def matrix_power(a: ArrayLike, n: int, semiring: str | Semiring = "maxplus") -> 
             break
         base = _core.gemm(base, base, semiring=ring)
     if power is None:
-        power = np.full(base.shape, ring.zero(base.dtype), base.dtype)
+        power = np.full(base.shape, zero, base.dtype)
         i = np.arange(base.shape[-1])
         power[..., i, i] = ring.one(base.dtype)
-    return power.copy() if power is a else power
+    return power
 
 
 def _count(name: str, number: int) -> int:
@@ -124,9 +129,15 @@ class Legs:
         IndexError
             If there is no such graph or vertex.
         """
-        if self.values[item][i, j] == self.none:
+        values = self.values[item]
+        if values.ndim != 2:
+            raise IndexError(f"item: {item} is no graph of a batch {self.values.shape[:-2]}")
+        for name, vertex in (("i", i), ("j", j)):
+            if not 0 <= vertex < len(values):
+                raise IndexError(f"{name}: {vertex} is none of the {len(values)} vertices")
+        if values[i, j] == self.none:
             return []
-        stops = [j]
+        stops = [int(j)]
         for table in self.predecessors[::-1]:
             before = int(table[item][i, stops[-1]])
             if before != STAY:

@@ -14,6 +14,7 @@ from tropical import extras
 from . import cycles
 from .inputs import Edges
 from .progress import Progress, shown
+from .star import NO_PREDECESSOR
 
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
@@ -76,7 +77,10 @@ def from_sources(
                 found, before[part] = found
             if h is not None:
                 found += h - h[sources[part], None]
-            lengths[part] = found
+            with np.errstate(over="ignore"):  # in float32
+                lengths[part] = found
+            if before is not None:
+                before[part][lengths[part] == np.inf] = NO_PREDECESSOR
             report(min(start + step, len(sources)) / len(sources))
     shape = (*(rows.shape if rows is not None else (edges.n,)), edges.n)
     return lengths.reshape(shape), None if before is None else before.reshape(shape)

@@ -199,7 +199,8 @@ def _shifted(
     h = _potentials(a)
     shift = h[..., :, None] - h[..., None, :]
     lengths, before = best_paths(np.maximum(a + shift, 0), RING, True, predecessors, progress)
-    return (lengths - shift).astype(a.dtype, copy=False), before
+    with np.errstate(over="ignore"):  # in float32
+        return (lengths - shift).astype(a.dtype, copy=False), before
 
 
 def _potentials(graph: Array | Edges) -> Array:

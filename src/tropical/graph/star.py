@@ -66,7 +66,7 @@ def closure(
     ValueError
         If `a` is not square, or holds a NaN, or for maxtimes a negative number.
     TypeError
-        If its dtype is not one of the semiring's.
+        If its dtype is not one of the semiring's, or it is a masked array.
 
     Notes
     -----
@@ -88,6 +88,8 @@ def closure(
            [inf,  3.,  0.]])
     """
     ring = semirings.get(semiring)
+    if isinstance(a, np.ma.MaskedArray):
+        raise TypeError("a is a masked array, and closures know no masks; fill it with the zero")
     matrix = np.asarray(a) if overwrite else np.array(a, order="C")
     if overwrite and matrix is not a:
         raise TypeError(f"overwrite: a must be an array, got {type(a).__name__}")

@@ -110,9 +110,9 @@ def _overall(report: showing.Report, done: int, items: int, share: float) -> Non
 def edge_predecessors(a: Array, ring: Semiring) -> Predecessors:
     """Return i where there is an edge from i to another j, `NO_PREDECESSOR` elsewhere."""
     n = a.shape[-1]
-    before = np.where(
-        a == ring.zero(a.dtype), np.int32(NO_PREDECESSOR), np.arange(n, dtype=np.int32)[:, None]
-    )
+    # In rows, whatever the layout of `a`: rows that are read and written must lie apart.
+    before = np.full(a.shape, NO_PREDECESSOR, np.int32)
+    np.copyto(before, np.arange(n, dtype=np.int32)[:, None], where=a != ring.zero(a.dtype))
     before[..., np.arange(n), np.arange(n)] = NO_PREDECESSOR
     return before
 

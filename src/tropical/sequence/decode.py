@@ -47,7 +47,8 @@ def viterbi(
     ValueError
         If shapes do not fit, a length is negative or larger than t, or there is a NaN or +inf.
     TypeError
-        If a dtype is no real number of up to 64 bits, or lengths are no integers.
+        If a dtype is no real number of up to 64 bits, lengths are no integers, or any is a masked
+        array.
 
     Notes
     -----
