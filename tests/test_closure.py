@@ -137,6 +137,14 @@ def test_refuses():
     closure(frozen)
 
 
+def test_bytes_in_the_other_order():
+    a = np.array([[9.0, 2.0], [3.0, 1.0]])
+    other = a.astype(a.dtype.newbyteorder())
+    np.testing.assert_array_equal(closure(other), closure(a))
+    with pytest.raises(TypeError, match="dtype"):
+        closure(other, overwrite=True)
+
+
 def test_progress_and_interruption():
     a = graphs(semirings.minplus, "float32", 300, 4)
     shares = []

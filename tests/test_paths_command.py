@@ -219,6 +219,8 @@ def test_more_errors(capsys, write):
     assert run(capsys, file, "--from", "a", "--to", "a") == "minplus (min, +): 0\na\n"
     one_way = write("way.csv", "a,b,1\n")
     assert run(capsys, one_way, "--from", "b", "--to", "a") == "no path from b to a\n"
+    with pytest.raises(IsADirectoryError):
+        main(["paths", str(one_way), "--all-pairs", "."])
     matrix = write("graph.npz", "")
     assert "has no columns to name" in refused(capsys, matrix, "--from", "a", "--columns", "1,2")
     negative = write("graph.csv", "a,b,-1\n")

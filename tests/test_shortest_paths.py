@@ -239,12 +239,10 @@ def test_an_error_leaves_what_may_be_overwritten():
     assert sorted(caught.value.cycle) == list(range(80)) and caught.value.weight == -1
     assert "(70 more)" in str(caught.value)
     np.testing.assert_array_equal(graph, w)
-    graph.flags.writeable = False
-    w[79, 0] = 0
-    with pytest.raises(ValueError, match="overwrite: w is read-only"):
-        shortest_paths(np.abs(graph), overwrite=True) is None or shortest_paths(
-            np.broadcast_to(1.0, (3, 3)), overwrite=True
-        )
+    for fixed in (graph, np.abs(graph)):
+        fixed.flags.writeable = False
+        with pytest.raises(ValueError, match="overwrite: w is read-only"):
+            shortest_paths(fixed, overwrite=True)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int64"])

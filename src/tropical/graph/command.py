@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import errno
 import os
 from contextlib import contextmanager
 from itertools import pairwise
@@ -170,6 +171,8 @@ def _edge(graph: Edges | Array, ring: Semiring, i: int, j: int) -> Any:
 @contextmanager
 def _whole_file(name: Path) -> Iterator[BinaryIO]:
     """Write a file under another name, which becomes `name` when all is written, or is removed."""
+    if name.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(name))
     part = name.with_name(f".{name.name}.{os.getpid()}")
     try:
         with part.open("xb") as file:

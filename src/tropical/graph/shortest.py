@@ -11,7 +11,7 @@ from . import cycles, search
 from .choice import RING, choose, is_negative, prepare
 from .inputs import Edges
 from .star import DivergenceError
-from .trees import best_paths, rows_of, select
+from .trees import best_paths, refuse_read_only, rows_of, select
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -105,7 +105,8 @@ def shortest_paths(
     Raises
     ------
     NegativeCycleError
-        If there is a cycle of negative weight; it carries one.
+        If there is a cycle of negative weight; it carries one. `DivergenceError`, which carries
+        none, where sums of integers are beyond 2**53.
     ValueError
         If `w` is not square or holds a NaN or -inf, for an unknown method or one that cannot take
         `w`, for indices out of range.
@@ -116,7 +117,8 @@ def shortest_paths(
 
     Notes
     -----
-    Sums of integers saturate. Interrupted by Ctrl-C, it leaves `w` as it was, or with `overwrite`
+    Sums of integers saturate. Johnson's algorithm rounds as the largest sum of negative weights is
+    rounded. Interrupted by Ctrl-C, it leaves `w` as it was, or with `overwrite`
     between `w` and the result.
 
     Examples
@@ -167,6 +169,8 @@ def _by_blocks(
     that each of its vertices is the predecessor of the next: predecessors are those of `_shifted`.
     """
     in_place = overwrite and graph is w
+    if in_place and not isinstance(graph, Edges):
+        refuse_read_only(graph)
     if not negative:
         return best_paths(graph, RING, in_place, predecessors, progress)
     exact = graph.dtype.kind == "i"

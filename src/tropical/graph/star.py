@@ -93,6 +93,8 @@ def closure(
     matrix = np.asarray(a) if overwrite else np.array(a, order="C")
     if overwrite and matrix is not a:
         raise TypeError(f"overwrite: a must be an array, got {type(a).__name__}")
+    if not overwrite:
+        matrix = matrix.astype(matrix.dtype.newbyteorder("="), copy=False)
     _check(matrix, ring)
     star_in_place(matrix, ring, progress or (lambda share: None))
     return matrix

@@ -82,9 +82,8 @@ def best_paths(
     if isinstance(graph, Edges):
         a = graph.dense(ring)
     elif overwrite:
+        refuse_read_only(graph)
         a = graph
-        if not a.flags.writeable:
-            raise ValueError("overwrite: w is read-only")
     else:
         a = np.array(graph, order="C")
     with showing.shown(progress) as report:
@@ -101,6 +100,12 @@ def best_paths(
         if work is not a:
             a[...] = work
         return a, before
+
+
+def refuse_read_only(w: Array) -> None:
+    """Raise where what is to be overwritten must not be."""
+    if not w.flags.writeable:
+        raise ValueError("overwrite: w is read-only")
 
 
 def _overall(report: showing.Report, done: int, items: int, share: float) -> None:
