@@ -125,6 +125,14 @@ def test_infinities_and_nan(semiring):
         np.testing.assert_array_equal(got[1], want[1])
 
 
+def test_zero_beside_infinity_has_no_second_gradient():
+    a = torch.tensor([[1.0, np.inf]], requires_grad=True)
+    b, g = torch.zeros(2, 1, requires_grad=True), torch.ones(1, 1, requires_grad=True)
+    first = torch.autograd.grad(gemm(a, b, "maxtimes"), (a, b), g, create_graph=True)
+    second = torch.autograd.grad(sum(x.sum() for x in first), (a, b, g))
+    assert not any(x.any() for x in (*first, *second))
+
+
 def test_zero_has_no_gradient():
     a = torch.tensor([[1.0, -np.inf], [2.0, 3.0]], requires_grad=True)
     b = torch.tensor([[-np.inf, 1.0], [5.0, 0.0]], requires_grad=True)

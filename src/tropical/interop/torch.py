@@ -180,6 +180,8 @@ def _selective(ctx: Any, g: Tensor, index: Tensor, *operands: Tensor) -> Gradien
     if operands and a_shape[-1]:
         x, y = (_pick(x, index, dim) for x, dim in zip(operands, (-1, -2), strict=True))
         if ctx.ring.multiply == "x":
+            if torch.is_grad_enabled():  # what is put nowhere would return as 0 * inf
+                x, y = (z.masked_fill(index == a_shape[-1], 0) for z in (x, y))
             to_a, to_b = g * y, g * x
         else:
             chosen = x <= y if ctx.ring.multiply == "min" else x >= y
