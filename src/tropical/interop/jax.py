@@ -156,7 +156,7 @@ def _at(index: Array, multiply: str, values: Pair, tangents: Pair) -> Array:
             x, y = jnp.where(attains, x, 0), jnp.where(attains, y, 0)
             to_a, to_b = to_a * y, x * to_b
         else:
-            chosen = x <= y if multiply == "min" else x >= y
+            chosen = (x <= y if multiply == "min" else x >= y) | jnp.isnan(x)
             to_a, to_b = jnp.where(chosen, to_a, 0), jnp.where(chosen, 0, to_b)
     return jnp.where(attains, to_a + to_b, 0)
 

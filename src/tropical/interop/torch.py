@@ -184,7 +184,7 @@ def _selective(ctx: Any, g: Tensor, index: Tensor, *operands: Tensor) -> Gradien
                 x, y = (z.masked_fill(index == a_shape[-1], 0) for z in (x, y))
             to_a, to_b = g * y, g * x
         else:
-            chosen = x <= y if ctx.ring.multiply == "min" else x >= y
+            chosen = (x <= y if ctx.ring.multiply == "min" else x >= y) | x.isnan()
             to_a, to_b = torch.where(chosen, g, 0), torch.where(chosen, 0, g)
     return (
         _put(to_a, index, a_shape, -1) if need_a else None,
