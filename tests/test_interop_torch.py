@@ -323,6 +323,19 @@ def test_forward_mode_is_refused():
         torch.compile(tangent, fullgraph=True, backend="aot_eager")(x)
 
 
+@pytest.mark.parametrize("semiring", SELECTIVE)
+def test_forward_mode_over_gradients(semiring):
+    """They are linear in what they are made of: silence would be zeros."""
+    forward = torch.autograd.forward_ad
+    a, b = pair((3, 4), (4, 2))
+    c = gemm(a, b, semiring)
+    want = torch.autograd.grad(c, (a, b), torch.ones_like(c), retain_graph=True)
+    with forward.dual_level():
+        g = forward.make_dual(torch.zeros_like(c), torch.ones_like(c))
+        got = torch.autograd.grad(c, (a, b), g)
+        assert_equal([forward.unpack_dual(x).tangent for x in got], want)
+
+
 def test_compiled_vmap():
     a, b = pair((6, 3, 4), (4, 5))
     mapped = torch.compile(torch.func.vmap(gemm, (0, None)), fullgraph=True, backend="aot_eager")

@@ -201,9 +201,9 @@ def _pick(x: Tensor, index: Tensor, dim: int) -> Tensor:
 def _put(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> Tensor:
     """Return zeros of `shape` with g added at the index along `dim`, nowhere where that is k."""
     result: Tensor
-    if not torch.is_grad_enabled():
+    if not torch.is_grad_enabled() and torch.autograd.forward_ad._current_level < 0:
         result = _scatter(g, index, shape, dim)
-    else:  # this gradient may have a gradient in turn: only PyTorch's own operations do
+    else:  # this gradient may have derivatives in turn: only PyTorch's own operations do
         k = shape[dim]
         size = list(index.shape)
         size[dim] = k + 1
