@@ -65,7 +65,8 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     for. Threads are those of `tropical.get_num_threads`.
 
     The operator, ``torch.ops.tropical.gemm``, works under `torch.compile`, `torch.export` and
-    `torch.func`'s grad and vmap, which makes one batched product; not in forward mode.
+    `torch.func`'s grad and vmap, which makes one batched product; not in forward mode. PyTorch does
+    not compile `torch.func`'s grad of an operator.
 
     Examples
     --------
