@@ -28,9 +28,10 @@ constexpr T log_2_high = static_cast<T>(0.693145751953125);
 template <class T>
 constexpr T log_2_low = static_cast<T>(1.42860682030941723212e-6);
 
-// Below it exponential() is zero, so that nothing subnormal comes up.
+// Below it exponential() is zero, so that nothing subnormal comes up. Of log(2) fewer digits, lest
+// it be rounded to what is below.
 template <class T>
-constexpr T least_exponent = static_cast<T>((5 - Format<T>::bias) * 0.6931471805599453);
+constexpr T least_exponent = static_cast<T>((5 - Format<T>::bias) * 0.6931471);
 
 template <int Size>
 struct UnsignedOf {

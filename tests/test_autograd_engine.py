@@ -751,6 +751,26 @@ def test_no_gradient_where_no_product_of_maxtimes_is_positive():
     np.testing.assert_array_equal(a.grad.data, [[0, 0], [3, 0]])
 
 
+def test_zero_beside_infinity_has_no_gradient():
+    a, b = (Tensor(x, requires_grad=True) for x in ([[np.inf, 1.0]], [[0.0], [0.0]]))
+    g = Tensor([[1.0]], requires_grad=True)
+    c = autograd.matmul(a, b, semiring="maxtimes")
+    first = grad(c, (a, b), g, create_graph=True)
+    second = grad(first[0].sum() + first[1].sum(), (a, b, g))
+    assert not any(x.data.any() for x in (*first, *second))
+
+
+@pytest.mark.parametrize("semiring", ["maxmin", "minmax"])
+def test_nan_has_the_gradient(semiring):
+    nan, one = ([[1.0, np.nan]], [[1.0, 1.0]])
+    for x, y in ((nan, one), (one, nan)):
+        a = Tensor(x, requires_grad=True)
+        b = Tensor(np.transpose(y), requires_grad=True)
+        autograd.matmul(a, b, semiring=semiring).sum().backward()
+        np.testing.assert_array_equal(a.grad.data, [[0, float(x is nan)]])
+        np.testing.assert_array_equal(b.grad.data, [[0], [float(y is nan)]])
+
+
 @pytest.mark.parametrize("semiring", ["plustimes", "maxplus", "maxtimes", "maxmin"])
 def test_lists_are_matrices(semiring):
     w = Tensor([[1.0], [2.0]], requires_grad=True)

@@ -100,6 +100,13 @@ def test_refuses():
     with pytest.raises(TypeError, match="complex128"):
         dlpack.gemm(Foreign(A.astype(complex)), Foreign(B))
 
+    used = SimpleNamespace(__dlpack_device__=B.__dlpack_device__)
+    capsule = B.__dlpack__()
+    used.__dlpack__ = lambda **options: capsule
+    np.testing.assert_array_equal(dlpack.from_dlpack(used), B)
+    with pytest.raises(BufferError, match="b: "):
+        dlpack.gemm(A, used)
+
     class Nowhere(Foreign):
         def __dlpack_device__(self):
             raise ValueError("Unknown device type meta")
@@ -130,6 +137,10 @@ def test_torch():
         dlpack.gemm(a.requires_grad_(), b)
     with pytest.raises(BufferError, match=r"b: .*meta"):
         dlpack.gemm(b.T, b.to("meta"))
+    negated = torch.ones(3, 4, dtype=torch.complex64).conj().imag
+    for given in ({"a": negated, "b": negated.T}, {"a": A, "b": B, "out": negated.T}):
+        with pytest.raises(BufferError, match=r"(a|out): is a lazily negated view"):
+            dlpack.gemm(**given)
     with pytest.raises(BufferError, match="a: Unsupported dtype"):
         dlpack.gemm(b.bfloat16(), b.bfloat16())
 

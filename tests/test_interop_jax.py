@@ -125,6 +125,24 @@ def test_zero_has_no_gradient():
     np.testing.assert_array_equal(to_b, [[0, 2], [1, 0]])
 
 
+def test_zero_beside_infinity_has_no_gradient():
+    a, b = jnp.array([[1.0, jnp.inf]]), jnp.zeros((2, 1))
+    for derivative in (jax.jacrev, jax.jacfwd, jax.hessian):
+        found = derivative(lambda x, y: gemm(x, y, "maxtimes"), (0, 1))(a, b)
+        assert not any(np.any(x) for x in jax.tree.leaves(found))
+
+
+@pytest.mark.parametrize("semiring", ["maxmin", "minmax"])
+def test_nan_has_the_gradient(semiring):
+    a, b = jnp.array([[1.0, jnp.nan]]), jnp.ones((2, 1))
+    to_nan, to_other = jax.grad(lambda x, y: gemm(x, y, semiring).sum(), (0, 1))(a, b)
+    np.testing.assert_array_equal(to_nan, [[0, 1]])
+    assert not to_other.any()
+    to_other, to_nan = jax.grad(lambda x, y: gemm(x, y, semiring).sum(), (0, 1))(b.T, a.T)
+    np.testing.assert_array_equal(to_nan, [[0], [1]])
+    assert not to_other.any()
+
+
 def test_transformations():
     def product(x, y):
         return gemm(x, y, "maxmin")

@@ -117,12 +117,20 @@ def test_infinities_and_nan(semiring):
                 continue
             p = index[i, j]
             x, y = a[i, p].item(), b[p, j].item()
-            chosen = x <= y if ring.multiply == "min" else x >= y
+            chosen = np.isnan(x) or (x <= y if ring.multiply == "min" else x >= y)
             to = {"+": (1, 1), "x": (y, x)}.get(ring.multiply, (chosen, not chosen))
             want[0][i, p] += to[0]
             want[1][p, j] += to[1]
         np.testing.assert_array_equal(got[0], want[0])
         np.testing.assert_array_equal(got[1], want[1])
+
+
+def test_zero_beside_infinity_has_no_second_gradient():
+    a = torch.tensor([[1.0, np.inf]], requires_grad=True)
+    b, g = torch.zeros(2, 1, requires_grad=True), torch.ones(1, 1, requires_grad=True)
+    first = torch.autograd.grad(gemm(a, b, "maxtimes"), (a, b), g, create_graph=True)
+    second = torch.autograd.grad(sum(x.sum() for x in first), (a, b, g))
+    assert not any(x.any() for x in (*first, *second))
 
 
 def test_zero_has_no_gradient():
@@ -313,6 +321,19 @@ def test_forward_mode_is_refused():
         tangent(x)
     with pytest.raises(Exception, match=r"Observed exception|jvp"):  # silence would be zeros
         torch.compile(tangent, fullgraph=True, backend="aot_eager")(x)
+
+
+@pytest.mark.parametrize("semiring", SELECTIVE)
+def test_forward_mode_over_gradients(semiring):
+    """They are linear in what they are made of: silence would be zeros."""
+    forward = torch.autograd.forward_ad
+    a, b = pair((3, 4), (4, 2))
+    c = gemm(a, b, semiring)
+    want = torch.autograd.grad(c, (a, b), torch.ones_like(c), retain_graph=True)
+    with forward.dual_level():
+        g = forward.make_dual(torch.zeros_like(c), torch.ones_like(c))
+        got = torch.autograd.grad(c, (a, b), g)
+        assert_equal([forward.unpack_dual(x).tangent for x in got], want)
 
 
 def test_compiled_vmap():

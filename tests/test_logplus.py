@@ -111,6 +111,16 @@ def test_scalar_kernels_do_not_depend_on_threads(isa, semiring, dtype):
             assert_same_bits(gemm(a, b, kernel=kernel, threads=threads), want, shape, threads)
 
 
+def test_least_product_of_exponentials(isa, semiring, dtype):
+    """Two that are barely not dropped, where neither maximum has a partner: 0, to the bound."""
+    edge = np.array((np.finfo(dtype).maxexp - 6) * np.log(2), dtype)
+    for _ in range(20):
+        a, b = np.array([[edge, 0, -np.inf]], dtype), np.array([[-np.inf], [0], [edge]], dtype)
+        for kernel in ("direct", "packed"):
+            assert_near(gemm(a, b, kernel=kernel), np.zeros((1, 1)), 3)
+        edge = np.nextafter(edge, np.zeros_like(edge))
+
+
 @pytest.mark.parametrize("kernel", [None, *KERNELS])
 def test_accumulate(isa, semiring, dtype, kernel):
     for shape, spread in itertools.product(SHAPES, (1.0, 300.0)):

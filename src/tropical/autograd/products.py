@@ -83,8 +83,8 @@ _best_sum: Operation = Operation(lambda a, b, index, won, c: c,
     lambda g, a_shape, index, won: _put_a(_if_won(g, won), a_shape, index),
     lambda g, b_shape, index, won: _put_b(_if_won(g, won), b_shape, index))
 _best_product: Operation = Operation(lambda a, b, index, won, c: c,
-    lambda g, a_shape, b, index, won: _put_a(_if_won(g, won) * _pick_b(b, index), a_shape, index),
-    lambda g, a, b_shape, index, won: _put_b(_if_won(g, won) * _pick_a(a, index), b_shape, index))
+    lambda g, a_shape, b, index, won: _put_a(_if_won(g, won, _pick_b(b, index)), a_shape, index),
+    lambda g, a, b_shape, index, won: _put_b(_if_won(g, won, _pick_a(a, index)), b_shape, index))
 _best_choice = Operation(lambda a, b, index, of_a, of_b, c: c,  # of_a: where it is the one of a
     lambda g, a_shape, index, of_a: _put_a(masked(g, of_a), a_shape, index),
     lambda g, b_shape, index, of_b: _put_b(masked(g, of_b), b_shape, index))
@@ -118,9 +118,13 @@ def _put_b(g: Any, b_shape: tuple[int, ...], index: Array) -> Any:
     return sum_to(put_along(g, shape, index, -2), b_shape)
 
 
-def _if_won(g: Any, won: Array | None) -> Any:
-    """Return the gradient where the optimum is a product; None: everywhere, as nearly always."""
-    return g if won is None else masked(g, won)
+def _if_won(g: Any, won: Array | None, factor: Any = None) -> Any:
+    """Return the gradient where the optimum is a product; None: everywhere, as nearly always.
+
+    Elsewhere the factor, if there is one, may be infinite.
+    """
+    g = g if won is None else masked(g, won)
+    return g if factor is None else g * _if_won(factor, won)
 
 
 def _pick_a(a: Any, index: Array) -> Any:
@@ -194,8 +198,8 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
         elif ring.multiply == "x":
             result = _best_product(a, b, index, won, c)
         else:
-            picked = _pick_a(x, index), _pick_b(y, index)
-            chosen = picked[0] <= picked[1] if ring.multiply == "min" else picked[0] >= picked[1]
+            u, v = _pick_a(x, index), _pick_b(y, index)
+            chosen = (u <= v if ring.multiply == "min" else u >= v) | np.isnan(u)
             result = _best_choice(a, b, index, some & chosen, some & ~chosen, c)
     return result
 

@@ -123,7 +123,7 @@ def from_dlpack(x: Any, name: str = "x") -> Array:
         return x
     try:
         return np.from_dlpack(x)
-    except (BufferError, RuntimeError) as error:
+    except (BufferError, RuntimeError, ValueError) as error:
         raise BufferError(f"{name}: {error}") from error
 
 
@@ -137,14 +137,21 @@ def _check_device(x: Any, name: str) -> None:
     if kind not in _HOST:
         device = _DEVICES.get(kind, f"DLPack's device {int(kind)}")
         raise BufferError(f"{name}: is on {device}:{number}; products are computed on the CPU")
+    if _is_tensor(x) and x.is_neg():  # PyTorch exports it, with the other sign
+        raise BufferError(f"{name}: is a lazily negated view; x.resolve_neg() makes it a tensor")
+
+
+def _is_tensor(x: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
 
 
 def _like(x: Any, result: Any) -> Any:
     """Return a result of NumPy as an array of the library of x."""
     if hasattr(x, "__array_namespace__"):
         namespace = x.__array_namespace__()
+    elif _is_tensor(x):
+        namespace = sys.modules["torch"]
     else:
-        namespace = sys.modules.get("torch")
-        if namespace is None or not isinstance(x, namespace.Tensor):
-            return result
+        return result
     return result if namespace is np else namespace.from_dlpack(np.asarray(result))

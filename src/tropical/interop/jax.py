@@ -148,15 +148,17 @@ def _tangent_attained(semiring: str, values: Pair, tangents: Pair) -> tuple[Pair
 
 def _at(index: Array, multiply: str, values: Pair, tangents: Pair) -> Array:
     """Return the tangents of the products at the index, 0 where that is k."""
+    attains = index < values[0].shape[-1]
     to_a, to_b = _pick(tangents, index)
     if multiply != "+":
         x, y = _pick(values, index)
-        if multiply == "x":
+        if multiply == "x":  # backwards, 0 from what is not attained would meet an inf
+            x, y = jnp.where(attains, x, 0), jnp.where(attains, y, 0)
             to_a, to_b = to_a * y, x * to_b
         else:
-            chosen = x <= y if multiply == "min" else x >= y
+            chosen = (x <= y if multiply == "min" else x >= y) | jnp.isnan(x)
             to_a, to_b = jnp.where(chosen, to_a, 0), jnp.where(chosen, 0, to_b)
-    return jnp.where(index < values[0].shape[-1], to_a + to_b, 0)
+    return jnp.where(attains, to_a + to_b, 0)
 
 
 def _pick(pair: Pair, index: Array) -> Pair:

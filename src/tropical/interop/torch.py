@@ -65,7 +65,8 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     for. Threads are those of `tropical.get_num_threads`.
 
     The operator, ``torch.ops.tropical.gemm``, works under `torch.compile`, `torch.export` and
-    `torch.func`'s grad and vmap, which makes one batched product; not in forward mode.
+    `torch.func`'s grad and vmap, which makes one batched product; not in forward mode. PyTorch does
+    not compile `torch.func`'s grad of an operator.
 
     Examples
     --------
@@ -180,9 +181,11 @@ def _selective(ctx: Any, g: Tensor, index: Tensor, *operands: Tensor) -> Gradien
     if operands and a_shape[-1]:
         x, y = (_pick(x, index, dim) for x, dim in zip(operands, (-1, -2), strict=True))
         if ctx.ring.multiply == "x":
+            if torch.is_grad_enabled():  # what is put nowhere would return as 0 * inf
+                x, y = (z.masked_fill(index == a_shape[-1], 0) for z in (x, y))
             to_a, to_b = g * y, g * x
         else:
-            chosen = x <= y if ctx.ring.multiply == "min" else x >= y
+            chosen = (x <= y if ctx.ring.multiply == "min" else x >= y) | x.isnan()
             to_a, to_b = torch.where(chosen, g, 0), torch.where(chosen, 0, g)
     return (
         _put(to_a, index, a_shape, -1) if need_a else None,
@@ -199,9 +202,9 @@ def _pick(x: Tensor, index: Tensor, dim: int) -> Tensor:
 def _put(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> Tensor:
     """Return zeros of `shape` with g added at the index along `dim`, nowhere where that is k."""
     result: Tensor
-    if not torch.is_grad_enabled():
+    if not torch.is_grad_enabled() and torch.autograd.forward_ad._current_level < 0:
         result = _scatter(g, index, shape, dim)
-    else:  # this gradient may have a gradient in turn: only PyTorch's own operations do
+    else:  # this gradient may have derivatives in turn: only PyTorch's own operations do
         k = shape[dim]
         size = list(index.shape)
         size[dim] = k + 1
