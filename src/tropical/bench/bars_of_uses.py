@@ -111,9 +111,10 @@ def _paths() -> Iterator[Bar]:
     yield Bar(group, case, 20.0, 40 * 10_000 * 32**3, batch)
     case = f"time on 4,096 vertices of degree 4 over scipy's best, threads={cores}"
     yield Bar(group, case, 1.2, 4 * 4096**3, sparse, at_most=True)
-    for degree in (4.0, 1.2):  # nearly everything can be reached, or hardly anything
+    # With 1.2 edges a vertex hardly anything can be reached, and whoever skips that does little.
+    for degree, promise in {4.0: 20.0, 1.2: None}.items():
         case = f"reachability, n = 8192, degree {degree}, over scipy and numba, threads={cores}"
-        yield Bar(group, case, 20.0, 4 * 8192**3, partial(reach, degree))
+        yield Bar(group, case, promise, 4 * 8192**3, partial(reach, degree))
 
 
 def _inside_torch() -> Iterator[Bar]:
