@@ -44,6 +44,7 @@ def transitive_closure(
     Returns
     -------
     ndarray of bool, (..., n, n)
+        Laid out as `a`.
 
     Raises
     ------
@@ -68,7 +69,7 @@ def transitive_closure(
            [0, 0, 0]])
     """
     there = read_pattern(a)
-    paths = there if overwrite and there is a else np.empty(there.shape, np.bool_)
+    paths = there if overwrite and there is a else np.empty_like(there)
     i = np.arange(there.shape[-1])
     loops = there[..., i, i]
     with shown(progress) as report:

@@ -138,6 +138,8 @@ def _reach(edges: Array, paths: Array, progress: Callable[[float], object]) -> N
     The time of Warshall's algorithm depends on them little; it is more than that of n^2 / 128 rows
     on one thread. See Decisions.
     """
+    if abs(edges.strides[0]) < abs(edges.strides[1]):  # paths the other way round, along memory
+        edges, paths = edges.T, paths.T
     n = len(edges)
     components = _core.Components(edges)
     most = 2 * n + n * n // (128 * get_num_threads())
