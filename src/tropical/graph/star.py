@@ -144,7 +144,7 @@ def _reach(edges: Array, paths: Array, progress: Callable[[float], object]) -> N
     components = _core.Components(edges)
     most = 2 * n + n * n // (128 * get_num_threads())
     while components.left and components.rows < most:
-        components.advance(max(ROW_BITS // n, 1))
+        components.advance(min(max(ROW_BITS // n, 1), most - components.rows))
         progress(1 - components.left / n)
     if not components.left:
         components.store(paths)
