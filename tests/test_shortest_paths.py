@@ -350,9 +350,13 @@ def test_what_is_chosen_and_why(monkeypatch):
     assert explain_shortest_paths(few, "BF").method == "J"
     assert explain_shortest_paths(np.ones((3, 3), int)).reason.endswith("integers that saturate")
     assert explain_shortest_paths(np.ones((2, 3, 3))).reason.endswith("a batch")
-    with tropical.options(threads=1):
-        slow = explain_shortest_paths(dense_of(few)).reason
-    assert "s by search" in slow
+    seconds = []
+    for threads in (1, 4):
+        with tropical.options(threads=threads):
+            reason = explain_shortest_paths(dense_of(few)).reason
+        assert "s by search" in reason
+        seconds.append(float(reason.split(" s by blocks")[0]))
+    assert seconds[0] > 2 * seconds[1]  # as shown, of one digit
     monkeypatch.setattr(search, "is_there", lambda: False)
     chosen = explain_shortest_paths(few, indices=0)
     assert (chosen.method, chosen.reason) == ("FW", "SciPy is not installed")

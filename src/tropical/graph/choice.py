@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropical import get_num_threads, semirings
+from tropical import explain, semirings
 
 from . import search
 from .inputs import Edges, read
@@ -161,7 +161,8 @@ def choose(
 def cost_by_blocks(n: int, dtype: np.dtype[Any], predecessors: bool) -> float:
     """Estimate the seconds that a closure takes."""
     work = n**3 * dtype.itemsize * (2 if predecessors else 1)
-    return SECONDS_PER_BYTE * work / get_num_threads()
+    threads = explain(n, n, n, dtype=dtype, semiring=RING).threads  # as options may say otherwise
+    return SECONDS_PER_BYTE * work / threads
 
 
 def cost_by_search(n: int, edges: int, sources: int) -> float:
