@@ -331,7 +331,7 @@ def test_refuses(function):
     for wrong in (np.zeros((2, 3)), np.zeros(3), np.zeros((2, 2, 2)), 1.0):
         with pytest.raises(ValueError, match=r"a: has shape .*, \(n, n\) is wanted"):
             function(wrong)
-    with pytest.raises(TypeError, match="a: is a masked array"):
+    with pytest.raises(TypeError, match="a is a masked array"):
         function(np.ma.ones((2, 2)))
     with pytest.raises(ValueError, match=r"a: holds nan at \(0, 1\)"):
         function([[1.0, np.nan], [1.0, 1.0]])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropical import semirings
+from tropical.arrays import unmasked
 
 from . import counting, order
 from .counting import Counted
@@ -149,9 +150,7 @@ def _operands(arrays: Sequence[Any], ring: Semiring, counted: bool) -> list[Term
         if isinstance(array, Counted) and not counted:
             raise TypeError(f"operand {i}: is Counted, which needs return_counts=True")
         bare = array.values if isinstance(array, Counted) else array
-        if isinstance(bare, np.ma.MaskedArray):
-            raise TypeError(f"operand {i}: is a masked array, and products know no masks")
-        values.append(np.asarray(bare))
+        values.append(unmasked(f"operand {i}", bare))
     dtype = np.result_type(*values)
     ring.zero(dtype)  # raises for those that the semiring lacks
     terms = []

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropical import _core, semirings
+from tropical.arrays import unmasked
 
 from .inputs import Edges, read
 from .progress import shown
+from .trees import check_vertices
 
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
@@ -61,9 +63,7 @@ def matrix_power(a: ArrayLike, n: int, semiring: str | Semiring = "maxplus") -> 
            [7., 6.]])
     """
     ring = semirings.get(semiring)
-    if isinstance(a, np.ma.MaskedArray):
-        raise TypeError("a is a masked array, and powers know no masks; fill it with the zero")
-    base = np.asarray(a)
+    base = unmasked("a", a)
     if base.ndim < 2 or base.shape[-1] != base.shape[-2]:
         raise ValueError(f"a: has shape {base.shape}, (..., m, m) is wanted")
     zero = ring.zero(base.dtype)  # raises TypeError where the semiring has no such dtype
@@ -132,9 +132,7 @@ class Legs:
         values = self.values[item]
         if values.ndim != 2:
             raise IndexError(f"item: {item} is no graph of a batch {self.values.shape[:-2]}")
-        for name, vertex in (("i", i), ("j", j)):
-            if not 0 <= vertex < len(values):
-                raise IndexError(f"{name}: {vertex} is none of the {len(values)} vertices")
+        check_vertices(len(values), i=i, j=j)
         if values[i, j] == self.none:
             return []
         stops = [int(j)]

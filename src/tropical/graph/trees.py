@@ -56,9 +56,7 @@ def path(predecessors: ArrayLike, i: int, j: int) -> list[int]:
         raise ValueError(
             f"predecessors: has shape {table.shape}, (n, n) or the row (n,) of i is wanted"
         )
-    for name, vertex in (("i", i), ("j", j)):
-        if not 0 <= vertex < n:
-            raise IndexError(f"{name}: {vertex} is none of the {n} vertices")
+    check_vertices(n, i=i, j=j)
     row = table if table.ndim == 1 else table[i]
     stops = [int(j)]
     while stops[-1] != i:
@@ -69,6 +67,13 @@ def path(predecessors: ArrayLike, i: int, j: int) -> list[int]:
             raise ValueError(f"predecessors: lead from {j} to {stops[-1]}, not to {i}")
         stops.append(before)
     return stops[::-1]
+
+
+def check_vertices(n: int, **vertices: int) -> None:
+    """Raise IndexError for one that is not in [0, n)."""
+    for name, vertex in vertices.items():
+        if not 0 <= vertex < n:
+            raise IndexError(f"{name}: {vertex} is none of the {n} vertices")
 
 
 def best_paths(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import tropical
+from tropical.arrays import unmasked
 
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
@@ -112,11 +113,11 @@ def read(
 ) -> Chains:
     """Check and broadcast the arguments of `viterbi` and the others; see there for errors."""
     given = {
-        "log_transition": _array("log_transition", log_transition),
-        "log_emission": _array("log_emission", log_emission),
+        "log_transition": unmasked("log_transition", log_transition),
+        "log_emission": unmasked("log_emission", log_emission),
     }
     if log_initial is not None:
-        given["log_initial"] = _array("log_initial", log_initial)
+        given["log_initial"] = unmasked("log_initial", log_initial)
     dtype = _common_dtype(given)
     emission = given["log_emission"].astype(dtype, copy=False)
     if emission.ndim < 2 or emission.shape[-1] == 0:
@@ -164,12 +165,6 @@ def read(
     )
 
 
-def _array(name: str, x: ArrayLike) -> Array:
-    if isinstance(x, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array, and chains know no masks; fill it")
-    return np.asarray(x)
-
-
 def _common_dtype(given: dict[str, Array]) -> np.dtype[Any]:
     dtype = np.result_type(*given.values())
     if dtype.kind in "biu":
@@ -192,7 +187,7 @@ def _check_shape(name: str, x: Array, tail: tuple[int, ...]) -> None:
 def _lengths(lengths: ArrayLike | None, steps: int) -> NDArray[np.intp]:
     if lengths is None:
         return np.full((), steps, np.intp)
-    length = _array("lengths", lengths)
+    length = unmasked("lengths", lengths)
     if length.dtype.kind not in "iu" and length.size:
         raise TypeError(f"lengths: integers are wanted, got {length.dtype}")
     if length.size and (length.min() < 0 or length.max() > steps):

@@ -10,8 +10,9 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import ArrayLike, NDArray
 
 import tropical
+from tropical.arrays import unmasked
 
-from .operands import Array, array, dual, plus_ring, promote
+from .operands import Array, dual, plus_ring, promote
 from .residuals import differences, opposite
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def rate_latency(rate: float, latency: float, times: ArrayLike) -> Array:
 
 def _times(given: ArrayLike) -> Array:
     """Return times as an array, whole ones as int64: in smaller integers sums would wrap."""
-    times = array("times", given)
+    times = unmasked("times", given)
     return times.astype(np.int64) if times.dtype.kind in "iu" else times
 
 
@@ -302,7 +303,7 @@ def delay(arrival: ArrayLike, service: ArrayLike) -> float:
 def _flow(arrival: ArrayLike, service: ArrayLike) -> list[NDArray[np.float64]]:
     curves = []
     for name, given in (("arrival", arrival), ("service", service)):
-        x = array(name, given).astype(np.float64)
+        x = unmasked(name, given).astype(np.float64)
         if x.ndim != 1 or x.size == 0:
             raise ValueError(f"{name}: has shape {x.shape}, (1 or more,) is wanted")
         _refuse_nan(name, x)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropical import semirings
+from tropical.arrays import unmasked
 from tropical.semirings import Semiring
 
 Array: TypeAlias = NDArray[Any]
@@ -26,16 +27,9 @@ def dual(ring: Semiring) -> Semiring:
     return semirings.get("minplus" if ring.name == "maxplus" else "maxplus")
 
 
-def array(name: str, given: ArrayLike) -> Array:
-    """Return an array; raise TypeError for a masked one, of which products know no masks."""
-    if isinstance(given, np.ma.MaskedArray):
-        raise TypeError(f"{name}: is a masked array; fill it, for example with the semiring's zero")
-    return np.asarray(given)
-
-
 def square_matrix(a: ArrayLike, ring: Semiring) -> Array:
     """Return `a` as an array; raise where it is no weighted graph, with ring's zero for no arc."""
-    matrix = array("a", a)
+    matrix = unmasked("a", a)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"a: has shape {matrix.shape}, (n, n) is wanted")
     zero = ring.zero(matrix.dtype)
@@ -52,7 +46,7 @@ def promote(ring: Semiring, **given: ArrayLike) -> list[Array]:
 
     An integer dtype has them as its least and its greatest value, which another dtype has not.
     """
-    arrays = [array(name, x) for name, x in given.items()]
+    arrays = [unmasked(name, x) for name, x in given.items()]
     dtype = np.result_type(*arrays)
     zero, top = ring.zero(dtype), dual(ring).zero(dtype)
     promoted = []
