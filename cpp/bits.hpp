@@ -14,10 +14,6 @@ constexpr ptrdiff_t steps_per_group = 64;
 constexpr int tables = 16, sums_per_table = 16;
 static_assert(tables * sums_per_table == table_registers);
 
-constexpr ptrdiff_t bytes_of_bits(ptrdiff_t count) {
-    return (count + bits_per_unit - 1) / bits_per_unit * (bits_per_unit / 8);
-}
-
 template <int Bytes>
 using Bytewise = Register<std::uint8_t, Bytes>;
 

@@ -10,8 +10,6 @@ namespace {
 
 constexpr ptrdiff_t word_bits = 64, rows_per_task = 256;
 
-ptrdiff_t tasks_of(ptrdiff_t rows) { return (rows + rows_per_task - 1) / rows_per_task; }
-
 std::uint64_t bit_of(ptrdiff_t vertex) { return std::uint64_t{1} << vertex % word_bits; }
 
 std::uint64_t load_word(const char* row, ptrdiff_t w) {
@@ -31,39 +29,10 @@ void add_row(char* target, const char* source, ptrdiff_t words) {
 
 }  // namespace
 
-struct Components::Packing {
-    const Components& graph;
-    ConstView edges;
-
-    static void task(void* context, ptrdiff_t task, int) {
-        const auto& [graph, edges] = *static_cast<const Packing*>(context);
-        const ptrdiff_t first = task * rows_per_task;
-        graph.isa_.table->bit_graph.pack_rows({graph.row(first),
-                                               edges.data + first * edges.row_stride,
-                                               std::min(rows_per_task, graph.n_ - first), graph.n_,
-                                               edges.row_stride, edges.col_stride});
-    }
-};
-
-struct Components::Storing {
-    const Components& graph;
-    View target;
-
-    static void task(void* context, ptrdiff_t task, int) {
-        const auto& [graph, target] = *static_cast<const Storing*>(context);
-        const KernelTable& table = *graph.isa_.table;
-        const ptrdiff_t first = task * rows_per_task;
-        for (ptrdiff_t i = first; i < std::min(first + rows_per_task, graph.n_); ++i)
-            table.bit_graph.unpack({target.data + i * target.row_stride, target.col_stride,
-                                    graph.row(graph.first_[static_cast<std::size_t>(i)]),
-                                    table.vector_bytes, graph.n_});
-    }
-};
-
 Components::Components(const ConstView& edges, ptrdiff_t n, const Isa& isa, int threads)
     : n_(n),
-      pitch_((n + bits_per_unit - 1) / bits_per_unit * (bits_per_unit / 8)),
-      isa_(isa),
+      pitch_(bytes_of_bits(n)),
+      table_(*isa.table),
       threads_(threads),
       bits_(memory_.grow(2 * n * pitch_)),
       below_(bits_ + n * pitch_),
@@ -74,8 +43,10 @@ Components::Components(const ConstView& edges, ptrdiff_t n, const Isa& isa, int 
       place_(static_cast<std::size_t>(n)),
       first_(static_cast<std::size_t>(n)) {
     for (ptrdiff_t v = 0; v < n; ++v) unseen_[static_cast<std::size_t>(v / word_bits)] |= bit_of(v);
-    Packing packing{*this, edges};
-    parallel_for(threads_, tasks_of(n_), Packing::task, &packing);
+    parallel_for_blocks(threads_, n_, rows_per_task, [&](ptrdiff_t begin, ptrdiff_t end) {
+        table_.bit_graph.pack_rows({row(begin), edges.data + begin * edges.row_stride, end - begin,
+                                    n_, edges.row_stride, edges.col_stride});
+    });
 }
 
 void Components::advance(ptrdiff_t rows) {
@@ -159,8 +130,12 @@ void Components::close(ptrdiff_t vertex) {
 }
 
 void Components::store(const View& target) const {
-    Storing storing{*this, target};
-    parallel_for(threads_, tasks_of(n_), Storing::task, &storing);
+    parallel_for_blocks(threads_, n_, rows_per_task, [&](ptrdiff_t begin, ptrdiff_t end) {
+        for (ptrdiff_t i = begin; i < end; ++i)
+            table_.bit_graph.unpack({target.data + i * target.row_stride, target.col_stride,
+                                     row(first_[static_cast<std::size_t>(i)]), table_.vector_bytes,
+                                     n_});
+    });
 }
 
 }  // namespace tropical

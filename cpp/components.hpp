@@ -29,6 +29,8 @@ class Components {
     ptrdiff_t left() const { return left_; }
     // How many rows have been looked at: two for a vertex at most, and those of components added up.
     ptrdiff_t rows() const { return rows_; }
+    // After how many BitGraph, whose time depends little on the edges, would be done; see decisions.
+    ptrdiff_t most_rows() const { return 2 * n_ + n_ * n_ / (128 * threads_); }
     // Goes on until so many more have been, or none is left.
     void advance(ptrdiff_t rows);
     // Once none is left.
@@ -39,8 +41,6 @@ class Components {
     struct Place {
         ptrdiff_t vertex, word;  // the words before it lead nowhere new
     };
-    struct Packing;
-    struct Storing;
     char* row(ptrdiff_t vertex) const { return bits_ + vertex * pitch_; }
     ptrdiff_t words() const { return static_cast<ptrdiff_t>(unseen_.size()); }
     ptrdiff_t next(Place& place) const;
@@ -49,7 +49,7 @@ class Components {
     void close(ptrdiff_t vertex);
 
     ptrdiff_t n_, pitch_;
-    const Isa& isa_;
+    const KernelTable& table_;
     int threads_;
     Workspace memory_;
     // A row for every vertex: its edges, and those of its group if it is its first; what can be

@@ -16,8 +16,6 @@ ptrdiff_t tasks_of(ptrdiff_t rows) { return (rows + rows_per_task - 1) / rows_pe
 
 struct BitGraph::Step {
     const BitGraph& graph;
-    ConstView edges;
-    View target;
     ptrdiff_t via, first, last;  // rows [first, last) are those of strip via
 
     // Task t of the rows before and behind those of via.
@@ -47,26 +45,6 @@ struct BitGraph::Step {
         args.strips = 1;
         step.graph.kernels_.rows(args);
     }
-
-    static void pack(void* context, ptrdiff_t strip, int) {
-        const Step& step = *static_cast<const Step*>(context);
-        const BitGraph& graph = step.graph;
-        const ptrdiff_t j = strip * graph.width_;
-        graph.kernels_.pack_strips({graph.bits_ + strip * graph.n_ * graph.register_bytes(),
-                                    step.edges.data + j * step.edges.col_stride,
-                                    std::min(graph.width_, graph.n_ - j), graph.n_,
-                                    step.edges.col_stride, step.edges.row_stride});
-    }
-
-    static void store(void* context, ptrdiff_t task, int) {
-        const Step& step = *static_cast<const Step*>(context);
-        const BitGraph& graph = step.graph;
-        const ptrdiff_t first = task * rows_per_task, bytes = graph.register_bytes();
-        for (ptrdiff_t i = first; i < std::min(first + rows_per_task, graph.n_); ++i)
-            graph.kernels_.unpack({step.target.data + i * step.target.row_stride,
-                                   step.target.col_stride, graph.bits_ + i * bytes,
-                                   graph.n_ * bytes, graph.n_});
-    }
 };
 
 BitGraph::BitGraph(const ConstView& edges, ptrdiff_t n, const Isa& isa, int threads)
@@ -77,33 +55,34 @@ BitGraph::BitGraph(const ConstView& edges, ptrdiff_t n, const Isa& isa, int thre
       threads_(n < 512 ? 1 : threads) {
     const ptrdiff_t tables = threads_ * table_registers * register_bytes();
     bits_ = memory_.grow(tables + strips() * n * register_bytes()) + tables;
-    Step step{*this, edges, {}, 0, 0, 0};
-    in_parallel(strips(), Step::pack, &step);
+    parallel_for_blocks(threads_, n, width_, [&](ptrdiff_t begin, ptrdiff_t end) {
+        kernels_.pack_strips({bits_ + begin / 8 * n_, edges.data + begin * edges.col_stride,
+                              end - begin, n_, edges.col_stride, edges.row_stride});
+    });
 }
 
 char* BitGraph::scratch(int slot) const {
     return bits_ - (slot + 1) * table_registers * register_bytes();
 }
 
-void BitGraph::in_parallel(ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int),
-                           void* context) const {
-    if (threads_ > 1 && tasks > 1) return parallel_for(threads_, tasks, body, context);
-    for (ptrdiff_t task = 0; task < tasks; ++task) body(context, task, 0);
-}
-
 void BitGraph::pass(ptrdiff_t strip) {
-    Step step{*this, {}, {}, strip, strip * width_, std::min((strip + 1) * width_, n_)};
+    Step step{*this, strip, strip * width_, std::min((strip + 1) * width_, n_)};
     ReachArgs args = this->args();
     args.scratch = scratch(0);
     args.via = strip;
     kernels_.corner(args);
-    in_parallel(strips() - 1, Step::own_rows, &step);
-    in_parallel(tasks_of(step.first) + tasks_of(n_ - step.last), Step::other_rows, &step);
+    parallel_for(threads_, strips() - 1, Step::own_rows, &step);
+    parallel_for(threads_, tasks_of(step.first) + tasks_of(n_ - step.last), Step::other_rows,
+                 &step);
 }
 
 void BitGraph::store(const View& target) {
-    Step step{*this, {}, target, 0, 0, 0};
-    in_parallel(tasks_of(n_), Step::store, &step);
+    const ptrdiff_t bytes = register_bytes();
+    parallel_for_blocks(threads_, n_, rows_per_task, [&](ptrdiff_t begin, ptrdiff_t end) {
+        for (ptrdiff_t i = begin; i < end; ++i)
+            kernels_.unpack({target.data + i * target.row_stride, target.col_stride,
+                             bits_ + i * bytes, n_ * bytes, n_});
+    });
 }
 
 }  // namespace tropical

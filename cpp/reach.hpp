@@ -24,7 +24,6 @@ class BitGraph {
     ReachArgs args() const { return {n_, bits_, nullptr, 0, 0, 0, 0, 0}; }
     char* scratch(int slot) const;
     ptrdiff_t register_bytes() const { return width_ / 8; }
-    void in_parallel(ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int), void* context) const;
 
     struct Step;
     ptrdiff_t n_, width_;

@@ -90,6 +90,9 @@ struct ReplayArgs {
 
 // Packed bits: rows of A are padded to whole units, and 256 registers of tables are scratch.
 inline constexpr ptrdiff_t bits_per_unit = 128, table_registers = 256;
+constexpr ptrdiff_t bytes_of_bits(ptrdiff_t count) {
+    return (count + bits_per_unit - 1) / bits_per_unit * (bits_per_unit / 8);
+}
 
 // logplus: the most steps in one block of sums, and what packed operands carry for each row of A and
 // column of B.

@@ -30,6 +30,22 @@ bool workers_are_pinned();
 // not throw.
 void parallel_for(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int), void* context);
 
+// The same for blocks of `block` of `count` things, the last of which may be shorter: body(begin, end).
+template <class Body>
+void parallel_for_blocks(int threads, ptrdiff_t count, ptrdiff_t block, const Body& body) {
+    struct Blocks {
+        ptrdiff_t count, block;
+        const Body& body;
+    };
+    const auto run = [](void* context, ptrdiff_t task, int) {
+        const Blocks& all = *static_cast<const Blocks*>(context);
+        const ptrdiff_t begin = task * all.block, end = begin + all.block;
+        all.body(begin, end < all.count ? end : all.count);
+    };
+    Blocks blocks{count, block, body};
+    parallel_for(threads, (count + block - 1) / block, run, &blocks);
+}
+
 // Whether a loop too short to wake workers for should run on them: so many threads are awake, or the
 // last loop that did without (see note_loop_alone) ended so recently that, once woken, they will find
 // the next loops before they fall asleep again.

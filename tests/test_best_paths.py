@@ -201,6 +201,9 @@ def test_what_graphs_of_bits_refuse(kind):
     else:
         with pytest.raises(ValueError, match="70 vertices are left"):
             graph.store(np.zeros((70, 70), bool))
+        for threads, most in ((1, 8192 + 4096 * 32), (2, 8192 + 4096 * 16)):
+            with tropical.options(threads=threads):
+                assert kind(np.zeros((4096, 4096), bool)).most_rows == most
         graph.advance(1000)
         assert (graph.left, graph.rows, kind(np.zeros((0, 0), bool)).left) == (0, 70, 0)
     with pytest.raises(ValueError, match="the graph has 70 vertices"):

@@ -66,11 +66,12 @@ one, and ``store(a)`` writes what is known to an array. One thread at a time.)")
                            R"(The strong components of a graph, that of an (n, n) array of bool.
 
 `left` says how many vertices there are of which it is not known yet what they reach, and `rows` how
-many rows of bits were looked at. ``advance(rows)`` goes on until so many more have been, or none is
-left; ``store(a)`` then writes to an array where there is a path. One thread at a time.)")
+many rows of bits were looked at; after `most_rows` a BitGraph would be done. ``advance(rows)`` goes
+on until so many more have been, or none is left; ``store(a)`` then writes to an array where there is a path. One thread at a time.)")
         .def(py::init(&read<Components>), py::arg("a").noconvert())
         .def_property_readonly("left", &Components::left)
         .def_property_readonly("rows", &Components::rows)
+        .def_property_readonly("most_rows", &Components::most_rows)
         .def("advance", &advance, py::arg("rows"))
         .def(
             "store",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropical import _core, get_num_threads, semirings
+from tropical import _core, semirings
+from tropical.arrays import unmasked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -88,9 +89,8 @@ def closure(
            [inf,  3.,  0.]])
     """
     ring = semirings.get(semiring)
-    if isinstance(a, np.ma.MaskedArray):
-        raise TypeError("a is a masked array, and closures know no masks; fill it with the zero")
-    matrix = np.asarray(a) if overwrite else np.array(a, order="C")
+    given = unmasked("a", a)
+    matrix = given if overwrite else np.array(given, order="C")
     if overwrite and matrix is not a:
         raise TypeError(f"overwrite: a must be an array, got {type(a).__name__}")
     if not overwrite:
@@ -135,16 +135,14 @@ def reach(edges: Array, paths: Array, progress: Callable[[float], object]) -> No
 def _reach(edges: Array, paths: Array, progress: Callable[[float], object]) -> None:
     """As `reach`: by components, unless so many edges are between them that these take too long.
 
-    The time of Warshall's algorithm depends on them little; it is more than that of n^2 / 128 rows
-    on one thread. See Decisions.
+    The time of Warshall's algorithm depends little on them, see Decisions.
     """
     if abs(edges.strides[0]) < abs(edges.strides[1]):  # paths the other way round, along memory
         edges, paths = edges.T, paths.T
     n = len(edges)
     components = _core.Components(edges)
-    most = 2 * n + n * n // (128 * get_num_threads())
-    while components.left and components.rows < most:
-        components.advance(min(max(ROW_BITS // n, 1), most - components.rows))
+    while components.left and (rows := components.most_rows - components.rows) > 0:
+        components.advance(min(max(ROW_BITS // n, 1), rows))
         progress(1 - components.left / n)
     if not components.left:
         components.store(paths)
