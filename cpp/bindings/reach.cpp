@@ -67,7 +67,8 @@ one, and ``store(a)`` writes what is known to an array. One thread at a time.)")
 
 `left` says how many vertices there are of which it is not known yet what they reach, and `rows` how
 many rows of bits were looked at; after `most_rows` a BitGraph would be done. ``advance(rows)`` goes
-on until so many more have been, or none is left; ``store(a)`` then writes to an array where there is a path. One thread at a time.)")
+on until so many more have been, or none is left; ``store(a)`` then writes to an array where there is
+a path. One thread at a time.)")
         .def(py::init(&read<Components>), py::arg("a").noconvert())
         .def_property_readonly("left", &Components::left)
         .def_property_readonly("rows", &Components::rows)
