@@ -1,61 +1,48 @@
-// The scheduler: from shape, dtype, semiring, settings and threads to a kernel, its block sizes and
-// the split of C.
+// The cache blocks MC, KC and NC of a product, and the settings that they follow from. The settings
+// follow from the sizes of the caches; `python -m tropical tune` may replace them by measured ones.
 #pragma once
 
-#include <optional>
-
-#include "dispatch.hpp"
-#include "problem.hpp"
+#include "product.hpp"
+#include "runtime/caches.hpp"
 
 namespace tropical {
 
-enum class KernelKind { naive, tiled, direct, packed };
-inline constexpr const char* kernel_names[] = {"naive", "tiled", "direct", "packed"};
-
-// What the user chose; empty fields are the scheduler's.
-struct Choice {
-    std::optional<KernelKind> kernel;
-    const Isa* isa;
-    int threads;
+enum class Setting {
+    micro_panel,   // bytes of a micro-panel of B, KC x NR
+    block,         // bytes of a packed block of A, MC x KC
+    panel,         // bytes of a packed panel of B, KC x NC
+    direct_side,   // the largest m, and square root of k * n, of a direct product of floats
+    heavy_side,    // the same of integers and with argmax, which pack better
+    thread_share,  // products of float32 that are worth a thread which is awake
+    wake_share,    // and those that are worth waking one
 };
+inline constexpr int setting_count = 7;
+inline constexpr const char* setting_names[setting_count] = {
+    "micro_panel", "block", "panel", "direct_side", "heavy_side", "thread_share", "wake_share"};
 
-// Cuts of one product. Task t of one item computes one block of a grid of C over one part of k.
-struct Plan {
-    KernelKind kernel;
-    const Isa* isa;
-    const Kernels* kernels;
-    const Kernels* careful;  // null where `kernels` covers every operand
-    bool few_rows;           // direct: row by row
-    bool transposed;         // computes C^T = B^T (x) A^T
+struct Range {
+    ptrdiff_t least, most;
+};
+inline constexpr Range setting_ranges[setting_count] = {
+    {8 * KiB, 4 * MiB}, {16 * KiB, 64 * MiB}, {64 * KiB, 256 * MiB}, {1, 2048},
+    {1, 2048},          {1 << 10, 1 << 30},   {1 << 10, 1 << 30}};
+
+// As it was chosen, else as it is suggested.
+ptrdiff_t setting(Setting which);
+// What suits these caches.
+ptrdiff_t suggested_setting(Setting which);
+// `value` lies in the setting's range, or is 0, which goes back to the suggested one. Products that
+// run meanwhile keep their plan.
+void choose_setting(Setting which, ptrdiff_t value);
+
+struct CacheBlocks {
     ptrdiff_t mc, kc, nc;
-    int threads;
-    bool wakes;                       // worth waking threads that sleep
-    ptrdiff_t grid_m, grid_n, parts;  // blocks of C, parts of k
-    ptrdiff_t block_m, block_n, part_k;
-    ptrdiff_t items_per_task;  // of the batch
-    ptrdiff_t tasks;
-    ptrdiff_t slot_bytes;    // packing memory of each thread
-    ptrdiff_t shared_bytes;  // partial results, scratch for NaN
-    const char* reason;
 };
-
-Plan make_plan(const Problem& problem, const Choice& choice);
-
-// Whether the packed kernel, which maps integers that direct notices, may stand in for it: where
-// nobody chose direct, and packing does not cost more than careful arithmetic.
-bool packed_may_cover(const Plan& plan, const Choice& choice);
-
-// Scratch for spread_nan, at the end of the shared bytes.
-ptrdiff_t nan_bytes(const Product& p);
-
-// Memory of one thread for packed A, packed B and scratch, each aligned to a cache line. Scratch of
-// the argmax: ceil(mc / MR) * MR + NR rows of kc elements, kc rounded up to a multiple of 64; with
-// lookup then kc * NR of its. Of bits: 256 registers of tables and mc of C.
-struct SlotLayout {
-    ptrdiff_t a, b, scratch, bytes;
-};
-SlotLayout slot_layout(const Kernels& kernels, ptrdiff_t mc, ptrdiff_t kc, ptrdiff_t nc,
-                       ptrdiff_t item, bool argmax, bool lookup = false);
+// For blocks of C of at most block_m x block_n. direct walks k in steps of kc, and never cuts m or
+// n.
+CacheBlocks packed_blocks(const Product& p, const Kernels& kernels, ptrdiff_t block_m,
+                          ptrdiff_t block_n);
+CacheBlocks direct_blocks(const Product& p, const Kernels& kernels);
 
 constexpr ptrdiff_t ceil_div(ptrdiff_t a, ptrdiff_t b) { return (a + b - 1) / b; }
 constexpr ptrdiff_t round_up(ptrdiff_t a, ptrdiff_t b) { return ceil_div(a, b) * b; }

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "lazy.hpp"
+#include "runtime/lazy.hpp"
 
 namespace tropical {
 namespace {

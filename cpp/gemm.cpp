@@ -1,3 +1,4 @@
+// 285 lines, as the tasks, the five loops and the reruns are read as one algorithm.
 // Start reading here: gemm() plans, runs every task, and mends what the vector kernels leave.
 #include "gemm.hpp"
 
@@ -6,8 +7,9 @@
 #include <new>
 #include <utility>
 
-#include "scalar.hpp"
-#include "threads.hpp"
+#include "reference.hpp"
+#include "runtime/float_environment.hpp"
+#include "runtime/pool.hpp"
 
 namespace tropical {
 namespace {
@@ -16,31 +18,30 @@ namespace {
 struct Run {
     const Problem& problem;
     const Plan& plan;
-    char* workspace;  // one slot for each thread, then partial results, then scratch for NaN
-    const Kernels* kernels;
-    bool careful;
-    std::atomic<bool> noticed = false;  // a value that the kernels do not cover
+    char* workspace;                    // a slot for each thread, partial results, scratch for NaN
+    std::atomic<bool> noticed = false;  // an operand that the kernels do not cover
 
     bool void_results() const {
-        return plan.careful && !careful && noticed.load(std::memory_order_relaxed);
+        return plan.fallback != Fallback::none && noticed.load(std::memory_order_relaxed);
     }
 };
 
 char* shared_memory(const Run& run) {
-    return run.workspace + run.plan.slot_bytes * run.plan.threads;
+    return run.workspace + run.plan.slot.bytes * run.plan.partition.threads;
 }
 
 // The matrices of one item of the batch, turned if the plan says so.
 Product item_of(const Problem& problem, const Plan& plan, ptrdiff_t item) {
     Product p = problem;
     const Batch& batch = problem.batch;
+    View& index = p.attained.index;
     for (int axis = batch.dims - 1; axis >= 0; --axis) {
         const ptrdiff_t i = item % batch.shape[axis];
         item /= batch.shape[axis];
         p.a.data += i * batch.a_stride[axis];
         p.b.data += i * batch.b_stride[axis];
         p.c.data += i * batch.c_stride[axis];
-        if (p.index.data) p.index.data += i * batch.index_stride[axis];
+        if (index.data) index.data += i * batch.index_stride[axis];
     }
     return plan.transposed ? transposed(p) : p;
 }
@@ -50,65 +51,89 @@ void redirect_to_part(Product& p, const Run& run, ptrdiff_t part) {
     const ptrdiff_t item = item_size(p.dtype), elements = p.m * p.n, index_size = sizeof(ptrdiff_t);
     char* const parts = shared_memory(run);
     p.c = {parts + (part - 1) * elements * item, p.n * item, item};
-    if (p.index.data) {
-        char* const indices = parts + round_up((run.plan.parts - 1) * elements * item, 64);
-        p.index = {indices + (part - 1) * elements * index_size, p.n * index_size, index_size};
+    if (p.attained.index.data) {
+        char* const indices =
+            parts + round_up((run.plan.partition.parts - 1) * elements * item, 64);
+        p.attained.index = {indices + (part - 1) * elements * index_size, p.n * index_size,
+                            index_size};
     }
     p.accumulate = false;
 }
 
-// The five loops: NC columns, KC steps, MC rows, then jr and ir in the macro-kernel. Ends early where
-// the results are void.
+// The macro-kernel on one packed block of A, A[ic:ic+m, pc:pc+k], and panel of B, B[pc:pc+k,
+// jc:jc+n].
+void run_macro_kernel(const Product& p, const Run& run, char* memory, const Product& block_of_c,
+                      ptrdiff_t pc, ptrdiff_t k) {
+    const Kernels& kernels = *run.plan.kernels;
+    const SlotLayout& slot = run.plan.slot;
+    const bool last = pc + k == p.k;
+    const MacroArgs args{
+        .m = block_of_c.m,
+        .n = block_of_c.n,
+        .k = k,
+        .a = memory + slot.a,
+        .b = memory + slot.b,
+        .c = block_of_c.c,
+        .accumulate = p.accumulate || pc > 0,
+        .first_p = pc,
+        .scratch = memory + slot.scratch,
+        .attained = at(block_of_c.attained, pc, 0, 0),
+        .epilogue = {.start = block_of_c.epilogue.start,
+                     .activation = last ? p.epilogue.activation : Activation::none},
+        .unpacked_a = at(block_of_c.a, 0, pc),
+        .unpacked_b = at(block_of_c.b, pc, 0)};
+    (p.attained.index.data ? kernels.macro_argmax : kernels.macro)(args);
+}
+
+// The five loops: NC columns, KC steps, MC rows, then jr and ir in the macro-kernel. Ends early
+// where the results are void.
 void packed_kernel(const Product& p, Run& run, char* memory) {
-    const Plan& plan = run.plan;
-    const Kernels& kernels = *run.kernels;
-    const bool argmax = p.index.data != nullptr;
-    const ptrdiff_t size = item_size(p.dtype);
-    const SlotLayout layout =
-        slot_layout(kernels, plan.mc, plan.kc, plan.nc, size, argmax, p.lookup.data);
-    char* const packed_a = memory + layout.a;
-    char* const packed_b = memory + layout.b;
-    for (ptrdiff_t jc = 0; jc < p.n; jc += plan.nc) {  // C[:, jc:jc+n]
-        const ptrdiff_t n = std::min(plan.nc, p.n - jc);
-        for (ptrdiff_t pc = 0; pc < p.k; pc += plan.kc) {  // panel of B: B[pc:pc+k, jc:jc+n]
-            const ptrdiff_t k = std::min(plan.kc, p.k - pc);
-            if (kernels.pack_b(
-                    {packed_b, from(p.b, pc, jc).data, n, k, p.b.col_stride, p.b.row_stride}))
+    const auto [mc, kc, nc] = run.plan.blocks;
+    const Kernels& kernels = *run.plan.kernels;
+    char* const packed_a = memory + run.plan.slot.a;
+    char* const packed_b = memory + run.plan.slot.b;
+    for (ptrdiff_t jc = 0; jc < p.n; jc += nc) {  // C[:, jc:jc+n]
+        const ptrdiff_t n = std::min(nc, p.n - jc);
+        for (ptrdiff_t pc = 0; pc < p.k; pc += kc) {  // panel of B: B[pc:pc+k, jc:jc+n]
+            const ptrdiff_t k = std::min(kc, p.k - pc);
+            if (kernels.pack_b({.target = packed_b,
+                                .source = at(p.b, pc, jc).data,
+                                .length = n,
+                                .depth = k,
+                                .length_stride = p.b.col_stride,
+                                .depth_stride = p.b.row_stride}))
                 run.noticed = true;
-            for (ptrdiff_t ic = 0; ic < p.m; ic += plan.mc) {  // block of A: A[ic:ic+m, pc:pc+k]
-                const ptrdiff_t m = std::min(plan.mc, p.m - ic);
-                if (kernels.pack_a(
-                        {packed_a, from(p.a, ic, pc).data, m, k, p.a.row_stride, p.a.col_stride}))
+            for (ptrdiff_t ic = 0; ic < p.m; ic += mc) {  // block of A: A[ic:ic+m, pc:pc+k]
+                const ptrdiff_t m = std::min(mc, p.m - ic);
+                if (kernels.pack_a({.target = packed_a,
+                                    .source = at(p.a, ic, pc).data,
+                                    .length = m,
+                                    .depth = k,
+                                    .length_stride = p.a.row_stride,
+                                    .depth_stride = p.a.col_stride}))
                     run.noticed = true;
                 if (run.void_results()) return;
-                const MacroArgs block{m,
-                                      n,
-                                      k,
-                                      packed_a,
-                                      packed_b,
-                                      from(p.c, ic, jc),
-                                      p.accumulate || pc > 0,
-                                      from(p.index, ic, jc),
-                                      pc,
-                                      memory + layout.scratch,
-                                      from(p.start, ic, jc),
-                                      p.relu && pc + k == p.k,
-                                      from(p.lookup, pc, jc),
-                                      from(p.a, ic, pc),
-                                      from(p.b, pc, jc)};
-                (argmax ? kernels.macro_argmax : kernels.macro)(block);
+                run_macro_kernel(p, run, memory, block(p, ic, m, jc, n), pc, k);
             }
         }
     }
 }
 
 void direct_kernel(const Product& p, Run& run) {
-    const DirectArgs args{p.m, p.n,          p.k,     run.plan.kc, p.a,    p.b,
-                          p.c, p.accumulate, p.index, p.start,     p.relu, p.lookup};
-    const Kernels& kernels = *run.kernels;
-    const auto kernel = p.index.data        ? kernels.direct_argmax
-                        : run.plan.few_rows ? kernels.direct_rows
-                                            : kernels.direct;
+    const DirectArgs args{.m = p.m,
+                          .n = p.n,
+                          .k = p.k,
+                          .kc = run.plan.blocks.kc,
+                          .a = p.a,
+                          .b = p.b,
+                          .c = p.c,
+                          .accumulate = p.accumulate,
+                          .attained = p.attained,
+                          .epilogue = p.epilogue};
+    const Kernels& kernels = *run.plan.kernels;
+    const auto kernel = p.attained.index.data ? kernels.direct_argmax
+                        : run.plan.few_rows   ? kernels.direct_rows
+                                              : kernels.direct;
     if (kernel(args)) run.noticed = true;
 }
 
@@ -121,48 +146,45 @@ void compute(const Product& p, Run& run, int slot) {
         case KernelKind::direct:
             return direct_kernel(p, run);
         case KernelKind::packed:
-            return packed_kernel(p, run, run.workspace + slot * run.plan.slot_bytes);
+            return packed_kernel(p, run, run.workspace + slot * run.plan.slot.bytes);
     }
 }
 
 // Task: some items of the batch, or one block of one item over one part of k.
 void run_task(void* context, ptrdiff_t task, int slot) {
     Run& run = *static_cast<Run*>(context);
-    const Plan& plan = run.plan;
+    const Partition& cut = run.plan.partition;
     const FloatEnvironment environment;
     const auto next_digit = [&task](ptrdiff_t base) {
         return base == 1 ? 0 : std::exchange(task, task / base) % base;
     };
-    const ptrdiff_t part = next_digit(plan.parts);
-    const ptrdiff_t column = next_digit(plan.grid_n);
-    const ptrdiff_t row = next_digit(plan.grid_m);
-    const ptrdiff_t first = task * plan.items_per_task;
-    const ptrdiff_t last = std::min(first + plan.items_per_task, run.problem.batch.items);
+    const ptrdiff_t part = next_digit(cut.parts);
+    const ptrdiff_t j = next_digit(cut.grid_n) * cut.block_n;
+    const ptrdiff_t i = next_digit(cut.grid_m) * cut.block_m;
+    const ptrdiff_t q = part * cut.part_k;
+    const ptrdiff_t first = task * cut.items_per_task;
+    const ptrdiff_t last = std::min(first + cut.items_per_task, run.problem.batch.items);
     for (ptrdiff_t item = first; item < last; ++item) {
         if (run.void_results()) return;
-        Product p = item_of(run.problem, plan, item);
+        Product p = item_of(run.problem, run.plan, item);
         if (part > 0) redirect_to_part(p, run, part);
-        const ptrdiff_t i = row * plan.block_m, j = column * plan.block_n, q = part * plan.part_k;
         Product mine =
-            block(p, i, std::min(plan.block_m, p.m - i), j, std::min(plan.block_n, p.n - j));
-        mine.a = from(mine.a, 0, q);
-        mine.b = from(mine.b, q, 0);
-        mine.k = std::min(plan.part_k, p.k - q);
+            block(p, i, std::min(cut.block_m, p.m - i), j, std::min(cut.block_n, p.n - j));
+        mine.a = at(mine.a, 0, q);
+        mine.b = at(mine.b, q, 0);
+        mine.k = std::min(cut.part_k, p.k - q);
         compute(mine, run, slot);
     }
 }
 
-void run_tasks(Run& run) { parallel_for(run.plan.threads, run.plan.tasks, run_task, &run); }
-
 // Adds up the parts of the sum over p, in order.
 void combine_parts(const Run& run) {
     const Product p = item_of(run.problem, run.plan, 0);
-    for (ptrdiff_t part = 1; part < run.plan.parts; ++part) {
+    for (ptrdiff_t part = 1; part < run.plan.partition.parts; ++part) {
         Product partial = p;
         redirect_to_part(partial, run, part);
-        combine_part(p, {partial.c.data, partial.c.row_stride, partial.c.col_stride},
-                     {partial.index.data, partial.index.row_stride, partial.index.col_stride},
-                     part * run.plan.part_k);
+        combine_part(p, readable(partial.c), readable(partial.attained.index),
+                     part * run.plan.partition.part_k);
     }
 }
 
@@ -177,12 +199,12 @@ Problem with_batch_in_rows(Problem p) {
         };
         if (batch.b_stride[axis] != 0 || !even(batch.a_stride[axis], p.a.row_stride) ||
             !even(batch.c_stride[axis], p.c.row_stride) ||
-            !even(batch.index_stride[axis], p.index.row_stride))
+            !even(batch.index_stride[axis], p.attained.index.row_stride))
             break;
         if (p.m == 1) {
             p.a.row_stride = batch.a_stride[axis];
             p.c.row_stride = batch.c_stride[axis];
-            p.index.row_stride = batch.index_stride[axis];
+            p.attained.index.row_stride = batch.index_stride[axis];
         }
         p.m *= batch.shape[axis];
         batch.items /= batch.shape[axis];
@@ -195,61 +217,57 @@ void for_each_item(const Problem& problem, const Plan& plan, auto action) {
         action(item_of(problem, plan, item));
 }
 
-// Runs a plan; true if values were noticed that its kernels do not cover.
-bool execute(const Problem& problem, const Plan& plan, bool careful, Workspace& workspace) {
+// Runs a plan; true if operands were noticed that its kernels do not cover.
+bool execute(const Problem& problem, const Plan& plan, Workspace& workspace) {
     const ptrdiff_t bytes = workspace_bytes(plan);
-    Run run{problem, plan, bytes ? workspace.grow(bytes) : nullptr,
-            careful ? plan.careful : plan.kernels, careful};
-    run_tasks(run);
-    if (plan.parts > 1 && !run.void_results()) combine_parts(run);
+    Run run{problem, plan, bytes ? workspace.grow(bytes) : nullptr};
+    parallel_for(plan.partition.threads, plan.partition.tasks, run_task, &run);
+    if (plan.partition.parts > 1 && !run.void_results()) combine_parts(run);
     return run.noticed;
 }
 
-// Integers beyond the plain arithmetic. Where direct met them, packing may map them, unless there is no
-// memory for it; the careful kernels compute with any. The (+) is max or min, so C may be met once more.
-void compute_again(const Problem& problem, const Plan& plan, const Choice& choice,
-                   Workspace& workspace) {
-    if (packed_may_cover(plan, choice)) {
+// Where results are void. What was stored before they were is right, and (+) is idempotent here, so
+// C may be met once more. Packing needs memory that may not be there; the careful kernels do
+// without.
+void compute_again(const Problem& problem, const Plan& plan, Workspace& workspace) {
+    if (plan.fallback == Fallback::packed) {
         try {
-            const Plan packed = make_plan(problem, {KernelKind::packed, choice.isa, plan.threads});
-            if (!execute(problem, packed, false, workspace)) return;
+            if (!execute(problem, packed_fallback(problem, plan), workspace)) return;
         } catch (const std::bad_alloc&) {
         }
     }
-    execute(problem, plan, true, workspace);
+    execute(problem, careful_fallback(problem, plan), workspace);
+}
+
+void spread_noticed_nan(const Problem& problem, const Plan& plan, Workspace& workspace) {
+    const ptrdiff_t bytes = workspace_bytes(plan), scratch_bytes = nan_bytes(problem);
+    if (scratch_bytes == 0) return;
+    char* const scratch = workspace.grow(bytes) + bytes - scratch_bytes;
+    for_each_item(problem, plan,
+                  [&](const Product& p) { spread_nan(p, reinterpret_cast<ptrdiff_t*>(scratch)); });
 }
 
 void compute_all(const Problem& problem, const Choice& choice, Workspace& workspace) {
     Plan plan = make_plan(problem, choice);
-    const bool alone = plan.threads > 1 && !plan.wakes && !workers_at_hand(plan.threads);
+    const Partition& cut = plan.partition;
+    const bool alone = cut.threads > 1 && !cut.wakes && !workers_at_hand(cut.threads);
     if (alone) plan = make_plan(problem, {choice.kernel, choice.isa, 1});
-    const bool noticed = execute(problem, plan, false, workspace);
-    if (noticed && plan.careful) {
-        compute_again(problem, plan, choice, workspace);
-    } else if (noticed && plan.kernel >= KernelKind::direct) {
-        const ptrdiff_t bytes = workspace_bytes(plan);
-        char* const scratch = workspace.grow(bytes) + bytes - nan_bytes(problem);
-        for_each_item(problem, plan, [&](const Product& p) {
-            spread_nan(p, reinterpret_cast<ptrdiff_t*>(scratch));
-        });
+    if (execute(problem, plan, workspace)) {
+        if (plan.fallback != Fallback::none) compute_again(problem, plan, workspace);
+        spread_noticed_nan(problem, plan, workspace);
     }
     if (alone) note_loop_alone();
 }
 
 }  // namespace
 
-ptrdiff_t workspace_bytes(const Plan& plan) {
-    return plan.slot_bytes * plan.threads + plan.shared_bytes;
-}
-
 ptrdiff_t most_bytes(const Problem& problem, const Choice& choice) {
     ptrdiff_t bytes = 0;
     for (const int threads : {choice.threads, 1}) {  // 1: where workers sleep
         const Plan plan = make_plan(problem, {choice.kernel, choice.isa, threads});
         bytes = std::max(bytes, workspace_bytes(plan));
-        if (!packed_may_cover(plan, choice)) continue;
-        const Plan packed = make_plan(problem, {KernelKind::packed, choice.isa, plan.threads});
-        bytes = std::max(bytes, workspace_bytes(packed));
+        if (plan.fallback == Fallback::packed)
+            bytes = std::max(bytes, workspace_bytes(packed_fallback(problem, plan)));
     }
     return bytes;
 }

@@ -2,7 +2,7 @@
 // reruns).
 #pragma once
 
-#include "blocking.hpp"
+#include "plan.hpp"
 #include "workspace.hpp"
 
 namespace tropical {
@@ -11,8 +11,7 @@ namespace tropical {
 // operand. Throws std::bad_alloc before anything is written.
 void gemm(const Problem& problem, const Choice& choice, Workspace& workspace);
 
-// Bytes of workspace for this plan, and the most that gemm may ask for, whatever the operands hold.
-ptrdiff_t workspace_bytes(const Plan& plan);
+// The most bytes of workspace for which gemm may ask, whatever the operands hold.
 ptrdiff_t most_bytes(const Problem& problem, const Choice& choice);
 
 }  // namespace tropical

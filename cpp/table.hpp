@@ -1,28 +1,48 @@
+// 228 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, no
-// code. Matrices travel as bytes: a pointer, and strides in bytes between neighboring rows and
-// columns.
+// code. Matrices travel as bytes: a pointer, and strides in bytes (view.hpp).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "semiring.hpp"
+#include "view.hpp"
+
 namespace tropical {
 
-using std::ptrdiff_t;
+// What happens to a sum beside the semiring's operations; plustimes over floats alone has an
+// epilogue. start: unless its data is null, what the sum of C[i, j] begins with in place of zero:
+// start[i, j], one row for all where row_stride is 0. Not with accumulate. activation: what the
+// whole sum is passed through.
+enum class Activation { none, relu };  // relu: what is below 0 becomes 0, a NaN stays
+struct Epilogue {
+    ConstView start = {};
+    Activation activation = Activation::none;
 
-enum class DType : int { f32, f64, i8, i16, i32, i64, b8 };
-inline constexpr int dtype_count = 7;
-inline constexpr int semiring_count = 8;
+    bool empty() const { return !start.data && activation == Activation::none; }
+};
 
-// A matrix in memory: element (i, j) lies at data + i * row_stride + j * col_stride (bytes).
-struct View {
-    char* data;
-    ptrdiff_t row_stride, col_stride;
+// Where C[i, j] was attained; selective semirings alone can tell. index: null unless it is wanted,
+// and of ptrdiff_t: the first p that attains the optimum. lookup: unless its data is null, k x n of
+// int32; then index is of int32 too, C is accumulated to, and where a product is better than C
+// index[i, j] becomes lookup[p, j], and stays as it is elsewhere.
+struct Attained {
+    View index = {};
+    ConstView lookup = {};
 };
-struct ConstView {
-    const char* data;
-    ptrdiff_t row_stride, col_stride;
-};
+
+namespace {
+
+// For the product whose first row, step and column are i, p and j of this one.
+constexpr Epilogue at(const Epilogue& e, ptrdiff_t i, ptrdiff_t j) {
+    return {at(e.start, i, j), e.activation};
+}
+constexpr Attained at(const Attained& a, ptrdiff_t p, ptrdiff_t i, ptrdiff_t j) {
+    return {at(a.index, i, j), at(a.lookup, p, j)};
+}
+
+}  // namespace
 
 // `length` x `depth` elements of an operand, to be packed in micro-panels along `length`: element
 // (i, p) lies at source + i * length_stride + p * depth_stride (bytes). For A length is m, for B it
@@ -34,42 +54,46 @@ struct PackArgs {
 };
 
 // C[0:m, 0:n] = (accumulate ? C : zero) (+) A (x) B over the k of one packed block of A (ceil(m /
-// MR) micro-panels of k * MR elements) and panel of B (ceil(n / NR) of k * NR). For the argmax:
-// index, the p of the block's first step. With accumulate it is stored only where a product is
-// better than C, and not as it is: lookup says for (step of the block, j), in int32, what is.
-// scratch: see slot_layout. plus-times over floats alone heeds start, which unless null is what sums
-// begin with in place of zero, and relu, which turns results below 0 into 0. logplus alone heeds
-// raw_a and raw_b, what the block and panel were packed from.
+// MR) micro-panels of k * MR elements) and panel of B (ceil(n / NR) of k * NR). first_p: the p of
+// the block's first step. The epilogue's start is given to the first block of k alone, its
+// activation to the last. scratch: see SlotLayout in plan.hpp. unpacked_a, unpacked_b: what block
+// and panel were packed from.
 struct MacroArgs {
     ptrdiff_t m, n, k;
     const char* a;
     const char* b;
     View c;
     bool accumulate;
-    View index;
     ptrdiff_t first_p;
     char* scratch;
-    ConstView start = {};
-    bool relu = false;
-    ConstView lookup = {};
-    ConstView raw_a = {}, raw_b = {};
+    Attained attained = {};
+    Epilogue epilogue = {};
+    ConstView unpacked_a = {}, unpacked_b = {};
 };
 
-// The same product straight from strides; k is walked in blocks of kc <= 256, of at most 64 for
-// direct_argmax. start, relu and lookup, from p = 0 on, as above.
+// The same product straight from strides, over all of k; k is walked in blocks of kc.
 struct DirectArgs {
     ptrdiff_t m, n, k, kc;
     ConstView a, b;
     View c;
     bool accumulate;
-    View index;  // argmax only: intp, or with lookup int32
-    ConstView start = {};
-    bool relu = false;
-    ConstView lookup = {};
+    Attained attained = {};
+    Epilogue epilogue = {};
 };
 
-// A[0:n, 0:n] = A*, the Kleene star, in place; n is at most star_size. Covers every operand but NaN.
-// With factors, star_size x star_size elements: A stays, and (k, i) becomes what Floyd and
+// c[i] = a[i] (x) b[i] for i < count; strides in bytes. c may be a or b itself.
+struct MultiplyArgs {
+    ptrdiff_t count;
+    const char* a;
+    ptrdiff_t a_stride;
+    const char* b;
+    ptrdiff_t b_stride;
+    char* c;
+    ptrdiff_t c_stride;
+};
+
+// A[0:n, 0:n] = A*, the Kleene star, in place; n is at most star_size. Covers every operand but
+// NaN. With factors, star_size x star_size elements: A stays, and (k, i) becomes what Floyd and
 // Warshall's loops over it multiply row k by when they add it to row i.
 inline constexpr ptrdiff_t star_size = 64;
 struct StarArgs {
@@ -94,21 +118,54 @@ constexpr ptrdiff_t bytes_of_bits(ptrdiff_t count) {
     return (count + bits_per_unit - 1) / bits_per_unit * (bits_per_unit / 8);
 }
 
-// logplus: the most steps in one block of sums, and what packed operands carry for each row of A and
-// column of B.
+// logplus: the most steps in one block of sums, and what packed operands carry for each row of A
+// and column of B.
 inline constexpr ptrdiff_t log_steps = 512, numbers_a_line = 2;
 
+// The most rows of A that direct_rows takes.
+inline constexpr int most_direct_rows = 4;
+
+// What a product costs: `products` float32 products take as long as one of this kind; rows and
+// columns of C count in whole multiples of `rows` and `columns`.
+struct Cost {
+    double products;
+    int rows = 1, columns = 1;
+};
+
+// When to compute straight from strides, in numbers: with m <= few_rows or k <= few_steps; else
+// while the operands are small. `light`: a product is two instructions, so that small means larger.
+// packs_always: null, or why it never pays to read an operand in place.
+struct DirectNeeds {
+    int few_rows, few_steps;
+    bool light;
+    const char* packs_always = nullptr;
+    ptrdiff_t most_kc;         // where B is read in place
+    ptrdiff_t most_kc_copied;  // where strips of B pass through L1, and with the argmax
+    Cost cost;
+};
+
+// What packing needs, in numbers. A packed element has `bits` bits. A line (a row of A, a column of
+// B) has k elements, those of A rounded up to a multiple of depth_unit, and `behind` more. The
+// macro-kernel takes scratch_bytes, and scratch_bytes_a_row for each row of the block of A. Blocks
+// are at most most_kc x most_mc x most_nc; 0: as the caches suggest. most_kc_argmax: with the
+// argmax.
+struct PackedNeeds {
+    int bits, depth_unit = 1, behind = 0;
+    ptrdiff_t scratch_bytes = 0, scratch_bytes_a_row = 0;
+    ptrdiff_t most_kc = 0, most_mc = 0, most_nc = 0;
+    Cost cost;
+    bool covers_more = false;  // packing maps, or takes as they are, operands that direct notices
+};
+
 // One way to compute a semiring over a dtype: a micro-tile of mr x nr and the functions built on
-// it. Those that read operands return true when they met a value that their arithmetic does not
-// cover: a NaN (results are then right but for the rows and columns it must spread to), or an
-// integer that may overflow (results are void).
-// direct_rows: m <= 4, see rows.hpp. The argmax kernels are null unless the semiring is selective.
-// bits: packs an element to a bit, or-and alone; A in rows along k, see bits.hpp.
-// logs: packs exponentials, logplus alone; k is cut as log_steps says and in no other way, since that
-// shows in the bits, see logplus.hpp.
+// it. Those that read operands return true when they noticed an operand that their arithmetic does
+// not cover: a NaN (results are then right but for the rows and columns to which it must spread),
+// or another (results are void where KernelSet has careful kernels). direct_rows: m <= 4, see
+// rows.hpp. The argmax kernels are null unless the semiring is selective.
 struct Kernels {
     int mr, nr;
-    bool bits, logs;
+    DirectNeeds direct_needs;
+    PackedNeeds packed_needs;
     bool (*pack_a)(const PackArgs&);
     bool (*pack_b)(const PackArgs&);
     void (*macro)(const MacroArgs&);
@@ -120,12 +177,14 @@ struct Kernels {
 
 // wide: the fastest micro-tile for this arithmetic. narrow: one register wide, for few columns,
 // without argmax.
-// careful: any operand, at two to three times the work; zeros where wide covers all. ceiling: the
-// hot loop without memory, returns the scalar operations done. star: null for plus-times, whose star
-// is a series. replay: for semirings that select.
+// careful: any operand, at two to three times the work; zeros where wide covers all but NaN.
+// ceiling: the hot loop without memory, returns the scalar operations done. multiply: (x)
+// elementwise, of any operands. star: null unless the semiring is idempotent, else a star is a
+// series. replay: for semirings that select.
 struct KernelSet {
     Kernels wide, narrow, careful;
     std::int64_t (*ceiling)(std::int64_t repeats);
+    void (*multiply)(const MultiplyArgs&);
     void (*star)(const StarArgs&);
     void (*replay)(const ReplayArgs&);
 };

@@ -13,8 +13,8 @@ std::align_val_t alignment(ptrdiff_t bytes) {
     return std::align_val_t{bytes < huge_page ? 4096 : static_cast<std::size_t>(huge_page)};
 }
 
-// Integers at n = 1024 gain 3-5%: a tile meets some fifty pages of 4 KiB, and a miss of the TLB costs
-// most in a virtual machine.
+// Integers at n = 1024 gain 3-5%: a tile meets some fifty pages of 4 KiB, and a miss of the TLB
+// costs most in a virtual machine.
 void advise_huge_pages([[maybe_unused]] char* data, [[maybe_unused]] ptrdiff_t bytes) {
 #if defined(MADV_HUGEPAGE)
     if (bytes >= huge_page) madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);

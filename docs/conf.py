@@ -14,6 +14,7 @@ html_theme = "furo"
 html_title = f"tropical {release}"
 default_role = "py:obj"
 numpydoc_show_class_members = False
+autodoc_typehints = "none"  # signatures without types and overloads: Parameters describes them
 myst_enable_extensions = ["dollarmath", "substitution"]
 myst_heading_anchors = 3
 

@@ -1,11 +1,11 @@
 """Every test that takes the fixture `isa` runs once on each instruction set that was built.
 
 TROPICAL_TEST_ISAS=avx2,baseline (an emulator, CI): these must run, failing where the CPU lacks one,
-and no others do. TROPICAL_TEST_BIG=1, TROPICAL_TEST_SEEDED=1, TROPICAL_TEST_LONG=1 add the tests
-marked `big`, `seeded`, `long`.
+and no others do. Tests marked `big`, `long` or `seeded` run only if `-m` names the marker.
 """
 
 import os
+import re
 
 import pytest
 import support
@@ -18,11 +18,7 @@ from tropical import _core
 _core.set_settings({"thread_share": 1 << 14, "wake_share": 1024})
 os.environ["TROPICAL_TUNING"] = "off"
 
-OPT_IN = {
-    "big": "needs tens of gigabytes of address space, and seconds",
-    "seeded": "builds the extension once for each seeded bug: minutes",
-    "long": "trains for half a minute",
-}
+OPT_IN = ("big", "long", "seeded")  # pyproject.toml says what they are
 CONFIG = tropical.config.config()
 REQUIRED = os.environ.get("TROPICAL_TEST_ISAS", "")
 
@@ -49,18 +45,22 @@ def isa(request):
         yield request.param
 
 
-def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: long, and no more telling under a sanitizer")
-    for marker, why in OPT_IN.items():
-        config.addinivalue_line("markers", f"{marker}: {why}; set TROPICAL_TEST_{marker.upper()}=1")
+def pytest_collection_modifyitems(config, items):
+    for marker in OPT_IN:
+        if not re.search(rf"\b{marker}\b", config.option.markexpr):
+            for item in items:
+                if item.get_closest_marker(marker):
+                    item.add_marker(pytest.mark.skip(f"runs with -m {marker} only"))
 
 
-def pytest_collection_modifyitems(items):
-    for item in items:
-        for marker, why in OPT_IN.items():
-            name = f"TROPICAL_TEST_{marker.upper()}"
-            if marker in item.keywords and os.environ.get(name) != "1":
-                item.add_marker(pytest.mark.skip(f"{why}; set {name}=1"))
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):  # of pytest-xdist: this is one of its workers
+        session.config.workeroutput["ran"] = list(support.ran.items())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    support.ran.update(dict(getattr(node, "workeroutput", {}).get("ran", ())))
 
 
 def pytest_terminal_summary(terminalreporter):

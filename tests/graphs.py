@@ -6,7 +6,6 @@ import numpy as np
 
 import tropical
 
-ADD = {"min": np.minimum, "max": np.maximum}
 MULTIPLY = {
     "+": lambda x, y: x + y,
     "x": lambda x, y: x * y,
@@ -16,15 +15,18 @@ MULTIPLY = {
 
 
 def random_graph(rng, n, ring="minplus", dtype="float64", density=0.4, negative=False):
-    """An (n, n) array of small whole weights; those of maxtimes are powers of 1/2."""
+    """An (n, n) array of small whole weights, or of powers of 2, for which no cycle improves."""
     ring = tropical.semirings.get(ring)
     there = rng.random((n, n)) < density
-    if ring.name == "maxtimes":
-        weights = 0.5 ** rng.integers(0, 3, (n, n)) if dtype[0] == "f" else there
-    else:
+    if not ring.nonnegative:
         weights = rng.integers(-2 if negative else 0, 9, (n, n))
-    weights = weights * (-1 if ring.name == "maxplus" else 1)
-    return np.where(there, weights, ring.zero(dtype)).astype(dtype)
+        weights = weights * (-1 if ring.name == "maxplus" else 1)
+    elif dtype[0] == "f" or ring.direction < 0:
+        weights = 2.0 ** (-ring.direction * rng.integers(0, 3, (n, n)))
+    else:
+        weights = there
+    zero = np.array(ring.zero(dtype), dtype)  # of int64 it would be rounded among floats
+    return np.where(there, weights.astype(dtype), zero)
 
 
 def product(stops, w, ring):
@@ -49,7 +51,7 @@ def simple_paths(n, i, j):
 
 
 def best_of(values, ring, dtype):
-    return {"min": min, "max": max}[ring.add]([ring.zero(dtype), *values])
+    return {-1: min, 1: max}[ring.direction]([ring.zero(dtype), *values])
 
 
 def enumerated(w, ring):
@@ -67,11 +69,11 @@ def enumerated(w, ring):
     ).reshape(n, n)
 
 
-def assert_predecessors(predecessors, values, w, ring, path):
-    """Following them gives paths of `w` that attain `values`, and none where there is none."""
+def assert_predecessors(predecessors, values, w, ring, path, pairs=None):
+    """The predecessors are paths of `w` that attain `values`, for all pairs unless given."""
     assert predecessors.dtype == np.int32 and predecessors.shape == values.shape
     none = ring.zero(w.dtype)
-    for i, j in itertools.product(range(len(w)), repeat=2):
+    for i, j in itertools.product(range(len(w)), repeat=2) if pairs is None else pairs:
         stops = path(predecessors, i, j)
         if i != j and values[i, j] == none:
             assert stops == [] and predecessors[i, j] == -9999

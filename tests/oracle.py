@@ -48,7 +48,7 @@ def element(value, dtype):
 
 def wide_enough(x, y, multiply):
     """A type that holds every x (x) y: the dtype itself, a wider one, or Python's integers."""
-    if x.dtype.kind != "i" or multiply in (np.minimum, np.maximum):
+    if x.dtype.kind not in "iu" or multiply in (np.minimum, np.maximum):
         return x.dtype
     largest = max((abs(int(e)) for z in (x, y) if z.size for e in (z.min(), z.max())), default=0)
     return np.int64 if multiply(largest, largest, dtype=object) < 2**63 else object
@@ -62,9 +62,10 @@ def products(a, b, semiring):
     wide = wide_enough(x, y, s.multiply)
     with np.errstate(all="ignore"):
         p = s.multiply(x.astype(wide), y.astype(wide))
-    if dtype.kind == "i":  # saturate
+    if dtype.kind in "iu":  # saturate
         p = np.clip(p, np.iinfo(dtype).min, np.iinfo(dtype).max)
     p = np.where((x == s.zero(dtype)) | (y == s.zero(dtype)), s.zero(dtype), p)  # annihilate
+    p = np.where(p != p, s.zero(dtype), p)  # a NaN that (x) makes never wins
     p = np.where((x != x) | (y != y), np.nan, p) if dtype.kind == "f" else p  # propagate NaN
     return p.astype(dtype)
 
@@ -74,7 +75,7 @@ def gemm(a, b, semiring, out=None):
     s = SEMIRINGS[semiring]
     if semiring == "plustimes":
         c = np.matmul(a, b)
-        assert c.dtype.kind == "i", "floating plustimes rounds: compare with oracle.plustimes"
+        assert c.dtype.kind in "iu", "floating plustimes rounds: compare with oracle.plustimes"
     else:
         p = products(a, b, semiring)
         c = positive_zeros(s.add.reduce(p, axis=-2, initial=s.zero(p.dtype)))

@@ -1,16 +1,21 @@
 """What the tests share: operands made by integer arithmetic, bit comparison, subprocesses."""
 
+import contextlib
 import functools
+import itertools
 import math
 import os
 import subprocess
 import sys
 import textwrap
+import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import oracle
+import pytest
 
 import tropical
 from tropical import _core
@@ -18,17 +23,78 @@ from tropical import _core
 TESTS = Path(__file__).parent
 KERNELS = ("naive", "tiled", "direct", "packed")
 THREADS = (1, 2, 3, 7)
+
+
+def is_integer(dtype):
+    return np.dtype(dtype).kind in "iu"
+
+
 INSTANCES = [(s["name"], dtype) for s in _core.semirings() for dtype in s["dtypes"]]
 ROUNDING_SEMIRINGS = [s["name"] for s in _core.semirings() if not s["exact"]]
-EXACT = [i for i in INSTANCES if i[0] not in ROUNDING_SEMIRINGS or i[1].startswith("int")]
+EXACT = [i for i in INSTANCES if i[0] not in ROUNDING_SEMIRINGS or is_integer(i[1])]
 FLOATS = [i for i in INSTANCES if i[1].startswith("float")]
-INTEGERS = [i for i in INSTANCES if i[1].startswith("int")]
+INTEGERS = [i for i in INSTANCES if is_integer(i[1])]
 TROPICAL_FLOATS = [i for i in FLOATS if i in EXACT]
 ROUNDING = [i for i in FLOATS if i[0] == "plustimes"]
 LOGPLUS = [i for i in FLOATS if i[0] == "logplus"]
 SELECTIVE = [
     (s["name"], dtype) for s in _core.semirings() if s["selective"] for dtype in s["dtypes"]
 ]
+FEW = [("maxplus", "float32"), ("minplus", "int8"), ("minmax", "float64"), ("orand", "bool")]
+# Matrices, vectors, batches that broadcast, empties.
+MATMUL_SHAPES = [
+    ((3,), (3,)),
+    ((3,), (3, 4)),
+    ((2, 3), (3,)),
+    ((5, 2, 3), (3,)),
+    ((3,), (5, 3, 4)),
+    ((5, 2, 3), (3, 4)),
+    ((2, 3), (5, 3, 4)),
+    ((5, 2, 3), (5, 3, 4)),
+    ((5, 2, 3), (1, 3, 4)),
+    ((1, 2, 3), (5, 3, 4)),
+    ((4, 1, 2, 3), (5, 3, 4)),
+    ((4, 5, 2, 3), (4, 1, 3, 4)),
+    ((2, 1, 3, 1, 2, 3), (1, 2, 1, 5, 3, 4)),
+    ((0, 2, 3), (3, 4)),
+    ((0, 2, 3), (1, 3, 4)),
+    ((5, 0, 3), (3, 4)),
+    ((5, 2, 0), (5, 0, 4)),
+    ((5, 2, 3), (3, 0)),
+    ((0, 3), (3, 4)),
+    ((2, 0), (0, 4)),
+    ((0, 0), (0, 0)),
+    ((0,), (0,)),
+    ((0,), (0, 4)),
+    ((2, 0), (0,)),
+    ((1,), (1,)),
+]
+# The optimizers' names and options that are compared with formulas and with PyTorch's.
+OPTIMIZERS: list[tuple[str, dict[str, object]]] = [
+    ("SGD", {"lr": 0.1}),
+    ("SGD", {"lr": 0.1, "weight_decay": 0.3}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+    ("SGD", {"lr": 0.1, "momentum": 0.5, "nesterov": True, "weight_decay": 0.3}),
+    ("Adam", {}),
+    ("Adam", {"lr": 0.1, "betas": (0.5, 0.8), "eps": 0.01, "weight_decay": 0.3}),
+    ("Adam", {"lr": 0.1, "betas": (0.2, 0.4), "eps": 0.01}),
+    ("AdamW", {}),
+    ("AdamW", {"lr": 0.1, "betas": (0.5, 0.8), "eps": 0.01, "weight_decay": 0.3}),
+    ("AdamW", {"weight_decay": 0.0}),
+    ("AdamW", {"lr": 0.1, "weight_decay": 0.0}),
+    ("Adagrad", {}),
+    ("Adagrad", {"lr": 0.5, "eps": 0.01, "weight_decay": 0.3}),
+    ("RMSProp", {}),
+    ("RMSProp", {"lr": 0.1, "alpha": 0.5, "eps": 0.01, "weight_decay": 0.3}),
+    ("RMSProp", {"lr": 0.1, "alpha": 0.3, "eps": 1e-3}),
+]
+# What tropical.autograd exports besides operations and what is of memory.
+NO_OPERATIONS = {
+    *("GradientError", "GraphReleasedError", "Handle", "MemoryStats", "Tensor"),
+    *("check_gradients", "checkpoint", "enable_grad", "generator", "grad", "is_grad_enabled"),
+    *("no_grad", "seed", "time_products"),
+}
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")  # its allocator keeps freed memory
 ran: Counter[tuple[str, str]] = Counter()  # (what, which) -> checked products, for the summary
 
@@ -57,7 +123,8 @@ def boundaries(dtype):
     i, d = np.iinfo(dtype), packing_bound(dtype)
     near = [x + e for x in (-2 * d, -d, 0, d, 2 * d) for e in (-1, 0, 1)]
     z = 2 ** (i.bits - 2)
-    return np.array([i.min, i.min + 1, -z - 1, -z, *near, z - 1, z, i.max - 1, i.max], dtype)
+    all_ = [i.min, i.min + 1, -z - 1, -z, *near, z - 1, z, i.max - 1, i.max]
+    return np.array([x for x in all_ if x >= i.min], dtype)
 
 
 def values(shape, dtype, seed=0, kind="plain"):
@@ -72,12 +139,13 @@ def values(shape, dtype, seed=0, kind="plain"):
     if dtype.kind == "b":
         return r % np.uint64(4) == 0
     if kind == "ties":
-        return (r % np.uint64(7)).astype(dtype) - dtype.type(3)
+        return (r % np.uint64(7)).astype(dtype) - dtype.type(0 if dtype.kind == "u" else 3)
     if dtype.kind == "f":
         x = ((r >> np.uint64(11)).astype(np.float64) * 2.0**-45 - 128).astype(dtype)
     elif kind in ("plain", "bound"):
         d = packing_bound(dtype) if kind == "bound" else math.isqrt(np.iinfo(dtype).max)
-        x = (r % np.uint64(2 * d + 1)).astype(np.int64).astype(dtype) - dtype.type(d)
+        low = 0 if dtype.kind == "u" else -d
+        x = ((r % np.uint64(d + 1 - low)).astype(np.int64) + low).astype(dtype)
     else:
         x = r.astype(dtype)
     if kind in ("edge", "nan"):
@@ -124,6 +192,22 @@ def example(m, n, k, semiring, dtype, kind="plain"):
     return a, b, c
 
 
+def remainders(semiring, dtype, **how):
+    """(rows, columns, shapes): up to 2 MR + 1 rows, 2 NR + 1 columns, with a few of the other."""
+    plan = tropical.explain(500, 500, 500, dtype=dtype, semiring=semiring, **how)
+    rows, cols = 2 * plan.mr + 1, 2 * plan.nr + 1
+    shapes = {*itertools.product((1, plan.mr, rows), range(1, cols + 1))}
+    shapes |= {*itertools.product(range(1, rows + 1), (1, plan.nr, plan.nr + 1, cols))}
+    return rows, cols, sorted(shapes)
+
+
+def pairs(x):
+    """Operands whose products are every pair of `x`; then operands with every pair in a row."""
+    yield x[:, None], x[None, :]
+    first, second = np.meshgrid(x, x)
+    yield np.stack([first.ravel(), second.ravel()], 1), np.stack([x, x[::-1]])
+
+
 def assert_same_bits(got, want, *note):
     """`got` is an array with the dtype, shape and bits of `want`; else fails, showing `note`."""
     got, want = np.asarray(got), np.asarray(want)
@@ -137,6 +221,28 @@ def assert_same_bits(got, want, *note):
         raise AssertionError(f"{len(wrong)} of {want.size} differ, {first}; {note}")
 
 
+def assert_all_same_bits(got, want, *note):
+    """As `assert_same_bits`, of one array after another."""
+    for one, other in zip(got, want, strict=True):
+        assert_same_bits(one, other, *note)
+
+
+def assert_states_equal(got, want):
+    """Two states have the same names, in order, and the same bits."""
+    assert list(got) == list(want)
+    for name, array in want.items():
+        assert_same_bits(got[name], array, name)
+
+
+@contextlib.contextmanager
+def unchanged(*owners):
+    """The state of each owner after the block is that before it."""
+    before = [{name: x.copy() for name, x in owner.state_dict().items()} for owner in owners]
+    yield
+    for owner, state in zip(owners, before, strict=True):
+        assert_states_equal(owner.state_dict(), state)
+
+
 def check(a, b, semiring, want, **how):
     """tropical.gemm(a, b, semiring=semiring, **how) has the bits of `want`; returns it."""
     got = tropical.gemm(a, b, semiring=semiring, **how)
@@ -146,15 +252,70 @@ def check(a, b, semiring, want, **how):
     return got
 
 
+def check_ways(gemm, a, b):
+    """The same bits for threads, the vector kernels, layouts, batches, workspaces and `out`."""
+    want = gemm(a, b, kernel="packed", threads=1)
+    workspace, out = tropical.GemmWorkspace(), np.empty(want.shape[::-1], want.dtype).T
+    for kernel, threads in itertools.product((None, "packed", "direct"), THREADS):
+        how = {"kernel": kernel, "threads": threads}
+        assert_same_bits(gemm(a, b, **how), want, how)
+        assert_same_bits(gemm(a, b, **how, workspace=workspace), want, how)
+    assert_same_bits(gemm(np.asfortranarray(a), np.asfortranarray(b), out=out), want)
+    assert_same_bits(gemm(b.T, a.T).T, want)
+    assert_same_bits(gemm(a, b[:, ::-1]), want[:, ::-1])
+    assert_same_bits(gemm(np.stack([a, a[::-1]]), b)[0], want)
+    assert_same_bits(gemm(np.stack([a, a[::-1]]), np.stack([b, b]))[1], want[::-1])
+
+
+def check_threads(gemm, a, b, kernels):
+    """Each kernel gives the same bits with any number of threads."""
+    for kernel in kernels:
+        want = gemm(a, b, kernel=kernel, threads=1)
+        for threads in THREADS[1:]:
+            assert_same_bits(gemm(a, b, kernel=kernel, threads=threads), want, kernel, threads)
+
+
+def check_refused(function, *cases):
+    """`function` refuses: each case is (error, message, *arguments)."""
+    for error, message, *arguments in cases:
+        with pytest.raises(error, match=message):
+            function(*arguments)
+
+
+def in_threads(work, count):
+    """work(0), ..., work(count - 1) at once, each in its own thread; raises what one raises."""
+    all_here = threading.Barrier(count)
+
+    def begin(number):
+        all_here.wait()
+        work(number)
+
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(begin, range(count)))
+
+
+def run_command(*command, **how):
+    """Run a command to its end; the completed process, with what it printed as text."""
+    return subprocess.run(command, **{"capture_output": True, "text": True, **how})
+
+
+def run_module(name, *arguments):
+    """Run a module as a program in a fresh interpreter; the lines that it prints."""
+    program = f"import runpy, sys; sys.argv[1:] = {arguments!r}; "
+    return run_python(program + f"runpy.run_module({name!r}, run_name='__main__')").splitlines()
+
+
 def run_python(code, timeout=60, **env):
     """Run `code` in a fresh interpreter that can import the test modules; its stdout."""
-    path = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
+    path = os.pathsep.join(
+        [str(TESTS), str(TESTS / "core"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
+    done = run_command(
+        sys.executable,
+        "-c",
+        textwrap.dedent(code),
         # NumPy's own threads spin for a while and would be counted as ours.
         env={**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", **env},
-        capture_output=True,
-        text=True,
         timeout=timeout,
     )
     assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tropical.bench import contenders
-from tropical.bench.timing import interleave
+from tropical.measure import contenders
+from tropical.measure.timing import interleave
 
 from . import common
 

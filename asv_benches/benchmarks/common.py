@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from tropical.bench import contenders
-from tropical.bench.contenders import AbsentError
-from tropical.bench.timing import Budget, Contender, interleave
+from tropical.measure import contenders
+from tropical.measure.contenders import AbsentError
+from tropical.measure.timing import Budget, Contender, interleave
 
-BUDGET = Budget(seconds=1.0)
+# Of each ratio that is tracked.
+BUDGET = Budget(seconds=float(os.environ.get("TROPICAL_BENCH_SECONDS", "1")))
 
 
 class Call:
@@ -17,9 +19,11 @@ class Call:
 
     call: Callable[[], object]
 
+    def __init__(self) -> None:
+        self.stack = ExitStack()
+
     def prepare(self, make: Callable[..., Contender], *args: object, **options: object) -> None:
         """Make a contender, enter its context (threads, kernel) and warm it up."""
-        self.stack = ExitStack()
         try:
             contender = make(*args, **options)
         except AbsentError as absent:

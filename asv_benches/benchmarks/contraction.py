@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 import tropical
-from tropical.bench import contenders
-from tropical.bench.timing import Contender, interleave
 from tropical.examples import spin_glass
+from tropical.measure import contenders
+from tropical.measure.timing import Contender, interleave
 
 from . import common
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tropical.bench import contenders
+from tropical.measure import contenders
 
 from .common import Call, times_ceiling
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tropical import _core
-from tropical.bench.contenders import AbsentError
 from tropical.bench.interop import torch_step
-from tropical.bench.timing import interleave
+from tropical.measure.contenders import AbsentError
+from tropical.measure.timing import interleave
 
 from . import common
 

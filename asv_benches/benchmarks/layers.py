@@ -10,7 +10,7 @@ import numpy as np
 import tropical
 from tropical import _core, nn
 from tropical.autograd import Tensor, conv2d, grad, linear, relu
-from tropical.bench.timing import Contender
+from tropical.measure.timing import Contender
 
 from .common import Call
 

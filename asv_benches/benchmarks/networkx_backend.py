@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tropical.bench import contenders
-from tropical.bench.timing import Contender, interleave
+from tropical.measure import contenders
+from tropical.measure.timing import Contender, interleave
 
 from . import common
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from tropical.bench import contenders
+from tropical.measure import contenders
 
 from .common import times_copying
 

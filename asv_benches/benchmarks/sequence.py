@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 
 import tropical
-from tropical.bench import contenders, sequences
-from tropical.bench.timing import Contender
+from tropical.bench import sequences
+from tropical.measure import contenders
+from tropical.measure.timing import Contender
 from tropical.sequence import posteriors
 
 from .common import Call

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 import tropical
-from tropical.bench import contenders
-from tropical.bench.timing import Contender
+from tropical.measure import contenders
+from tropical.measure.timing import Contender
 
 from .common import Call, times_ceiling
 

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 import tropical
-from tropical.bench.timing import Contender
+from tropical.measure.timing import Contender
 from tropical.spectral import convolve, deconvolve, left_residual, maximum_cycle_mean, schedule
 
 from . import common

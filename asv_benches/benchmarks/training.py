@@ -9,7 +9,7 @@ from .common import Call
 
 
 class Perceptron(Call):
-    """784-256-10 by SGD, in mode "plan"."""
+    """784-256-10 by SGD, in mode "pool"."""
 
     params = (list(training.PARTS), [64, 128, 512], [1, 2])
     param_names = ("part", "batch", "threads")
@@ -58,7 +58,7 @@ class Chain(Call):
 class Memory:
     """A step of a perceptron with 20 layers of 256, at batch 128."""
 
-    params = (["off", "pool", "plan"],)
+    params = (["off", "pool"],)
     param_names = ("mode",)
 
     def track_peak_live_bytes(self, mode: str) -> int:

@@ -7,7 +7,7 @@ import resource
 import numpy as np
 
 import tropical
-from tropical.bench import contenders
+from tropical.measure import contenders
 
 CALLS = 100
 

@@ -1,57 +1,51 @@
-// NumPy arrays as the core's views: conversion of operands, matmul's shape rules, the result array.
+// NumPy arrays: arguments as arrays of one dtype, their memory as views, and what must hold before
+// an array is written to.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 
-#include "options.hpp"
+#include "bindings/options.hpp"
 
 namespace tropical {
 
-// What np.asarray makes of an argument; its errors, with the argument's name. Masked arrays are
+// numpy.asarray(argument). Its errors are raised with the argument's name. A masked array is
 // refused.
 py::array to_array(PyObject* object, const char* name);
 
-// An operand as errors speak of it.
+// An argument and the name of its parameter.
 struct Named {
     const char* name;
     py::array* array;
 };
-// "a has dtype int32, b has dtype float32"
+// For messages, such as "a has dtype int32, b has dtype float32".
 std::string dtypes_text(std::span<const Named> operands);
-// The native dtype that NumPy promotes all of them to; TypeError if there is none.
+// The native dtype to which NumPy promotes the operands. Throws TypeError if there is none.
 py::dtype common_dtype(const char* function, std::span<const Named> operands);
-// Copies only what has another dtype.
+// Copies the operands that have another dtype.
 void convert(std::span<const Named> operands, const py::dtype& dtype);
 
-struct Operands {
-    py::array a, b;
-    DType dtype;
-};
-
-// Arrays of one supported native dtype; an operand is copied only to convert it.
-Operands take_operands(PyObject* a, PyObject* b, int semiring);
-
-// numpy.matmul's shapes: `shape` of the result, the batch as the core wants it, and m, n, k.
-struct Shapes {
-    Problem problem;
-    int ndim;  // of the result
-    ptrdiff_t shape[max_batch_dims + 2];
-    bool drops_row, drops_column;  // a, b were 1-D
-};
+// For messages, such as "(2, 3)".
 std::string shape_text(const py::array& array);
-py::array new_result(const Shapes& shapes, const py::dtype& dtype);
-void broadcast_shapes(const Operands& operands, Shapes& shapes);
 
-// Points problem's c (or index) at `array`, which has the result's shape.
-void attach_result(Shapes& shapes, const py::array& array);
-void attach_index(Shapes& shapes, const py::array& array);
+// The memory of an array, as the views of the core want it: also that of an operand, which the core
+// only reads.
+inline char* bytes_of(const py::array& array) {
+    return static_cast<char*>(const_cast<void*>(array.data()));
+}
 
-// Throws unless it may be written to and no two elements share memory.
+// The last two axes of an array as a matrix: a View or a ConstView.
+template <class AnyView = View>
+AnyView matrix_view(const py::array& array) {
+    const py::ssize_t last = array.ndim() - 1;
+    return {.data = bytes_of(array),
+            .row_stride = array.strides(last - 1),
+            .col_stride = array.strides(last)};
+}
+
+// Throws ValueError if the array is read-only, or if two of its elements share memory.
 void check_writeable(const py::array& array, const char* name);
-// `out` as given: an array, writeable, of the result's shape and dtype. Throws otherwise.
-py::array check_out(PyObject* out, const Shapes& shapes, const py::dtype& dtype);
+// Whether the ranges of memory that two arrays lie in have bytes in common.
 bool may_overlap(const py::array& x, const py::array& y);
 
 }  // namespace tropical

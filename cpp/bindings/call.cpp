@@ -1,12 +1,11 @@
-#include "call.hpp"
+#include "bindings/call.hpp"
 
 #include <algorithm>
 #include <new>
 
-#include "../gemm.hpp"
-#include "gil.hpp"
-#include "tuning.hpp"
-#include "workspace.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/py_workspace.hpp"
+#include "gemm.hpp"
 
 namespace tropical {
 namespace {
@@ -52,12 +51,12 @@ Arguments parse_arguments(const Signature& signature, PyObject* const* args, Py_
     return arguments;
 }
 
-// Below this many products releasing the GIL costs more than it gives.
+// With fewer products, releasing the GIL costs more than it gives.
 constexpr double products_worth_the_gil = 1 << 15;
 
 void run(const Problem& problem, const Choice& choice, Workspace& workspace) {
     const double products = static_cast<double>(problem.m) * static_cast<double>(problem.n) *
-                            static_cast<double>(problem.k) *
+                            static_cast<double>(std::max<ptrdiff_t>(problem.k, 1)) *
                             static_cast<double>(problem.batch.items);
     if (products < products_worth_the_gil) return gemm(problem, choice, workspace);
     without_gil([&] { gemm(problem, choice, workspace); });
@@ -111,7 +110,10 @@ Target make_target(PyObject* out, const Shapes& shapes, const py::dtype& dtype,
     bool overlaps = false;
     for (const py::array* const operand : operands)
         if (given && operand && may_overlap(array, *operand)) overlaps = true;
-    return {array, overlaps ? py::array(array.attr("copy")("C")) : array, given, overlaps};
+    return {.out = array,
+            .computed = overlaps ? py::array(array.attr("copy")("C")) : array,
+            .given = given,
+            .overlaps = overlaps};
 }
 
 py::object finish(const Target& target) {
@@ -126,7 +128,7 @@ py::object as_result(const py::array& array) {
 
 void check_workspace(PyObject* workspace) {
     if (workspace != Py_None && !py::isinstance<PyWorkspace>(workspace))
-        throw py::type_error("workspace must be a GemmWorkspace, got " +
+        throw py::type_error("workspace: expected a GemmWorkspace, got " +
                              std::string(py::repr(py::handle(workspace))));
 }
 

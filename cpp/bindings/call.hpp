@@ -1,23 +1,25 @@
 // What the functions that compute a product share: arguments as CPython passes them, where the
-// result goes, the GIL, errors. They are plain CPython functions rather than pybind11 ones, which
-// would cost a small product more than the product itself.
+// result goes, the GIL, errors. These functions are plain CPython functions: the dispatch of
+// pybind11 takes longer than a small product.
 #pragma once
 
 #include <initializer_list>
 #include <span>
 
-#include "arrays.hpp"
+#include "bindings/shapes.hpp"
 
 namespace tropical {
 
-// A function's parameters: the first `positional` need no keyword, the first `required` no default.
+// The parameters of a function. The first `positional` may be given without keywords, the first
+// `required` must be given.
 struct Signature {
     const char* function;
     std::span<const std::string_view> names;
     int positional, required;
 };
 
-// Borrowed references, in the order of the signature's names; null where one was not given.
+// Borrowed references in the order of the signature's names; null for an argument that was not
+// given.
 struct Arguments {
     static constexpr int most = 9;
     PyObject* values[most] = {};
@@ -27,30 +29,32 @@ struct Arguments {
     bool is_true(int which) const;
 };
 
-// compute(the arguments), as CPython's vectorcall wants it: null, with the error set, for what it
-// throws.
+// Calls `compute` with the arguments, which come as CPython's vectorcall passes them. If `compute`
+// throws, sets Python's error and returns null.
 PyObject* call(const Signature& signature, py::object (*compute)(const Arguments&),
                PyObject* const* args, Py_ssize_t positional, PyObject* keywords);
-// The exception being handled, as Python's error.
+// Sets Python's error to the exception that is being handled.
 void set_python_error();
 void add_function(py::module_& module, PyMethodDef& definition);
 
-// Where a product is computed: in `out`, in a copy of it where it overlaps an operand, or in a new
-// array. Operands may be null.
+// Where a product is computed. computed is `out`, a copy of `out` if that overlaps an operand, or a
+// new array if there is no `out`.
 struct Target {
     py::array out, computed;
     bool given, overlaps;
 };
+// `out` may be None. Null operands are skipped.
 Target make_target(PyObject* out, const Shapes& shapes, const py::dtype& dtype,
                    std::initializer_list<const py::array*> operands);
-// What the caller gets: `out`, holding the result, or the new array.
+// What the caller gets, with the result in it: `out`, or the new array.
 py::object finish(const Target& target);
-// As numpy.matmul: 0-D results are scalars.
+// A 0-D result becomes a scalar, as in numpy.matmul.
 py::object as_result(const py::array& array);
 
-// None, or a GemmWorkspace; TypeError otherwise.
+// Throws TypeError unless the argument is None or a GemmWorkspace.
 void check_workspace(PyObject* workspace);
-// The product, in this workspace or the thread's own; large ones without the GIL.
+// Computes a product in this workspace, or for None in the thread's own. Releases the GIL for a
+// large product.
 void run_in(PyObject* workspace, const Problem& problem, const Choice& choice);
 
 }  // namespace tropical

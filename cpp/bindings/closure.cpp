@@ -1,47 +1,52 @@
-#include "closure.hpp"
-
+// Kleene stars of small matrices, and the steps of a large one that keep predecessors.
 #include <algorithm>
+#include <span>
+#include <string>
 
-#include "../closure.hpp"
-#include "../scalar.hpp"
-#include "call.hpp"
-#include "gil.hpp"
+#include "bindings/call.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/module.hpp"
+#include "closure/stars.hpp"
 
 namespace tropical {
 namespace {
 
-View matrix_view(const py::array& x) {
-    const py::ssize_t last = x.ndim() - 1;
-    return {static_cast<char*>(const_cast<void*>(x.data())), x.strides(last - 1), x.strides(last)};
+// An int32 array of the shape of `like`. `like` is the argument `like_name`.
+py::array check_vertices(const py::object& given, const char* name, const py::array& like,
+                         const char* like_name) {
+    const py::array array = to_array(given.ptr(), name);
+    if (!array.dtype().equal(py::dtype::of<std::int32_t>()))
+        throw py::type_error(std::string(name) + ": expected dtype int32, got " +
+                             std::string(py::str(array.dtype())));
+    if (array.ndim() != like.ndim() ||
+        !std::equal(like.shape(), like.shape() + like.ndim(), array.shape()))
+        throw py::value_error(std::string(name) + ": expected shape " + shape_text(like) + ", as " +
+                              like_name + " has, got " + shape_text(array));
+    check_writeable(array, name);
+    return array;
 }
 
-// The vertices before the last ones of paths: int32, of the shape of a.
-py::array check_before(const py::object& before, const py::array& a) {
-    const py::array array = to_array(before.ptr(), "before");
-    if (!array.dtype().equal(py::dtype::of<std::int32_t>()))
-        throw py::type_error("before: must be of int32, is of " +
-                             std::string(py::str(array.dtype())));
-    if (array.ndim() != a.ndim() || !std::equal(a.shape(), a.shape() + a.ndim(), array.shape()))
-        throw py::value_error("before: has shape " + shape_text(array) + ", a has shape " +
-                              shape_text(a));
-    check_writeable(array, "before");
-    return array;
+int parse_selective(const py::object& semiring) {
+    const int ring = parse_semiring(semiring.ptr());
+    if (!facts_of(ring).selective)
+        throw py::value_error(std::string("semiring: expected one that selects, got ") +
+                              facts_of(ring).name);
+    return ring;
 }
 
 Stars stars_of(const py::array& a, int semiring) {
     const py::ssize_t last = a.ndim() - 1;
     if (last < 1 || a.shape(last) != a.shape(last - 1) || a.shape(last) > star_size)
-        throw py::value_error("star: a has shape " + shape_text(a) +
-                              ", (..., n, n) with n at most " + std::to_string(star_size) +
-                              " is wanted");
+        throw py::value_error("a: expected shape (..., n, n) with n <= " +
+                              std::to_string(star_size) + ", got " + shape_text(a));
     check_writeable(a, "a");
-    Stars stars{semiring, parse_dtype(a.dtype(), semiring), a.shape(last), matrix_view(a), {}};
-    Batch& batch = stars.batch;
-    for (; batch.dims < last - 1; ++batch.dims) {
-        batch.shape[batch.dims] = a.shape(batch.dims);
-        batch.c_stride[batch.dims] = a.strides(batch.dims);
-        batch.items *= batch.shape[batch.dims];
-    }
+    Stars stars{.semiring = semiring,
+                .dtype = parse_dtype(a.dtype(), semiring),
+                .n = a.shape(last),
+                .a = matrix_view(a),
+                .batch = {}};
+    for (py::ssize_t axis = 0; axis < last - 1; ++axis)
+        add_axis(stars.batch, {.length = a.shape(axis), .c = a.strides(axis)});
     return stars;
 }
 
@@ -50,96 +55,133 @@ void star(const py::array& a, const py::object& semiring, const py::object& thre
     const Choice choice = choose({}, parse_threads(threads.ptr()));
     const Stars stars = stars_of(a, ring);
     if (!choice.isa->table->sets[ring][static_cast<int>(stars.dtype)].star)
-        throw py::value_error("star: " + std::string(semiring_name(ring)) +
-                              " is not idempotent, its star is a series");
+        throw py::value_error(std::string("semiring: expected an idempotent one, got ") +
+                              facts_of(ring).name);
     without_gil([&] { compute_stars(stars, *choice.isa, choice.threads); });
 }
 
-void refuse_overlap(const char* target, const py::array& array,
-                    std::initializer_list<const py::array*> operands) {
-    for (const py::array* const operand : operands)
-        if (may_overlap(array, *operand))
-            throw py::value_error(target + std::string(" overlaps an operand"));
+void refuse_overlap(const char* name, const py::array& array, std::span<const Named> others) {
+    for (const Named& other : others)
+        if (may_overlap(array, *other.array))
+            throw py::value_error(std::string(name) + ": expected memory apart from that of " +
+                                  other.name);
 }
 
-// All vertices of block rows a[first:first+n, first:first+n] as stops of the paths in a's n rows.
-void eliminate_rows(const py::array& a, const py::object& semiring, const py::array& before,
+void eliminate_rows(py::array a, const py::object& semiring, const py::object& before,
                     py::ssize_t first) {
-    const int ring = parse_semiring(semiring.ptr());
-    if (!is_selective(ring)) throw py::value_error("eliminate: semiring is not selective");
-    if (a.ndim() != 2 || a.shape(0) > star_size || first < 0 || first > a.shape(1) - a.shape(0))
-        throw py::value_error("eliminate: a has shape " + shape_text(a) + ", first is " +
-                              std::to_string(first));
+    const int ring = parse_selective(semiring);
+    if (a.ndim() != 2 || a.shape(0) > star_size)
+        throw py::value_error("a: expected shape (n, columns) with n <= " +
+                              std::to_string(star_size) + ", got " + shape_text(a));
+    if (first < 0 || first > a.shape(1) - a.shape(0))
+        throw py::value_error(
+            "first: expected 0 to columns - n = " + std::to_string(a.shape(1) - a.shape(0)) +
+            ", got " + std::to_string(first));
     check_writeable(a, "a");
-    const py::array vertices = check_before(before, a);
-    refuse_overlap("before", vertices, {&a});
+    const py::array vertices = check_vertices(before, "before", a, "a");
+    const Named operands[] = {{"a", &a}};
+    refuse_overlap("before", vertices, operands);
     const Choice choice = choose({}, 0);
-    const BlockRow row{ring,           parse_dtype(a.dtype(), ring), a.shape(0), a.shape(1), first,
-                       matrix_view(a), matrix_view(vertices)};
+    const BlockRow row{.semiring = ring,
+                       .dtype = parse_dtype(a.dtype(), ring),
+                       .n = a.shape(0),
+                       .columns = a.shape(1),
+                       .first = first,
+                       .a = matrix_view(a),
+                       .before = matrix_view(vertices)};
     without_gil([&] { eliminate(row, *choice.isa, choice.threads); });
 }
 
-// out = out (+) a (x) b, and where that is better before[i, j] = lookup[p, j].
-void relax(const py::array& a, const py::array& b, const py::object& semiring, const py::array& out,
-           const py::array& before, const py::array& lookup) {
+void relax(py::array a, py::array b, const py::object& semiring, const py::object& out,
+           const py::object& before, const py::object& lookup) {
     Shapes shapes{};
     Problem& problem = shapes.problem;
-    problem.semiring = parse_semiring(semiring.ptr());
-    if (!is_selective(problem.semiring)) throw py::value_error("relax: semiring is not selective");
+    problem.semiring = parse_selective(semiring);
     const Operands operands = take_operands(a.ptr(), b.ptr(), problem.semiring);
     broadcast_shapes(operands, shapes);
+    if (shapes.ndim != 2 || a.ndim() != 2 || b.ndim() != 2)
+        throw py::value_error("relax: expected matrices, got a of shape " + shape_text(a) +
+                              ", b of shape " + shape_text(b));
     const py::array c = check_out(out.ptr(), shapes, operands.a.dtype());
-    if (out.ndim() != 2 || b.ndim() != 2) throw py::value_error("relax: matrices are wanted");
     attach_result(shapes, c);
-    const py::array vertices = check_before(before, out), table = check_before(lookup, b);
-    refuse_overlap("out", c, {&a, &b, &vertices, &table});
-    refuse_overlap("before", vertices, {&a, &b, &table});
+    py::array vertices = check_vertices(before, "before", c, "out"),
+              table = check_vertices(lookup, "lookup", b, "b");
+    const Named others[] = {{"a", &a}, {"b", &b}, {"lookup", &table}, {"before", &vertices}};
+    refuse_overlap("out", c, others);
+    refuse_overlap("before", vertices, std::span(others).first(3));
     if (problem.k == 0) return;
     problem.accumulate = true;
-    problem.index = matrix_view(vertices);
-    const View view = matrix_view(table);
-    problem.lookup = {view.data, view.row_stride, view.col_stride};
+    problem.attained = {.index = matrix_view(vertices), .lookup = matrix_view<ConstView>(table)};
     Choice choice = choose({}, 0);
     if (choice.kernel && *choice.kernel < KernelKind::direct) choice.kernel = {};
     run_in(Py_None, problem, choice);
 }
 
-}  // namespace
-
-void bind_closure(py::module_& module) {
-    module.attr("STAR_SIZE") = star_size;
-    module.def("star", star, py::arg("a").noconvert(), py::arg("semiring"), py::kw_only(),
-               py::arg("threads") = py::none(),
-               R"(Replace each n x n matrix of a batch by its Kleene star, n at most STAR_SIZE.
+constexpr const char* star_text =
+    R"(Replace each n x n matrix of a batch by its Kleene star, for n up to STAR_SIZE.
 
 Parameters
 ----------
 a : ndarray, (..., n, n)
-    Writeable, native, of any strides and a dtype of the semiring; without NaN.
+    Writeable, with any strides, native, of a dtype that the semiring has. It holds no NaN.
 semiring : str or Semiring
-    Any but plustimes and logplus.
+    An idempotent semiring: any but plustimes and logplus.
 threads : int, optional
     As for `tropical.gemm`.
 
 Raises
 ------
 TypeError, ValueError
-    If the dtype, shape or semiring is another; `a` is as it was then.)");
-    module.def(
-        "eliminate", eliminate_rows, py::arg("a").noconvert(), py::arg("semiring"),
-        py::arg("before").noconvert(), py::arg("first"),
-        R"(Take the paths through the vertices first, first + 1, ... of which `a` is the rows.
+    If the dtype, the shape or the semiring is wrong; `a` is then unchanged.)";
 
-a: (n, columns), rows first to first + n of a matrix, n at most STAR_SIZE: a[i] = a[i] (+)
-a[i, first + k] (x) a[k] for all k, then i != k. before: of the same shape, int32: for each (i, j) the
-vertex before j on the path of a[i, j]; kept so. Neither holds a NaN, nor overlaps the other.)");
-    module.def(
-        "relax", relax, py::arg("a"), py::arg("b"), py::arg("semiring"), py::arg("out").noconvert(),
-        py::arg("before").noconvert(), py::arg("lookup").noconvert(),
-        R"(Compute ``out = out (+) a (x) b``, and where it changed ``before[i, j] = lookup[p, j]``.
+constexpr const char* eliminate_text =
+    R"(Add the paths through the vertices first, ..., first + n - 1, whose rows `a` holds.
 
-p is the first that attains the optimum. out: (m, n), before: (m, n) of int32, lookup: (k, n) of
-int32; out and before overlap nothing. out holds no NaN.)");
+For k = 0, ..., n - 1 and every i != k: ``a[i] = a[i] (+) a[i, first + k] (x) a[k]``. Where a[i, j]
+changes, ``before[i, j] = before[k, j]``.
+
+Parameters
+----------
+a : ndarray, (n, columns)
+    Rows first to first + n of a matrix, n at most STAR_SIZE, without NaN.
+semiring : str or Semiring
+    A semiring whose (+) is max or min.
+before : ndarray of int32, (n, columns)
+    The vertex before j on the path of a[i, j]. It shares no memory with `a`.
+first : int
+    The number of the first row.)";
+
+constexpr const char* relax_text =
+    R"(Compute ``out = out (+) a (x) b``; where `out` changes, ``before[i, j] = lookup[p, j]``.
+
+p is the first index for which ``a[i, p] (x) b[p, j]`` attains the new ``out[i, j]``.
+
+Parameters
+----------
+a : ndarray, (m, k)
+    Left operand.
+b : ndarray, (k, n)
+    Right operand.
+semiring : str or Semiring
+    A semiring whose (+) is max or min.
+out : ndarray, (m, n)
+    Without NaN. It shares no memory with another argument.
+before : ndarray of int32, (m, n)
+    It shares no memory with another argument.
+lookup : ndarray of int32, (k, n)
+    The values for `before`.)";
+
+}  // namespace
+
+void bind_closure(py::module_& module) {
+    using py::arg;
+    module.attr("STAR_SIZE") = star_size;
+    module.def("star", star, arg("a").noconvert(), arg("semiring"), py::kw_only(),
+               arg("threads") = py::none(), star_text);
+    module.def("eliminate", eliminate_rows, arg("a").noconvert(), arg("semiring"),
+               arg("before").noconvert(), arg("first"), eliminate_text);
+    module.def("relax", relax, arg("a"), arg("b"), arg("semiring"), arg("out").noconvert(),
+               arg("before").noconvert(), arg("lookup").noconvert(), relax_text);
 }
 
 }  // namespace tropical

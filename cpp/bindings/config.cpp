@@ -1,15 +1,11 @@
-#include "config.hpp"
-
-#include <cstring>
+// What was built and what is in use, the options of a context, and the number of threads.
 #include <string>
-#include <utility>
 
-#include "../gemm.hpp"
-#include "../scalar.hpp"
-#include "../threads.hpp"
-#include "../tuning.hpp"
-#include "gil.hpp"
-#include "tuning.hpp"
+#include "bindings/module.hpp"
+#include "bindings/options.hpp"
+#include "runtime/caches.hpp"
+#include "runtime/platform.hpp"
+#include "runtime/thread_counts.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -17,17 +13,6 @@
 
 namespace tropical {
 namespace {
-
-// Matrices of more cannot exist.
-constexpr ptrdiff_t most_elements = ptrdiff_t{1} << 52;
-
-ptrdiff_t parse_size(const py::object& size, const char* name) {
-    const std::int64_t value = parse_integer(size.ptr(), name, 0, "an integer");
-    if (value > most_elements)
-        throw py::value_error(std::string(name) + " is too large for memory: got " +
-                              std::string(py::repr(size)));
-    return static_cast<ptrdiff_t>(value);
-}
 
 std::string cpu_brand() {
 #if defined(__x86_64__)
@@ -67,221 +52,58 @@ py::dict config() {
     d["l3"] = caches().l3;
     d["cores"] = usable_cores();
     d["threads"] = choice.threads;
-    d["pinned"] = workers_are_pinned();
     return d;
 }
 
-py::dict explain(const py::object& m, const py::object& n, const py::object& k,
-                 const py::object& dtype, const py::object& semiring, const py::object& threads,
-                 const py::object& kernel, bool return_argmax, const py::object& batch) {
-    const Choice choice = choose(parse_kernel(kernel.ptr()), parse_threads(threads.ptr()));
-    Problem problem = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
-    problem.batch.items = parse_size(batch, "batch");
-    if (return_argmax && !is_selective(problem.semiring))
-        throw py::value_error(std::string("return_argmax: ") + semiring_name(problem.semiring) +
-                              " has no argmax");
-    problem.index.data = return_argmax ? problem.c.data : nullptr;
-    use_tuning();
-    const Plan plan = make_plan(problem, choice);
-    py::dict d;
-    d["kernel"] = kernel_names[static_cast<int>(plan.kernel)];
-    d["isa"] = plan.isa->name;
-    d["mr"] = plan.kernels->mr;
-    d["nr"] = plan.kernels->nr;
-    d["mc"] = plan.mc;
-    d["kc"] = plan.kc;
-    d["nc"] = plan.nc;
-    d["threads"] = plan.threads;
-    d["tasks"] = plan.tasks;
-    d["bytes"] = workspace_bytes(plan);
-    d["reason"] = plan.reason;
-    return d;
-}
-
-py::object set_options(const py::object& kernel, const py::object& isa, const py::object& threads) {
-    Options next;
-    next.kernel = parse_kernel(kernel.ptr());
-    if (!isa.is_none() && !PyUnicode_Check(isa.ptr()))
-        throw py::type_error("isa must be a name or None, got " + std::string(py::repr(isa)));
-    next.isa = isa.is_none() ? nullptr : &instruction_set(std::string(text_of(isa.ptr())));
-    next.threads = parse_threads(threads.ptr());
-    const Options before = thread_options();
-    thread_options() = next;
+py::tuple get_options() {
+    const Options now = context_options();
     const auto or_none = [](bool given, auto value) -> py::object {
         return given ? py::cast(value) : py::object(py::none());
     };
-    return py::make_tuple(
-        or_none(before.kernel.has_value(),
-                before.kernel ? kernel_names[static_cast<int>(*before.kernel)] : ""),
-        or_none(before.isa, before.isa ? before.isa->name : ""),
-        or_none(before.threads > 0, before.threads));
+    return py::make_tuple(or_none(now.kernel.has_value(),
+                                  now.kernel ? kernel_names[static_cast<int>(*now.kernel)] : ""),
+                          or_none(now.isa, now.isa ? now.isa->name : ""),
+                          or_none(now.threads > 0, now.threads));
 }
 
-py::list semirings() {
-    py::list list;
-    for (int s = 0; s < semiring_count; ++s) {
-        py::list dtypes;
-        for (int d = 0; d < dtype_count; ++d)
-            if (table_baseline.sets[s][d].ceiling) dtypes.append(dtype_name(static_cast<DType>(d)));
-        py::dict entry;
-        entry["name"] = semiring_name(s);
-        entry["add"] = semiring_sum(s);
-        entry["multiply"] = semiring_product(s);
-        entry["selective"] = is_selective(s);
-        entry["exact"] = sums_are_exact(s, DType::f64);
-        entry["dtypes"] = dtypes;
-        list.append(entry);
-    }
-    return list;
+void set_options(const py::object& kernel, const py::object& isa, const py::object& threads) {
+    Options next;
+    next.kernel = parse_kernel(kernel.ptr());
+    if (!isa.is_none() && !PyUnicode_Check(isa.ptr()))
+        throw py::type_error("isa: expected a name or None, got " + std::string(py::repr(isa)));
+    next.isa = isa.is_none() ? nullptr : &instruction_set(std::string(text_of(isa.ptr())));
+    next.threads = parse_threads(threads.ptr());
+    set_context_options(next);
 }
 
-DType checked_dtype(const py::object& dtype, int semiring) {
-    return parse_dtype(py::dtype::from_args(dtype).attr("newbyteorder")("="), semiring);
+void set_threads_of_process(const py::object& n) {
+    parse_integer(n.ptr(), "n", 1, "an integer");  // None is not one
+    set_num_threads(parse_threads(n.ptr()));
 }
 
-py::tuple constants_of(const py::object& semiring, const py::object& dtype) {
-    const int s = parse_semiring(semiring.ptr());
-    const DType d = checked_dtype(dtype, s);
-    py::array zero(numpy_dtype(d), std::vector<py::ssize_t>{}),
-        one(numpy_dtype(d), std::vector<py::ssize_t>{});
-    constants(s, d, static_cast<char*>(zero.mutable_data()),
-              static_cast<char*>(one.mutable_data()));
-    return py::make_tuple(zero.attr("item")(), one.attr("item")());
-}
+constexpr const char* get_num_threads_text =
+    R"(Return the greatest number of threads that a product uses.
 
-const KernelSet& kernels_in_use(int semiring, DType dtype) {
-    return choose({}, 1).isa->table->sets[semiring][static_cast<int>(dtype)];
-}
+It is the number given to `set_num_threads`, else the environment variable TROPICAL_NUM_THREADS, else
+OpenMP's number (OMP_NUM_THREADS, or the cores that this process may use). A limit of threadpoolctl
+takes precedence.)";
+constexpr const char* set_num_threads_text =
+    R"(Set the greatest number of threads that a product uses, for the whole process.
 
-std::int64_t run_ceiling(const py::object& semiring, const py::object& dtype,
-                         std::int64_t repeats) {
-    const int s = parse_semiring(semiring.ptr());
-    const KernelSet& set = kernels_in_use(s, checked_dtype(dtype, s));
-    std::int64_t operations = 0;
-    without_gil([&] { operations = set.ceiling(repeats); });
-    return operations;
-}
-
-// One micro-tile again and again on packed panels of ones, which stay in L1.
-std::int64_t run_micro_kernel(const py::object& semiring, const py::object& dtype, ptrdiff_t k,
-                              std::int64_t repeats) {
-    const int s = parse_semiring(semiring.ptr());
-    const DType d = checked_dtype(dtype, s);
-    const Kernels& kernels = kernels_in_use(s, d).wide;
-    if (k < 1 || repeats < 0)
-        throw py::value_error("micro_kernel: k must be positive and repeats not negative, got k=" +
-                              std::to_string(k) + ", repeats=" + std::to_string(repeats));
-    const ptrdiff_t item = item_size(d);
-    const SlotLayout layout = slot_layout(kernels, kernels.mr, k, kernels.nr, item, false);
-    Workspace memory;
-    char* const slot = memory.grow(layout.bytes + kernels.mr * kernels.nr * item);
-    std::memset(slot, 0, static_cast<std::size_t>(memory.bytes()));
-    const View c{slot + layout.bytes, kernels.nr * item, item};
-    const MacroArgs tile{kernels.mr, kernels.nr, k, slot + layout.a,      slot + layout.b, c,
-                         false,      {},         0, slot + layout.scratch};
-    without_gil([&] {
-        for (std::int64_t r = 0; r < repeats; ++r) kernels.macro(tile);
-    });
-    return 2 * repeats * kernels.mr * kernels.nr * k;
-}
-
-// All of a C-ordered operand, of zeros, to micro-panels again and again: a (length x depth) or b
-// (depth x length).
-std::int64_t run_packing(const py::object& semiring, const py::object& dtype,
-                         const std::string& operand, const py::object& length,
-                         const py::object& depth, std::int64_t repeats) {
-    const int s = parse_semiring(semiring.ptr());
-    const DType d = checked_dtype(dtype, s);
-    const Kernels& kernels = kernels_in_use(s, d).wide;
-    const ptrdiff_t item = item_size(d), rows = parse_size(length, "length"),
-                    steps = parse_size(depth, "depth");
-    if ((operand != "a" && operand != "b") || rows < 1 || steps < 1 || repeats < 0 ||
-        rows > most_elements / steps)
-        throw py::value_error(
-            "packing: operand must be 'a' or 'b', length and depth positive and of a size for "
-            "memory, repeats not negative, got '" +
-            operand + "', " + std::to_string(rows) + ", " + std::to_string(steps) + ", " +
-            std::to_string(repeats));
-    const bool is_a = operand == "a";
-    const SlotLayout layout =
-        slot_layout(kernels, is_a ? rows : 1, steps, is_a ? 1 : rows, item, false);
-    Workspace source, target;
-    std::memset(source.grow(rows * steps * item), 0, static_cast<std::size_t>(source.bytes()));
-    std::memset(target.grow(layout.bytes), 0, static_cast<std::size_t>(target.bytes()));
-    const PackArgs args{target.grow(layout.bytes) + (is_a ? layout.a : layout.b),
-                        source.grow(0),
-                        rows,
-                        steps,
-                        is_a ? steps * item : item,
-                        is_a ? item : rows * item};
-    without_gil([&] {
-        for (std::int64_t r = 0; r < repeats; ++r) (is_a ? kernels.pack_a : kernels.pack_b)(args);
-    });
-    return repeats * rows * steps * item;
-}
+Raises ValueError if `n` is less than 1.)";
 
 }  // namespace
-
-Problem contiguous_problem(const py::object& m, const py::object& n, const py::object& k,
-                           const py::object& dtype, int semiring) {
-    Problem p{};
-    p.semiring = semiring;
-    p.dtype = checked_dtype(dtype, semiring);
-    p.m = parse_size(m, "m");
-    p.n = parse_size(n, "n");
-    p.k = parse_size(k, "k");
-    for (const auto& [rows, columns] : {std::pair{p.m, p.n}, {p.m, p.k}, {p.k, p.n}})
-        if (columns > 0 && rows > most_elements / columns)
-            throw py::value_error("m, n and k are too large for memory: got " +
-                                  std::to_string(p.m) + ", " + std::to_string(p.n) + ", " +
-                                  std::to_string(p.k));
-    static char nowhere[1];
-    const ptrdiff_t item = item_size(p.dtype);
-    p.a = {nowhere, p.k * item, item};
-    p.b = {nowhere, p.n * item, item};
-    p.c = {nowhere, p.n * item, item};
-    return p;
-}
 
 void bind_config(py::module_& module) {
     using py::arg;
     module.def("config", config,
                "What was built, what this CPU supports and what is in use; cache sizes in bytes.");
-    module.def("explain", explain, arg("m"), arg("n"), arg("k"), py::kw_only(),
-               arg("dtype") = "float32", arg("semiring") = "maxplus", arg("threads") = py::none(),
-               arg("kernel") = py::none(), arg("return_argmax") = false, arg("batch") = 1,
-               "The scheduler's plan; see tropical.explain.");
+    module.def("get_options", get_options,
+               "The options of this context: kernel, isa, threads; see tropical.options.");
     module.def("set_options", set_options, arg("kernel"), arg("isa"), arg("threads"),
-               "Set this thread's overrides and return the ones before; see tropical.options.");
-    module.def("get_num_threads", get_num_threads,
-               R"(The number of threads that products use at most, unless told otherwise.
-
-The number given to `set_num_threads`, else the environment variable TROPICAL_NUM_THREADS, else
-OpenMP's number (OMP_NUM_THREADS, or the cores that this process may use). threadpoolctl's limits
-take precedence.)");
-    module.def(
-        "set_num_threads",
-        [](const py::object& n) {
-            parse_integer(n.ptr(), "n", 1, "an integer");
-            set_num_threads(parse_threads(n.ptr()));
-        },
-        arg("n"),
-        "Set the number of threads that products use at most, in the whole process. ValueError "
-        "below 1.");
-    module.def("semirings", semirings,
-               "The semirings of gemm, as dictionaries; see tropical.semirings.");
-    module.def("constants", constants_of, arg("semiring"), arg("dtype"),
-               "The zero and the one of a semiring.");
-    module.def("ceiling", run_ceiling, arg("semiring"), arg("dtype"), arg("repeats"),
-               "Run the hot loop on registers alone; return how many scalar operations it did, two "
-               "a product.");
-    module.def("micro_kernel", run_micro_kernel, arg("semiring"), arg("dtype"), arg("k"),
-               arg("repeats"),
-               "Run one packed micro-tile of depth k, repeatedly; return how many scalar "
-               "operations it did.");
-    module.def("packing", run_packing, arg("semiring"), arg("dtype"), arg("operand"), arg("length"),
-               arg("depth"), arg("repeats"),
-               "Pack an operand of zeros, repeatedly; return how many bytes it read.");
+               "Set the options of this context.");
+    module.def("get_num_threads", get_num_threads, get_num_threads_text);
+    module.def("set_num_threads", set_threads_of_process, arg("n"), set_num_threads_text);
 }
 
 }  // namespace tropical

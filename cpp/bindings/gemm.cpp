@@ -1,8 +1,7 @@
-// tropical.gemm: checks everything before anything is written, then computes.
-#include "gemm.hpp"
-
-#include "../scalar.hpp"
-#include "call.hpp"
+// tropical.gemm: checks every argument before it writes anything, then computes. More than 200
+// lines, as the docstring alone has 150.
+#include "bindings/call.hpp"
+#include "bindings/module.hpp"
 
 namespace tropical {
 namespace {
@@ -23,15 +22,15 @@ constexpr std::string_view argument_names[argument_count] = {
     "a", "b", "semiring", "out", "accumulate", "workspace", "threads", "kernel", "return_argmax"};
 constexpr Signature signature{"gemm", argument_names, 2, 2};
 
-constexpr int default_semiring = 1;  // maxplus
+constexpr int default_semiring = number_of<MaxPlus>;
 
 void check_argmax(int semiring, bool accumulate) {
-    if (!is_selective(semiring))
-        throw py::value_error(std::string("return_argmax: ") + semiring_name(semiring) +
-                              " has no argmax, its (+) does not select");
+    if (!facts_of(semiring).selective)
+        throw py::value_error(std::string("return_argmax: expected a semiring that selects, got ") +
+                              facts_of(semiring).name + ", which has no argmax");
     if (accumulate)
         throw py::value_error(
-            "return_argmax and accumulate exclude each other: no p may attain out");
+            "return_argmax: expected no accumulate=True, as there may be no p that attains `out`");
 }
 
 py::object gemm_of(const Arguments& given) {
@@ -46,7 +45,8 @@ py::object gemm_of(const Arguments& given) {
     problem.accumulate = given.is_true(arg_accumulate);
     const bool argmax = given.is_true(arg_return_argmax);
     if (argmax) check_argmax(problem.semiring, problem.accumulate);
-    if (problem.accumulate && out == Py_None) throw py::value_error("accumulate=True needs out");
+    if (problem.accumulate && out == Py_None)
+        throw py::value_error("accumulate: expected out with accumulate=True, got None");
     check_workspace(workspace);
 
     const Target target = make_target(out, shapes, operands.a.dtype(), {&operands.a, &operands.b});
@@ -77,60 +77,50 @@ Multiply matrices over a semiring.
 Parameters
 ----------
 a : array_like, (..., m, k) or (k,)
-    Left operand, with any strides. It is never written to, and never copied whole unless its dtype
-    or byte order has to be converted.
+    Left operand, with any strides. It is copied as a whole only if its dtype or byte order has to
+    be converted.
 b : array_like, (..., k, n) or (k,)
-    Right operand. 1-D operands and the leading dimensions of a batch are treated as by
-    `numpy.matmul`.
+    Right operand. 1-D operands and leading dimensions (a batch) work as in `numpy.matmul`.
 semiring : str or Semiring, default "maxplus"
-    What takes the place of + and x, by name (underscores are ignored) or as
+    The two operations in place of + and x, by name (underscores are ignored) or as
     `tropical.semirings.maxplus` and so on:
 
-    ========= ========= ===== ====== ======
-    name      (+)       (x)   zero   one
-    ========= ========= ===== ====== ======
-    plustimes ``+``     x     0      1
-    maxplus   max       ``+`` -inf   0
-    minplus   min       ``+`` +inf   0
-    maxtimes  max       x     0      1
-    maxmin    max       min   -inf   +inf
-    minmax    min       max   +inf   -inf
-    orand     or        and   False  True
-    logplus   logaddexp ``+`` -inf   0
-    ========= ========= ===== ====== ======
+)";
 
+constexpr const char* rest_of_docstring = R"(
     For integers -inf and +inf are the least and the greatest value of the dtype.
 out : ndarray, (..., m, n), optional
-    Where to put C: writeable, of the result's shape and dtype, with any strides. It may overlap an
-    operand; the result is right all the same.
+    The array for C: writeable, of the result's shape and dtype, with any strides. It may overlap an
+    operand.
 accumulate : bool, default False
     Compute ``out = out (+) C``; needs `out`.
 workspace : GemmWorkspace, optional
-    Packing buffers to use. Without one, the calling thread's own are used and kept.
+    Packing buffers to use. Without it, the calling thread uses and keeps buffers of its own.
 threads : int, optional
-    The most threads to use, at least 1; `tropical.get_num_threads()` unless given. Fewer are used
-    where the product is small. The result's bits do not depend on it.
+    The greatest number of threads to use, at least 1; `tropical.get_num_threads()` unless given. A
+    small product uses fewer. The bits of the result do not depend on the number of threads.
 kernel : {"naive", "tiled", "direct", "packed"}, optional
     The kernel to run: a scalar triple loop, a scalar cache-blocked one, the vectorized loop on
-    unpacked operands, or the five loops on packed ones. Unless given, the sizes decide; see
-    `tropical.explain`.
+    unpacked operands, or the five loops on packed operands. Unless given, the scheduler chooses by
+    the sizes; see `tropical.explain`.
 return_argmax : bool, default False
-    Return the index as well; for semirings whose (+) is max or min.
+    Return the index as well. Only for semirings whose (+) is max or min.
 
 Returns
 -------
 C : ndarray, (..., m, n)
-    The product, `out` if that is given. Its dtype is the operands' common one
+    The product: `out`, if that is given. Its dtype is the common dtype of the operands
     (`numpy.result_type`). As in `numpy.matmul`, the dimension of a 1-D operand is left out.
 index : ndarray of intp, (..., m, n)
     Only with ``return_argmax=True``: the first p whose product ``a[i, p] (x) b[p, j]`` attains
-    ``C[i, j]``; -1 where k == 0. Where every product is the semiring's zero the index is 0; where
-    C is NaN, the first p at which an operand is NaN.
+    ``C[i, j]``. If every product is the semiring's zero, the index is 0. If C[i, j] is NaN, the index
+    is the first p at which an operand is NaN. If k == 0, the index is -1.
 
 Raises
 ------
 TypeError
-    If a dtype is not one of float32, float64, int8, int16, int32, int64 (bool for ``"orand"``,
+    If a dtype is not one of float32, float64, int8, int16, int32, int64, uint8, uint16, uint32 (no
+    unsigned one for ``"maxplus"``, bool for ``"orand"``,
     floats alone for ``"logplus"``), if `out` is not an array of the result's dtype, or if another
     argument is of the wrong type.
 ValueError
@@ -140,9 +130,9 @@ ValueError
 RuntimeError
     If another thread is using `workspace`.
 MemoryError
-    If memory for the result or for packing cannot be had.
+    If there is no memory for the result or for packing.
 
-    After any error `out` and the operands are as they were.
+    After any error `out` and the operands are unchanged.
 
 See Also
 --------
@@ -152,22 +142,23 @@ tropical.options : Set kernel, instruction set and threads for a block of code.
 
 Notes
 -----
-Max, min, or, and never round: over every semiring but plustimes and logplus the result is the same
-to the bit for every kernel, thread count, layout and instruction set. plustimes follows IEEE 754 as
-NumPy does. logplus is log(sum(exp(a + b))) for numbers of any size, within about one rounding for
-each 512 steps of k. The bits of these two depend on the instruction set and the kernel alone.
+Max, min, or, and never round. So the bits of the result are the same for every kernel, number of
+threads, layout and instruction set, over every semiring but plustimes and logplus. plustimes follows
+IEEE 754, as NumPy does. logplus is log(sum(exp(a + b))) for numbers of any size, with an error of
+about one rounding for each 512 steps of k. The bits of these two depend on the instruction set and
+the kernel alone.
 
-Zero annihilates, also where IEEE arithmetic would make a NaN, such as (-inf) + (+inf) in maxplus. A
-NaN in row i of `a` makes ``C[i, :]`` NaN, one in column j of `b` makes ``C[:, j]`` NaN. Zeros in a
-result are +0 (except over plustimes).
+The semiring's zero annihilates, also where IEEE arithmetic would make a NaN, such as (-inf) + (+inf)
+in maxplus. A NaN in row i of `a` makes ``C[i, :]`` NaN, and a NaN in column j of `b` makes ``C[:, j]``
+NaN. The number 0 in a result has the sign +, except over plustimes.
 
-Integer sums and products saturate instead of wrapping, and the dtype's least (maxplus, maxmin) or
-greatest (minplus, minmax) value is the semiring's zero; over plustimes they wrap as in NumPy.
+Integers saturate instead of wrapping, and the least (maxplus, maxmin) or the greatest value of the
+dtype (minplus, minmax) is the semiring's zero. Over plustimes integers wrap, as in NumPy.
 
-maxtimes is a semiring on non-negative numbers; on others it computes what its definition says, 0
-included.
+The semirings that multiply and select, such as maxtimes, are semirings on non-negative numbers
+(`Semiring.nonnegative`). On other numbers `gemm` computes the formula above, zero (+) included.
 
-The GIL is released while the product is computed.
+`gemm` releases the GIL while it computes.
 
 References
 ----------
@@ -230,12 +221,16 @@ Many products of one size, which allocate nothing after the first:
 >>> c[0, :3]
 array([2., 2., 2.], dtype=float32))";
 
-PyMethodDef definition = {"gemm",
-                          reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gemm_entry)),
-                          METH_FASTCALL | METH_KEYWORDS, docstring};
+PyMethodDef& definition() {
+    static const std::string text = docstring + semiring_table() + rest_of_docstring;
+    static PyMethodDef gemm = {
+        "gemm", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gemm_entry)),
+        METH_FASTCALL | METH_KEYWORDS, text.c_str()};
+    return gemm;
+}
 
 }  // namespace
 
-void bind_gemm(py::module_& module) { add_function(module, definition); }
+void bind_gemm(py::module_& module) { add_function(module, definition()); }
 
 }  // namespace tropical

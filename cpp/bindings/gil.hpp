@@ -1,4 +1,4 @@
-// Computing without the interpreter's lock.
+// Computing without the GIL, the interpreter's lock.
 #pragma once
 
 #include <cxxabi.h>
@@ -9,9 +9,9 @@
 
 namespace tropical {
 
-// Takes the lock back. While the interpreter shuts down, Python (before 3.14) ends a daemon thread
-// that asks for it by unwinding its stack, which would drop references without the lock: let such a
-// thread sleep instead until the process is gone.
+// Takes the GIL back. If a daemon thread asks for the GIL while the interpreter shuts down, Python
+// before 3.14 ends that thread by unwinding its stack. The unwinding would drop references without
+// the GIL, so the thread sleeps here until the process ends.
 inline void take_back_gil(PyThreadState* state) {
     try {
         PyEval_RestoreThread(state);
@@ -20,7 +20,7 @@ inline void take_back_gil(PyThreadState* state) {
     }
 }
 
-// Runs `work`, which may throw, with the lock released.
+// Runs `work`, which may throw, while the GIL is released.
 template <class Work>
 void without_gil(Work work) {
     PyThreadState* const state = PyEval_SaveThread();

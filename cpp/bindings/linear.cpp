@@ -1,7 +1,6 @@
-// linear: act(x weight^T + bias), the bias and the activation within the product over (+, x).
-#include "linear.hpp"
-
-#include "call.hpp"
+// tropical's layer act(x weight^T + bias): bias and activation are part of the product over (+, x).
+#include "bindings/call.hpp"
+#include "bindings/module.hpp"
 
 namespace tropical {
 namespace {
@@ -21,8 +20,6 @@ constexpr std::string_view argument_names[argument_count] = {
     "x", "weight", "bias", "relu", "out", "threads", "kernel", "workspace"};
 constexpr Signature signature{"linear", argument_names, 3, 2};
 
-constexpr int plustimes = 0;
-
 struct Layer {
     py::array x, weight;
     std::optional<py::array> bias;
@@ -32,15 +29,18 @@ struct Layer {
 };
 
 DType float_type(const py::dtype& dtype, std::span<const Named> operands) {
-    if (dtype.kind() == 'f' && dtype.itemsize() == 4) return DType::f32;
-    if (dtype.kind() == 'f' && dtype.itemsize() == 8) return DType::f64;
-    throw py::type_error("linear: dtype " + std::string(py::str(dtype)) +
-                         " is not supported, only float32, float64: " + dtypes_text(operands));
+    if (dtype.kind() == 'f' && dtype.itemsize() == 4) return id_of<Float32>;
+    if (dtype.kind() == 'f' && dtype.itemsize() == 8) return id_of<Float64>;
+    throw py::type_error("linear: expected dtype float32 or float64, got " +
+                         std::string(py::str(dtype)) + ": " + dtypes_text(operands));
 }
 
-// Arrays of one native dtype; an operand is copied only to convert it.
+// Arrays of one native dtype. Copies an operand only to convert it.
 Layer take_layer(const Arguments& given) {
-    Layer layer{to_array(given[arg_x], "x"), to_array(given[arg_weight], "weight"), {}, DType::f32};
+    Layer layer{.x = to_array(given[arg_x], "x"),
+                .weight = to_array(given[arg_weight], "weight"),
+                .bias = {},
+                .dtype = {}};
     if (given.or_none(arg_bias) != Py_None) layer.bias = to_array(given[arg_bias], "bias");
     const Named all[] = {
         {"x", &layer.x}, {"weight", &layer.weight}, {"bias", layer.bias ? &*layer.bias : nullptr}};
@@ -72,23 +72,21 @@ void set_product(const Layer& layer, Shapes& shapes) {
     const py::ssize_t last = x.ndim() - 1;
     Problem& p = shapes.problem;
     shapes.drops_row = last == 0;
-    p.semiring = plustimes;
+    p.semiring = number_of<PlusTimes>;
     p.dtype = layer.dtype;
     p.m = shapes.drops_row ? 1 : x.shape(last - 1);
     p.n = weight.shape(0);
     p.k = weight.shape(1);
-    p.a = {static_cast<const char*>(x.data()), shapes.drops_row ? 0 : x.strides(last - 1),
-           x.strides(last)};
-    p.b = {static_cast<const char*>(weight.data()), weight.strides(1), weight.strides(0)};
+    p.a = {.data = bytes_of(x),
+           .row_stride = shapes.drops_row ? 0 : x.strides(last - 1),
+           .col_stride = x.strides(last)};
+    p.b = {
+        .data = bytes_of(weight), .row_stride = weight.strides(1), .col_stride = weight.strides(0)};
     if (layer.bias)
-        p.start = {static_cast<const char*>(layer.bias->data()), 0, layer.bias->strides(0)};
-    Batch& batch = p.batch;
-    for (; batch.dims < last - 1; ++batch.dims) {
-        batch.shape[batch.dims] = x.shape(batch.dims);
-        batch.a_stride[batch.dims] = x.strides(batch.dims);
-        batch.b_stride[batch.dims] = 0;
-        batch.items *= batch.shape[batch.dims];
-    }
+        p.epilogue.start = {
+            .data = bytes_of(*layer.bias), .row_stride = 0, .col_stride = layer.bias->strides(0)};
+    for (py::ssize_t axis = 0; axis < last - 1; ++axis)
+        add_axis(p.batch, {.length = x.shape(axis), .a = x.strides(axis)});
     for (py::ssize_t axis = 0; axis < last; ++axis) shapes.shape[shapes.ndim++] = x.shape(axis);
     shapes.shape[shapes.ndim++] = p.n;
 }
@@ -100,7 +98,7 @@ py::object linear_of(const Arguments& given) {
     check_shapes(layer);
     Shapes shapes{};
     set_product(layer, shapes);
-    shapes.problem.relu = given.is_true(arg_relu);
+    if (given.is_true(arg_relu)) shapes.problem.epilogue.activation = Activation::relu;
     PyObject* const workspace = given.or_none(arg_workspace);
     check_workspace(workspace);
     const Target target = make_target(given.or_none(arg_out), shapes, layer.x.dtype(),
@@ -123,7 +121,8 @@ constexpr const char* docstring =
 Apply a layer of a neural network, ``act(x @ weight.T + bias)``, in one pass over the result.
 
 Each element is the sum ``bias[j] + x[i, 0] * weight[j, 0] + x[i, 1] * weight[j, 1] + ...`` in this
-order, without a bias from 0 on, so its bits depend on the instruction set and the kernel alone.
+order. Without a bias the sum begins with 0. Its bits depend on the instruction set and the kernel
+alone.
 
 Parameters
 ----------
@@ -132,18 +131,18 @@ x : array_like, (..., k)
 weight : array_like, (n, k)
     Weights, with any strides.
 bias : array_like, (n,), optional
-    What each row of the result begins with.
+    Is added to each row of the result.
 relu : bool, default False
-    Replace what is below 0 by 0. A NaN stays.
+    Replace every number less than 0 by 0. A NaN stays.
 out : ndarray, (..., n), optional
-    Where to put the result: writeable, of its shape and dtype. It may overlap an operand.
+    The array for the result: writeable, of its shape and dtype. It may overlap an operand.
 threads, kernel, workspace
     As for `tropical.gemm`.
 
 Returns
 -------
 ndarray, (..., n)
-    The result, `out` if that is given. Its dtype is the operands' common one
+    The result: `out`, if that is given. Its dtype is the common dtype of the operands
     (`numpy.result_type`).
 
 Raises
@@ -156,9 +155,9 @@ ValueError
 RuntimeError
     If another thread is using `workspace`.
 MemoryError
-    If memory for the result or for packing cannot be had.
+    If there is no memory for the result or for packing.
 
-    After any error `out` and the operands are as they were.)";
+    After any error `out` and the operands are unchanged.)";
 
 PyMethodDef definition = {"linear",
                           reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(linear_entry)),

@@ -1,12 +1,12 @@
-#include "memory.hpp"
+#include "training/memory.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "../memory.hpp"
-#include "options.hpp"
+#include "bindings/module.hpp"
+#include "bindings/options.hpp"
 
 namespace tropical {
 namespace {
@@ -34,10 +34,11 @@ struct Handler {
     PyObject *capsule, *name;
 };
 
-// One for the process, guarded by the GIL. NumPy holds it whenever it calls a handler: it finds the
-// handler in a context variable and reads its capsule (PyContextVar_Get, PyCapsule_GetPointer), and
-// its own default handler, called from the same places, keeps freed buffers in a global cache that
-// asserts PyGILState_Check(). Never destroyed: arrays may outlive the module.
+// The process has one ArrayMemory, and the GIL guards it. NumPy holds the GIL whenever NumPy calls
+// a handler: NumPy finds the handler in a context variable and reads the capsule (PyContextVar_Get,
+// PyCapsule_GetPointer). NumPy calls its default handler from the same places, and that handler
+// keeps freed buffers in a global cache that asserts PyGILState_Check(). ArrayMemory is never
+// destroyed, because arrays may outlive the module.
 struct ArrayMemory {
     Memory memory;
     PyObject* (*set_handler)(PyObject*);
@@ -62,7 +63,7 @@ void* handler_realloc(void* context, void* data, std::size_t bytes) {
     return h->memory->resize(h->mode, data, bytes);
 }
 
-// The size is not to be trusted: NumPy computes it anew from a shape that may have been changed.
+// The size may be wrong: NumPy computes the size again, from a shape that may have changed.
 void handler_free(void* context, void* data, std::size_t) {
     static_cast<Handler*>(context)->memory->give(data);
 }
@@ -99,7 +100,7 @@ ArrayMemory*& array_memory() {
 
 ArrayMemory& need_array_memory() {
     if (!array_memory()) {
-        auto made = make_array_memory();  // may let another thread run
+        auto made = make_array_memory();  // during the import, another thread may run
         if (!array_memory()) array_memory() = made.release();
     }
     return *array_memory();
@@ -111,7 +112,7 @@ const Handler* ours(const ArrayMemory& own, const PyObject* capsule) {
     return nullptr;
 }
 
-// The one of this context; null where it is not one of ours.
+// The handler of this context; null if that is not ours.
 const Handler* current_handler() {
     const ArrayMemory* const own = array_memory();
     if (!own) return nullptr;
@@ -156,8 +157,6 @@ py::dict memory_stats() {
     d["peak_live_bytes"] = s.peak_live_bytes;
     d["live_buffers"] = s.live_buffers;
     d["reserved_bytes"] = s.reserved_bytes;
-    d["planned_bytes"] = s.planned_bytes;
-    d["misses"] = s.misses;
     d["steps"] = s.steps;
     d["step_allocations"] = s.step_allocations;
     d["activation_bytes"] = s.activation_bytes;
@@ -173,7 +172,7 @@ void release_memory() {
     if (array_memory()) array_memory()->memory.release();
 }
 
-// Asked for in every backward walk, so without pybind11's dispatch (which costs 100 ns a call).
+// Every backward pass calls these, so they avoid pybind11's dispatch (100 ns a call).
 template <auto work>
 PyObject* plain(PyObject*, PyObject*) {
     try {
@@ -189,7 +188,7 @@ PyObject* plain(PyObject*, PyObject*) {
 PyObject* mode_name(const Handler& handler) { return handler.name; }
 
 PyObject* step_boundary(const Handler& handler) {
-    handler.memory->step_boundary(handler.mode);
+    handler.memory->step_boundary();
     return Py_None;
 }
 
@@ -204,21 +203,34 @@ void bind_memory(py::module_& module) {
     static PyMethodDef methods[] = {
         {"get_memory_mode", plain<mode_name>, METH_NOARGS, "The memory mode of this context."},
         {"step_boundary", plain<step_boundary>, METH_NOARGS,
-         "A training step ends here; does nothing where no mode is set."},
+         "End a training step; does nothing if no mode is set."},
         {"backward_begins", plain<backward_begins>, METH_NOARGS,
-         "The backward part of a step begins; does nothing where no mode is set."},
+         "Begin the backward part of a step; does nothing if no mode is set."},
         {nullptr, nullptr, 0, nullptr}};
     if (PyModule_AddFunctions(module.ptr(), methods) < 0) throw py::error_already_set();
     module.def("set_memory_mode", set_memory_mode, py::arg("mode"),
-               "Let NumPy have its data from here, in this context; None: from NumPy. Returns the "
+               "Set the allocator of NumPy's data in this context; None: NumPy's own. Returns the "
                "mode before.");
-    module.def("memory_handler", memory_handler, "NumPy's handler of this context, any one's.");
+    module.def("memory_handler", memory_handler, "NumPy's handler of this context, ours or not.");
     module.def(
-        "set_memory_handler", [](const py::object& handler) { exchange(handler.ptr()); },
-        py::arg("handler"), "Set what memory_handler() gave.");
+        "memory_handler_of",
+        [](const py::object& mode) {
+            return py::reinterpret_borrow<py::object>(handler_named(mode));
+        },
+        py::arg("mode"), "NumPy's handler of a memory mode.");
+    module.def(
+        "set_memory_handler",
+        [](const py::object& handler) {
+            // NumPy 2.0 takes any object, and fails to allocate from then on.
+            if (!PyCapsule_IsValid(handler.ptr(), handler_kind))
+                throw py::type_error("handler: expected what memory_handler() returned, got " +
+                                     std::string(py::repr(handler)));
+            exchange(handler.ptr());
+        },
+        py::arg("handler"), "Set a handler that memory_handler() returned.");
     module.def("memory_stats", memory_stats, "The counters of array memory.");
     module.def("reset_memory_stats", reset_memory_stats,
-               "Counters to zero, the peak to what is live.");
+               "Set the counters to zero and the peak to the live bytes.");
     module.def("release_memory", release_memory, "Give free memory back to the system.");
 }
 

@@ -1,15 +1,7 @@
-// tropical._core: one file for each concept, put together here.
-#include "../threads.hpp"
-#include "closure.hpp"
-#include "config.hpp"
-#include "gemm.hpp"
-#include "linear.hpp"
-#include "memory.hpp"
-#include "reach.hpp"
-#include "scatter.hpp"
-#include "tuning.hpp"
-#include "ufunc.hpp"
-#include "workspace.hpp"
+// The module tropical._core: one file for each concept, put together here.
+#include "bindings/module.hpp"
+
+#include "runtime/thread_counts.hpp"
 
 PYBIND11_MODULE(_core, module) {
     module.doc() = "The products of tropical, in C++; use them through the package tropical.";
@@ -21,7 +13,10 @@ PYBIND11_MODULE(_core, module) {
     tropical::bind_scatter(module);
     tropical::bind_workspace(module);
     tropical::bind_config(module);
+    tropical::bind_explain(module);
+    tropical::bind_semirings(module);
+    tropical::bind_measure(module);
     tropical::bind_tuning(module);
     tropical::bind_memory(module);
-    tropical::read_environment();
+    tropical::note_openmp_threads();
 }

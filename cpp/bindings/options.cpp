@@ -1,13 +1,15 @@
-#include "options.hpp"
+#include "bindings/options.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <string>
 
-#include "../lazy.hpp"
-#include "../scalar.hpp"
-#include "../threads.hpp"
+#include "runtime/lazy.hpp"
+#include "runtime/platform.hpp"
+#include "runtime/thread_counts.hpp"
 
 namespace tropical {
 namespace {
@@ -17,39 +19,53 @@ std::string quoted(PyObject* object) { return py::repr(py::handle(object)); }
 std::string known_semirings() {
     std::string list;
     for (int s = 0; s < semiring_count; ++s)
-        list += (s ? ", " : "") + std::string(semiring_name(s));
+        list += (s ? ", " : "") + std::string(facts_of(s).name);
     return list;
-}
-
-constexpr const char* dtype_names[dtype_count] = {"float32", "float64", "int8", "int16",
-                                                  "int32",   "int64",   "bool"};
-
-bool has_kernels(int semiring, int dtype) {
-    return table_baseline.sets[semiring][dtype].wide.macro != nullptr;
 }
 
 std::string known_dtypes(int semiring) {
     std::string list;
     for (int d = 0; d < dtype_count; ++d)
-        if (has_kernels(semiring, d))
-            list += (list.empty() ? "" : ", ") + std::string(dtype_names[d]);
+        if (has_kernels(semiring, static_cast<DType>(d)))
+            list += (list.empty() ? "" : ", ") + std::string(facts_of(static_cast<DType>(d)).name);
     return list;
 }
 
-// -1 for what gemm has no kernels for.
+// The letter that NumPy has for a kind.
+char numpy_kind(Kind kind) {
+    switch (kind) {
+        case Kind::floating:
+            return 'f';
+        case Kind::integer:
+            return 'i';
+        case Kind::natural:
+            return 'u';
+        case Kind::boolean:
+            break;
+    }
+    return 'b';
+}
+
+// The dtype's number in the core's list; -1 if it is not there, or not native.
 int dtype_of(const py::dtype& dtype) {
     const char kind = dtype.kind(), order = dtype.byteorder();
     if (order != '=' && order != '|') return -1;
-    const auto size = dtype.itemsize();
     for (int d = 0; d < dtype_count; ++d) {
-        const char expected = d <= 1 ? 'f' : d == static_cast<int>(DType::b8) ? 'b' : 'i';
-        if (kind == expected && size == item_size(static_cast<DType>(d))) return d;
+        const DTypeFacts& facts = facts_of(static_cast<DType>(d));
+        if (kind == numpy_kind(facts.kind) && dtype.itemsize() == facts.size) return d;
     }
     return -1;
 }
 
+std::string expected_kernel(const std::string& got) {
+    std::string known;
+    for (const char* const name : kernel_names)
+        known += (known.empty() ? "" : ", ") + std::string(name);
+    return "unknown kernel " + got + "; known: " + known;
+}
+
 std::optional<KernelKind> kernel_named(std::string_view name) {
-    for (int k = 0; k < 4; ++k)
+    for (int k = 0; k < kernel_count; ++k)
         if (name == kernel_names[k]) return static_cast<KernelKind>(k);
     return {};
 }
@@ -59,16 +75,39 @@ std::optional<KernelKind> environment_kernel() {
     if (!name || !*name) return {};
     const auto kernel = kernel_named(name);
     if (!kernel)
-        throw py::value_error("TROPICAL_KERNEL: unknown kernel '" + std::string(name) +
-                              "'; known: naive, tiled, direct, packed");
+        throw py::value_error("TROPICAL_KERNEL: " + expected_kernel(std::string("'") + name + "'"));
     return kernel;
+}
+
+// Whether any context of the process ever had options: to look them up takes 5% of a small product.
+std::atomic<bool> options_were_set = false;
+
+// The variable of contexts that has a capsule of Options. It is never freed.
+PyObject* options_variable() {
+    PyObject* const variable = PyContextVar_New("tropical.options", nullptr);
+    if (!variable) throw py::error_already_set();
+    return variable;
 }
 
 }  // namespace
 
-Options& thread_options() {
-    static thread_local Options options;
-    return options;
+Options context_options() {
+    if (!options_were_set) return {};
+    PyObject* value = nullptr;
+    if (PyContextVar_Get(lazy<options_variable>(), nullptr, &value) < 0)
+        throw py::error_already_set();
+    const auto capsule = py::reinterpret_steal<py::capsule>(value);
+    return capsule ? *capsule.get_pointer<Options>() : Options{};
+}
+
+void set_context_options(const Options& options) {
+    auto kept = std::make_unique<Options>(options);
+    const py::capsule capsule(kept.get(), [](void* p) { delete static_cast<Options*>(p); });
+    kept.release();
+    const auto token = py::reinterpret_steal<py::object>(
+        PyContextVar_Set(lazy<options_variable>(), capsule.ptr()));
+    if (!token) throw py::error_already_set();
+    options_were_set = true;
 }
 
 std::string_view text_of(PyObject* unicode) {
@@ -83,38 +122,37 @@ int parse_semiring(PyObject* semiring) {
     if (!PyUnicode_Check(semiring)) {
         name = py::getattr(name, "name", py::none());
         if (!PyUnicode_Check(name.ptr()))
-            throw py::type_error("semiring must be a name or a tropical.semirings.Semiring, got " +
-                                 quoted(semiring));
+            throw py::type_error(
+                "semiring: expected a name or a tropical.semirings.Semiring, got " +
+                quoted(semiring));
     }
     std::string plain(text_of(name.ptr()));
     std::erase(plain, '_');
     for (int s = 0; s < semiring_count; ++s)
-        if (plain == semiring_name(s)) return s;
-    throw py::value_error("unknown semiring " + quoted(name.ptr()) +
+        if (plain == facts_of(s).name) return s;
+    throw py::value_error("semiring: unknown semiring " + quoted(name.ptr()) +
                           "; known: " + known_semirings());
 }
 
 std::optional<KernelKind> parse_kernel(PyObject* kernel) {
     if (kernel == Py_None) return {};
     if (!PyUnicode_Check(kernel))
-        throw py::type_error("kernel must be a name or None, got " + quoted(kernel));
+        throw py::type_error("kernel: expected a name or None, got " + quoted(kernel));
     const auto known = kernel_named(text_of(kernel));
-    if (!known)
-        throw py::value_error("unknown kernel " + quoted(kernel) +
-                              "; known: naive, tiled, direct, packed");
+    if (!known) throw py::value_error("kernel: " + expected_kernel(quoted(kernel)));
     return known;
 }
 
 std::int64_t parse_integer(PyObject* object, const char* name, std::int64_t least,
                            const char* kind) {
     if (PyBool_Check(object) || !PyIndex_Check(object))
-        throw py::type_error(std::string(name) + " must be " + kind + ", got " + quoted(object));
+        throw py::type_error(std::string(name) + ": expected " + kind + ", got " + quoted(object));
     const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(object));
     if (!number) throw py::error_already_set();
     int overflow = 0;
     const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
     if (overflow < 0 || (!overflow && value < least))
-        throw py::value_error(std::string(name) + " must be at least " + std::to_string(least) +
+        throw py::value_error(std::string(name) + ": expected at least " + std::to_string(least) +
                               ", got " + quoted(object));
     return overflow ? std::numeric_limits<std::int64_t>::max() : value;
 }
@@ -128,23 +166,36 @@ int parse_threads(PyObject* threads) {
 
 DType parse_dtype(const py::dtype& dtype, int semiring) {
     const int known = dtype_of(dtype);
-    if (known < 0 || !has_kernels(semiring, known))
+    const SemiringFacts& facts = facts_of(semiring);
+    const auto kind =
+        known < 0 ? 0U : static_cast<unsigned>(facts_of(static_cast<DType>(known)).kind);
+    if ((facts.kinds & kind) != 0 && !has_kernels(semiring, static_cast<DType>(known)))
         throw py::type_error("dtype " + std::string(py::str(dtype)) + " is not supported over " +
-                             semiring_name(semiring) + ", which takes " + known_dtypes(semiring));
+                             facts.name + ", which takes " + known_dtypes(semiring) +
+                             ": the zero and the one of " + facts.name + " would both be 0");
+    if (known < 0 || !has_kernels(semiring, static_cast<DType>(known)))
+        throw py::type_error("dtype " + std::string(py::str(dtype)) + " is not supported over " +
+                             facts_of(semiring).name + ", which takes " + known_dtypes(semiring));
     return static_cast<DType>(known);
 }
 
-const char* dtype_name(DType dtype) { return dtype_names[static_cast<int>(dtype)]; }
+DType native_dtype(const py::object& dtype, int semiring) {
+    return parse_dtype(py::dtype::from_args(dtype).attr("newbyteorder")("="), semiring);
+}
 
-py::dtype numpy_dtype(DType dtype) { return py::dtype(std::string(dtype_name(dtype))); }
+bool has_kernels(int semiring, DType dtype) {
+    return table_baseline.sets[semiring][static_cast<int>(dtype)].wide.macro != nullptr;
+}
+
+py::dtype numpy_dtype(DType dtype) { return py::dtype(std::string(facts_of(dtype).name)); }
 
 Choice choose(std::optional<KernelKind> kernel, int threads) {
-    const Options& options = thread_options();
+    const Options options = context_options();
     const auto& forced = lazy<environment_kernel>();
     if (!kernel) kernel = options.kernel ? options.kernel : forced;
     const Isa* const isa = options.isa ? options.isa : &default_instruction_set();
     if (!threads) threads = options.threads ? options.threads : get_num_threads();
-    // More than a few for each core only cost memory.
+    // More threads than a few for each core only cost memory.
     constexpr int always_allowed = 64;
     if (threads > always_allowed)
         threads = std::min(threads, std::max(always_allowed, 4 * usable_cores()));

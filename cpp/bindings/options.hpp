@@ -1,5 +1,5 @@
-// What the user chose beside the operands: semiring, dtype, kernel, instruction set, threads, by
-// name.
+// The arguments beside the operands: semiring, dtype, kernel, instruction set and threads by name;
+// and the options of a context, which stand in for arguments that were not given.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -7,39 +7,50 @@
 #include <optional>
 #include <string_view>
 
-#include "../blocking.hpp"
+#include "plan.hpp"
 
 namespace tropical {
 
 namespace py = pybind11;
 
-// The overrides of tropical.options, one set for each thread.
+// What tropical.options sets, for each context (PEP 567) apart. Null, 0 and nothing: not set.
 struct Options {
     std::optional<KernelKind> kernel;
     const Isa* isa = nullptr;
     int threads = 0;
 };
-Options& thread_options();
+// Both need the GIL.
+Options context_options();
+void set_context_options(const Options& options);
 
-// The text of a str; it lives as long as the str.
+// The text of a str. It lives as long as the str.
 std::string_view text_of(PyObject* unicode);
-// A name, with or without underscores, or an object with a `name`. Throws ValueError listing the
-// known ones.
+// The semiring's index in the list, by its name, with or without underscores, or by an object that
+// has the name as its attribute `name`. Throws ValueError, listing the known semirings, or
+// TypeError.
 int parse_semiring(PyObject* semiring);
-// None gives nothing. Throws ValueError listing the known ones.
+// A kernel by name; nothing for None. Throws ValueError, listing the known kernels, or TypeError.
 std::optional<KernelKind> parse_kernel(PyObject* kernel);
-// None gives 0. Throws ValueError below 1, TypeError for what is not an integer.
+// A number of threads; 0 for None. Throws ValueError below 1, TypeError if it is not an integer.
 int parse_threads(PyObject* threads);
-// An integer from `least` on, as large as fits; TypeError says that `name` must be `kind`.
+// An integer, at least `least`; the greatest int64 stands for every greater one. Throws ValueError
+// below `least`, and a TypeError that says that `kind` was expected.
 std::int64_t parse_integer(PyObject* object, const char* name, std::int64_t least,
                            const char* kind);
-// Throws TypeError, naming the dtype, for one that the semiring is not defined on or that is not
-// native.
+// Throws TypeError if the semiring is not defined for the dtype, or the dtype is not native.
 DType parse_dtype(const py::dtype& dtype, int semiring);
-const char* dtype_name(DType dtype);
+// The same for anything that numpy.dtype takes, in either byte order.
+DType native_dtype(const py::object& dtype, int semiring);
+bool has_kernels(int semiring, DType dtype);
 py::dtype numpy_dtype(DType dtype);
 
-// Arguments first, then tropical.options, then the environment, then the scheduler's choice.
+// Arguments take precedence over the options of the context, these over the environment, and that
+// over the scheduler's choice. Needs the GIL.
 Choice choose(std::optional<KernelKind> kernel, int threads);
+
+// Lets tropical.tuning, once, set the scheduler's settings that were measured on this machine.
+// Needs the GIL. A thread that calls it meanwhile goes on with the suggested settings: to wait for
+// the first thread would not survive a fork.
+void use_tuning();
 
 }  // namespace tropical

@@ -1,7 +1,8 @@
-// What threadpoolctl looks for in the extension, by name: see src/tropical/interop/threadpoolctl.py.
+// What threadpoolctl looks for in the extension, by name: see
+// src/tropical/interop/threadpoolctl.py.
 #include <exception>
 
-#include "../threads.hpp"
+#include "runtime/thread_counts.hpp"
 
 extern "C" {
 

@@ -1,14 +1,15 @@
-#include "tuning.hpp"
-
+// The scheduler's settings, as suggested, as measured on this machine, or as the user sets them.
 #include <atomic>
 #include <string>
 
-#include "../tuning.hpp"
-#include "options.hpp"
+#include "bindings/module.hpp"
+#include "bindings/options.hpp"
+#include "blocking.hpp"
 
 namespace tropical {
 namespace {
 
+// Whether the file of measured settings was read, or need not be.
 std::atomic<bool>& used() {
     static constinit std::atomic<bool> flag = false;
     return flag;
@@ -16,10 +17,11 @@ std::atomic<bool>& used() {
 
 int setting_named(py::handle name) {
     if (!PyUnicode_Check(name.ptr()))
-        throw py::type_error("a setting is named by a str, got " + std::string(py::repr(name)));
+        throw py::type_error("settings: expected a str as name, got " +
+                             std::string(py::repr(name)));
     for (int s = 0; s < setting_count; ++s)
         if (text_of(name.ptr()) == setting_names[s]) return s;
-    throw py::value_error("unknown setting " + std::string(py::repr(name)));
+    throw py::value_error("settings: unknown setting " + std::string(py::repr(name)));
 }
 
 py::dict by_name(ptrdiff_t (*value_of)(Setting)) {
@@ -35,7 +37,7 @@ py::dict settings() {
 
 py::dict suggested_settings() { return by_name(suggested_setting); }
 
-// All are checked before one is changed. What is chosen here stays, whatever the file says.
+// Checks all settings before it changes one. The file of measured settings is not read afterwards.
 void set_settings(const py::dict& given) {
     ptrdiff_t values[setting_count] = {};
     for (const auto& [name, value] : given) {
@@ -43,7 +45,7 @@ void set_settings(const py::dict& given) {
         const Range range = setting_ranges[s];
         values[s] = parse_integer(value.ptr(), setting_names[s], range.least, "an integer");
         if (values[s] > range.most)
-            throw py::value_error(std::string(setting_names[s]) + " must be at most " +
+            throw py::value_error(std::string(setting_names[s]) + ": expected at most " +
                                   std::to_string(range.most) + ", got " +
                                   std::string(py::repr(value)));
     }
@@ -60,11 +62,11 @@ void use_tuning() {
 
 void bind_tuning(py::module_& module) {
     module.def("settings", settings,
-               "The scheduler's settings, by name: bytes, matrix sides, products.");
+               "Return the scheduler's settings by name: bytes, matrix sides, products.");
     module.def("suggested_settings", suggested_settings,
-               "The settings that follow from the sizes of this machine's caches.");
+               "Return the settings that follow from the sizes of this machine's caches.");
     module.def("set_settings", set_settings, py::arg("settings"),
-               "Set some of the scheduler's settings, the others as suggested.");
+               "Set some of the scheduler's settings; the others become the suggested ones.");
 }
 
 }  // namespace tropical

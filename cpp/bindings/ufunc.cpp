@@ -1,8 +1,9 @@
-// The products as generalized ufuncs of NumPy, made from the core's list of semirings and dtypes.
-// The one file that uses NumPy's own headers; its C API is imported when the ufuncs are made.
-#include "ufunc.hpp"
-
-#include "call.hpp"
+// NumPy's ufuncs, made from the core's list of semirings and dtypes: for each semiring a
+// generalized ufunc for matrices (C = A (x) B) and a ufunc for elements (c = a (x) b). More than
+// 200 lines, as no other file may use NumPy's own headers: they hold a C API of this file's own,
+// imported by make_ufuncs.
+#include "bindings/call.hpp"
+#include "bindings/module.hpp"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
@@ -10,37 +11,59 @@
 #include <numpy/dtype_api.h>
 #include <numpy/ufuncobject.h>
 
+#include <bit>
+#include <cstring>
 #include <exception>
+#include <functional>
 #include <string>
 #include <utility>
 
-#include "../dispatch.hpp"
-#include "../scalar.hpp"
+#include "dispatch.hpp"
+#include "reference.hpp"
+#include "runtime/float_environment.hpp"
 
 namespace tropical {
 namespace {
 
-constexpr const char* signature = "(n?,k),(k,m?)->(n?,m?)";  // numpy.matmul's
+constexpr const char* matmul_signature = "(n?,k),(k,m?)->(n?,m?)";  // numpy.matmul's
 
-constexpr int type_numbers[dtype_count] = {NPY_FLOAT32, NPY_FLOAT64, NPY_INT8, NPY_INT16,
-                                           NPY_INT32,   NPY_INT64,   NPY_BOOL};
+// NumPy's number of the type with this kind and size.
+constexpr int type_number(const DTypeFacts& facts) {
+    constexpr int floats[] = {-1, NPY_FLOAT16, NPY_FLOAT32, NPY_FLOAT64};
+    constexpr int integers[] = {NPY_INT8, NPY_INT16, NPY_INT32, NPY_INT64};
+    constexpr int naturals[] = {NPY_UINT8, NPY_UINT16, NPY_UINT32, NPY_UINT64};
+    // Of 1, 2, 4, 8 bytes.
+    const int place = static_cast<int>(std::bit_width(static_cast<unsigned>(facts.size))) - 1;
+    switch (facts.kind) {
+        case Kind::floating:
+            return floats[place];
+        case Kind::integer:
+            return integers[place];
+        case Kind::natural:
+            return naturals[place];
+        case Kind::boolean:
+            break;
+    }
+    return NPY_BOOL;
+}
 
+// A loop gets descriptors of its own dtype alone.
 DType dtype_of(const PyArray_Descr* descriptor) {
     int d = 0;
-    while (type_numbers[d] != descriptor->type_num) ++d;
+    while (type_number(facts_of(static_cast<DType>(d))) != descriptor->type_num) ++d;
     return static_cast<DType>(d);
 }
 
 PyArray_DTypeMeta* class_of(DType dtype) {
-    PyArray_Descr* const descriptor = PyArray_DescrFromType(type_numbers[static_cast<int>(dtype)]);
+    PyArray_Descr* const descriptor = PyArray_DescrFromType(type_number(facts_of(dtype)));
     PyArray_DTypeMeta* const type = NPY_DTYPE(descriptor);
     Py_DECREF(descriptor);  // NumPy's own, which lives on
     return type;
 }
 
-// One run of NumPy's loop over the batch: sizes are items, rows, k, columns; strides those of the
-// items of a, b and c, then row and column strides of each. An axis of one element is never walked,
-// whatever its stride, so let it look contiguous.
+// One run of NumPy's loop over a batch. sizes: items, m, k, n. strides: from item to item of a, b
+// and c, then row and column strides of each. The stride of an axis of one element has no effect,
+// so let it look contiguous for the kernels.
 Problem problem_of(int semiring, DType dtype, char* const* data, const npy_intp* sizes,
                    const npy_intp* strides) {
     Problem p{};
@@ -49,24 +72,20 @@ Problem problem_of(int semiring, DType dtype, char* const* data, const npy_intp*
     p.m = sizes[1];
     p.k = sizes[2];
     p.n = sizes[3];
-    p.a = {data[0], strides[3], strides[4]};
-    p.b = {data[1], strides[5], strides[6]};
-    p.c = {data[2], strides[7], strides[8]};
+    p.a = {.data = data[0], .row_stride = strides[3], .col_stride = strides[4]};
+    p.b = {.data = data[1], .row_stride = strides[5], .col_stride = strides[6]};
+    p.c = {.data = data[2], .row_stride = strides[7], .col_stride = strides[8]};
     if (p.n == 1) p.b.col_stride = p.c.col_stride = item_size(dtype);
     if (p.m == 1 && p.n != 1) p.c.row_stride = p.n * item_size(dtype);
-    Batch& batch = p.batch;
-    batch.dims = 1;
-    batch.items = batch.shape[0] = sizes[0];
-    batch.a_stride[0] = strides[0];
-    batch.b_stride[0] = strides[1];
-    batch.c_stride[0] = strides[2];
+    add_axis(p.batch, {.length = sizes[0], .a = strides[0], .b = strides[1], .c = strides[2]});
     return p;
 }
 
-// With the GIL held, which run_in releases where that is worth it.
+// The loop of a product. NumPy holds the GIL (NPY_METH_REQUIRES_PYAPI); run_in releases it for
+// large products.
 template <int semiring>
-int loop(PyArrayMethod_Context* context, char* const* data, const npy_intp* sizes,
-         const npy_intp* strides, NpyAuxData*) {
+int product_loop(PyArrayMethod_Context* context, char* const* data, const npy_intp* sizes,
+                 const npy_intp* strides, NpyAuxData*) {
     try {
         const DType dtype = dtype_of(context->descriptors[0]);
         run_in(Py_None, problem_of(semiring, dtype, data, sizes, strides), choose({}, 0));
@@ -77,9 +96,82 @@ int loop(PyArrayMethod_Context* context, char* const* data, const npy_intp* size
     }
 }
 
-// What NumPy computes operands in that no loop takes as they are: their common dtype, or `dtype=`.
-// NumPy's own rule, the first loop that they can be cast to, takes uint8 for int16, where gemm
-// refuses it.
+// Whether c may be written while x is read, in any order of elements: c is x itself, or the two
+// share no memory.
+bool independent(const MultiplyArgs& m, const char* x, ptrdiff_t x_stride, ptrdiff_t item) {
+    if (x == m.c && x_stride == m.c_stride) return m.c_stride != 0;
+    const std::less<const char*> before;
+    const auto low = [&](const char* p, ptrdiff_t stride) {
+        return stride < 0 ? p + (m.count - 1) * stride : p;
+    };
+    const auto high = [&](const char* p, ptrdiff_t stride) {
+        return item + (stride > 0 ? p + (m.count - 1) * stride : p);
+    };
+    return !before(low(x, x_stride), high(m.c, m.c_stride)) ||
+           !before(low(m.c, m.c_stride), high(x, x_stride));
+}
+
+// reduce and accumulate make each result an operand of the next element, so their elements are
+// computed one by one.
+void multiply(void (*kernel)(const MultiplyArgs&), const MultiplyArgs& all, ptrdiff_t item) {
+    const FloatEnvironment environment;
+    if (all.count <= 1 || (independent(all, all.a, all.a_stride, item) &&
+                           independent(all, all.b, all.b_stride, item)))
+        return kernel(all);
+    MultiplyArgs one = all;
+    one.count = 1;
+    for (ptrdiff_t i = 0; i < all.count; ++i) {
+        kernel(one);
+        one.a += one.a_stride;
+        one.b += one.b_stride;
+        one.c += one.c_stride;
+    }
+}
+
+// The instruction set of this context's options, asked for without the GIL.
+const Isa& chosen_isa() {
+    const py::gil_scoped_acquire gil;
+    const Isa* const chosen = context_options().isa;
+    return chosen ? *chosen : default_instruction_set();
+}
+
+// The loop of elements. NumPy releases the GIL for it.
+template <int semiring>
+int element_loop(PyArrayMethod_Context* context, char* const* data, const npy_intp* sizes,
+                 const npy_intp* strides, NpyAuxData*) {
+    try {
+        const DType dtype = dtype_of(context->descriptors[0]);
+        const Isa& isa = chosen_isa();
+        multiply(isa.table->sets[semiring][static_cast<int>(dtype)].multiply,
+                 {.count = sizes[0],
+                  .a = data[0],
+                  .a_stride = strides[0],
+                  .b = data[1],
+                  .b_stride = strides[1],
+                  .c = data[2],
+                  .c_stride = strides[2]},
+                 item_size(dtype));
+        return 0;
+    } catch (const std::exception&) {
+        const py::gil_scoped_acquire gil;
+        set_python_error();
+        return -1;
+    }
+}
+
+// What reduce begins with: the semiring's one, in the dtype of the loop.
+template <int semiring>
+int first_of_reduction(PyArrayMethod_Context* context, npy_bool, void* initial) {
+    const DType dtype = dtype_of(context->descriptors[0]);
+    char zero[8], one[8];
+    constants(semiring, dtype, zero, one);
+    std::memcpy(initial, one, static_cast<std::size_t>(item_size(dtype)));
+    return 1;
+}
+
+// The dtype for operands that no loop takes as they are: their common dtype, or the argument
+// dtype=. NumPy's own rule is the first loop to which the operands can be cast, such as int16 for
+// uint8, which gemm refuses.
 template <int semiring>
 int promote(PyObject*, PyArray_DTypeMeta* const* given, PyArray_DTypeMeta* const* demanded,
             PyArray_DTypeMeta** chosen) {
@@ -89,11 +181,11 @@ int promote(PyObject*, PyArray_DTypeMeta* const* given, PyArray_DTypeMeta* const
             common = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(
                 PyArray_PromoteDTypeSequence(2, const_cast<PyArray_DTypeMeta**>(given))));
         if (!common) throw py::error_already_set();
-        PyArray_Descr* const descriptor =
-            reinterpret_cast<PyArray_DTypeMeta*>(common.ptr())->singleton;
-        if (!descriptor) return -1;  // not one of NumPy's: there is no loop
-        PyArray_DTypeMeta* const known = class_of(parse_dtype(
-            py::reinterpret_borrow<py::dtype>(reinterpret_cast<PyObject*>(descriptor)), semiring));
+        // Numbers of Python alone have an abstract dtype, whose default is int64 or float64.
+        const auto descriptor = py::reinterpret_steal<py::dtype>(reinterpret_cast<PyObject*>(
+            PyArray_GetDefaultDescr(reinterpret_cast<PyArray_DTypeMeta*>(common.ptr()))));
+        if (!descriptor) throw py::error_already_set();
+        PyArray_DTypeMeta* const known = class_of(parse_dtype(descriptor, semiring));
         for (int i = 0; i < 3; ++i) {
             chosen[i] = demanded[i] ? demanded[i] : known;
             Py_INCREF(chosen[i]);
@@ -109,23 +201,22 @@ void check(int status) {
     if (status < 0) throw py::error_already_set();
 }
 
+// One loop for each dtype of the semiring, and the promotion of other dtypes.
 template <int semiring>
-void add_loops(const py::object& ufunc) {
-    PyType_Slot slots[] = {{NPY_METH_strided_loop, reinterpret_cast<void*>(loop<semiring>)},
-                           {0, nullptr}};
+void add_loops(const py::object& ufunc, PyType_Slot* slots, unsigned flags) {
     for (int d = 0; d < dtype_count; ++d) {
-        if (!table_baseline.sets[semiring][d].ceiling) continue;
+        if (!has_kernels(semiring, static_cast<DType>(d))) continue;
         PyArray_DTypeMeta* const type = class_of(static_cast<DType>(d));
         PyArray_DTypeMeta* types[] = {type, type, type};
-        // What the kernels leave in the floating-point flags says nothing of the result.
-        PyArrayMethod_Spec spec{semiring_name(semiring),
-                                2,
-                                1,
-                                NPY_NO_CASTING,
-                                static_cast<NPY_ARRAYMETHOD_FLAGS>(
-                                    NPY_METH_REQUIRES_PYAPI | NPY_METH_NO_FLOATINGPOINT_ERRORS),
-                                types,
-                                slots};
+        // The kernels leave floating-point flags that say nothing about the result.
+        PyArrayMethod_Spec spec{
+            .name = facts_of(semiring).name,
+            .nin = 2,
+            .nout = 1,
+            .casting = NPY_NO_CASTING,
+            .flags = static_cast<NPY_ARRAYMETHOD_FLAGS>(flags | NPY_METH_NO_FLOATINGPOINT_ERRORS),
+            .dtypes = types,
+            .slots = slots};
         check(PyUFunc_AddLoopFromSpec(ufunc.ptr(), &spec));
     }
     const auto any =
@@ -134,28 +225,57 @@ void add_loops(const py::object& ufunc) {
     check(PyUFunc_AddPromoter(ufunc.ptr(), py::make_tuple(any, any, any).ptr(), promoter.ptr()));
 }
 
-// NumPy keeps pointers to name and text, and puts the call's signature before the text.
-constexpr const char* docstring =
+// NumPy keeps the pointers to name and text, and puts the signature of a call before the text.
+py::object new_ufunc(const char* name, const char* text, const char* signature) {
+    auto ufunc = py::reinterpret_steal<py::object>(PyUFunc_FromFuncAndDataAndSignature(
+        nullptr, nullptr, nullptr, 0, 2, 1, PyUFunc_None, name, text, 0, signature));
+    if (!ufunc) throw py::error_already_set();
+    return ufunc;
+}
+
+constexpr const char* product_text =
     R"(Multiply matrices over the semiring that the function is named after.
 
 A generalized ufunc with the signature of `numpy.matmul`; its results are those of `tropical.gemm`.
 See `tropical.ufunc`.)";
+constexpr const char* element_text =
+    R"(Multiply elements over the semiring that the function is named after: ``a (x) b``.
+
+Each result is the one that `tropical.gemm` computes from a 1 x 1 matrix `a` and a 1 x 1 matrix `b`.
+See `tropical.ufunc`.)";
+
+// Unless the flags of its output say otherwise, NumPy takes a function for element-wise, and hands
+// the loop an `out` that is an operand: each tile of the result would overwrite elements that later
+// tiles read. With these flags, which are numpy.matmul's, the loop gets a copy of an `out` that
+// overlaps an operand.
+constexpr npy_uint32 product_flags = NPY_ITER_WRITEONLY | NPY_ITER_UPDATEIFCOPY | NPY_ITER_ALIGNED |
+                                     NPY_ITER_ALLOCATE | NPY_ITER_NO_BROADCAST |
+                                     NPY_ITER_NO_SUBTYPE;
 
 template <int semiring>
-py::object make_ufunc() {
-    auto ufunc = py::reinterpret_steal<py::object>(
-        PyUFunc_FromFuncAndDataAndSignature(nullptr, nullptr, nullptr, 0, 2, 1, PyUFunc_None,
-                                            semiring_name(semiring), docstring, 0, signature));
-    if (!ufunc) throw py::error_already_set();
-    add_loops<semiring>(ufunc);
-    return ufunc;
+void add_ufuncs(py::dict& ufuncs) {
+    static const std::string element_name = std::string(facts_of(semiring).name) + "_multiply";
+    PyType_Slot product_slots[] = {
+        {NPY_METH_strided_loop, reinterpret_cast<void*>(product_loop<semiring>)}, {0, nullptr}};
+    const py::object product = new_ufunc(facts_of(semiring).name, product_text, matmul_signature);
+    reinterpret_cast<PyUFuncObject*>(product.ptr())->op_flags[2] = product_flags;
+    add_loops<semiring>(product, product_slots, NPY_METH_REQUIRES_PYAPI);
+    ufuncs[facts_of(semiring).name] = product;
+
+    PyType_Slot element_slots[] = {
+        {NPY_METH_strided_loop, reinterpret_cast<void*>(element_loop<semiring>)},
+        {NPY_METH_get_reduction_initial, reinterpret_cast<void*>(first_of_reduction<semiring>)},
+        {0, nullptr}};
+    const py::object element = new_ufunc(element_name.c_str(), element_text, nullptr);
+    add_loops<semiring>(element, element_slots, NPY_METH_IS_REORDERABLE);
+    ufuncs[element_name.c_str()] = element;
 }
 
 py::dict make_ufuncs() {
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) throw py::error_already_set();
     py::dict ufuncs;
     [&]<int... semiring>(std::integer_sequence<int, semiring...>) {
-        ((ufuncs[semiring_name(semiring)] = make_ufunc<semiring>()), ...);
+        (add_ufuncs<semiring>(ufuncs), ...);
     }(std::make_integer_sequence<int, semiring_count>());
     return ufuncs;
 }
@@ -163,7 +283,7 @@ py::dict make_ufuncs() {
 }  // namespace
 
 void bind_ufunc(py::module_& module) {
-    module.def("make_ufuncs", make_ufuncs, "New generalized ufuncs by name; see tropical.ufunc.");
+    module.def("make_ufuncs", make_ufuncs, "New ufuncs by name; see tropical.ufunc.");
 }
 
 }  // namespace tropical

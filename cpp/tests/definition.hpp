@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "support.hpp"
+#include "tests/support.hpp"
 
 namespace tropical::test {
 
@@ -24,7 +24,7 @@ inline constexpr Definition definitions[] = {
 };
 
 inline const Definition& definition_of(int semiring) {
-    const std::string name = semiring_name(semiring);
+    const std::string name = facts_of(semiring).name;
     return *std::find_if(std::begin(definitions), std::end(definitions),
                          [&](const Definition& d) { return name == d.name; });
 }
@@ -58,7 +58,8 @@ T times(const Definition& d, T a, T b) {
     if (d.product == Op::min) return std::min(a, b);
     if (d.product == Op::max) return std::max(a, b);
     if constexpr (std::is_floating_point_v<T>) {
-        return d.product == Op::plus ? a + b : a * b;
+        const T product = d.product == Op::plus ? a + b : a * b;
+        return product != product && d.sum != Op::plus ? zero_of<T>(d) : product;
     } else {
         const Wide exact = d.product == Op::plus ? Wide{a} + Wide{b} : Wide{a} * Wide{b};
         return static_cast<T>(std::clamp(exact, Wide{least<T>()}, Wide{greatest<T>()}));
@@ -77,7 +78,7 @@ struct Dense {
     bool relu = false;
 
     Dense(int semiring, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth)
-        : arithmetic{semiring, dtype_of<T>()},
+        : arithmetic{semiring, dtype_of<T>(semiring)},
           m(rows),
           n(columns),
           k(depth),
@@ -118,29 +119,31 @@ struct Dense {
     void run(const Choice& choice, bool accumulate = false, bool argmax = false) {
         constexpr ptrdiff_t item = sizeof(T), index_item = sizeof(ptrdiff_t);
         Problem p{};
-        static_cast<Product&>(p) = {arithmetic.semiring,
-                                    arithmetic.dtype,
-                                    m,
-                                    n,
-                                    k,
-                                    {reinterpret_cast<const char*>(a.data()), k * item, item},
-                                    {reinterpret_cast<const char*>(b.data()), n * item, item},
-                                    {reinterpret_cast<char*>(c.data()), n * item, item},
-                                    {},
-                                    accumulate,
-                                    {},
-                                    relu};
-        if (!start.empty()) p.start = {reinterpret_cast<const char*>(start.data()), 0, item};
-        if (argmax) p.index = {reinterpret_cast<char*>(index.data()), n * index_item, index_item};
+        static_cast<Product&>(p) = {
+            .semiring = arithmetic.semiring,
+            .dtype = arithmetic.dtype,
+            .m = m,
+            .n = n,
+            .k = k,
+            .a = {reinterpret_cast<const char*>(a.data()), k * item, item},
+            .b = {reinterpret_cast<const char*>(b.data()), n * item, item},
+            .c = {reinterpret_cast<char*>(c.data()), n * item, item},
+            .accumulate = accumulate,
+            .epilogue = {.activation = relu ? Activation::relu : Activation::none}};
+        if (!start.empty())
+            p.epilogue.start = {reinterpret_cast<const char*>(start.data()), 0, item};
+        if (argmax)
+            p.attained.index = {reinterpret_cast<char*>(index.data()), n * index_item, index_item};
         if (!lookup.empty()) {
             constexpr ptrdiff_t vertex = sizeof(std::int32_t);
-            p.index = {reinterpret_cast<char*>(before.data()), n * vertex, vertex};
-            p.lookup = {reinterpret_cast<const char*>(lookup.data()), n * vertex, vertex};
+            p.attained.index = {reinterpret_cast<char*>(before.data()), n * vertex, vertex};
+            p.attained.lookup = {reinterpret_cast<const char*>(lookup.data()), n * vertex, vertex};
         }
         gemm(p, choice, thread_workspace());
     }
 
-    // C and index must be what the definition says, to the bit but for logplus; `old` is C before if it was accumulated to.
+    // C and index must be what the definition says, to the bit but for logplus; `old` is C before
+    // if it was accumulated to.
     void check(const std::vector<T>* old = nullptr) {
         for (ptrdiff_t i = 0; i < m; ++i)
             for (ptrdiff_t j = 0; j < n; ++j) {

@@ -3,8 +3,9 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <cstdio>
 
-#include "support.hpp"
-#include "tuning.hpp"
+#include "blocking.hpp"
+#include "runtime/caches.hpp"
+#include "tests/support.hpp"
 
 // Failing allocations are to throw, and forked children to start threads, under sanitizers as well.
 extern "C" const char* __asan_default_options();

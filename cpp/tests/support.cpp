@@ -1,4 +1,4 @@
-#include "support.hpp"
+#include "tests/support.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -54,7 +54,7 @@ std::vector<T> boundaries() {
 template <class T>
 T random_element(const Arithmetic& arithmetic, Values values, Random& random) {
     const bool special = values >= Values::special && !fuses(arithmetic) && random.below(4) == 0;
-    if constexpr (std::is_same_v<T, std::uint8_t>) {
+    if (facts_of(arithmetic.dtype).kind == Kind::boolean) {
         return static_cast<T>(special ? random.next() : random.below(5) == 0);
     } else {
         using Limits = std::numeric_limits<T>;
@@ -69,7 +69,10 @@ T random_element(const Arithmetic& arithmetic, Values values, Random& random) {
                                                                : static_cast<T>(-x);
         }
         if (values != Values::small && random.below(8) == 0) return zero_of<T>(arithmetic);
-        const auto small = static_cast<T>(random.below(23) - 11);  // 11 * 11 is an int8
+        const bool negative = Limits::is_signed && !(facts_of(arithmetic.semiring).nonnegative &&
+                                                     values <= Values::ordinary);
+        const ptrdiff_t least = negative ? -11 : 0;  // 11 * 11 is an int8
+        const auto small = static_cast<T>(random.below(12 - least) + least);
         return Limits::is_integer ? small : small / 4;
     }
 }
@@ -80,8 +83,6 @@ View place(const Guarded& guarded, const Extent& extent, bool at_end) {
     std::memset(first, poison, static_cast<std::size_t>(extent.bytes));
     return {first + extent.origin, extent.row_stride, extent.col_stride};
 }
-
-ConstView readable(const View& v) { return {v.data, v.row_stride, v.col_stride}; }
 
 std::string element(const View& v, ptrdiff_t i, ptrdiff_t j, DType dtype) {
     return with_type(dtype, [&]<class T>(T x) {
@@ -135,13 +136,12 @@ const std::vector<Arithmetic>& every_arithmetic() {
 
 int semiring_named(const std::string& name) {
     for (int semiring = 0; semiring < semiring_count; ++semiring)
-        if (name == semiring_name(semiring)) return semiring;
+        if (name == facts_of(semiring).name) return semiring;
     throw std::invalid_argument(name);
 }
 
 std::string name_of(const Arithmetic& arithmetic) {
-    return std::string(semiring_name(arithmetic.semiring)) + " " +
-           dtype_names[static_cast<int>(arithmetic.dtype)];
+    return std::string(facts_of(arithmetic.semiring).name) + " " + facts_of(arithmetic.dtype).name;
 }
 
 const std::vector<const Isa*>& usable_isas() {
@@ -292,31 +292,31 @@ Trial::Trial(const Case& what) : case_(what) {
         start.row_stride = 0;
     }
 
-    static_cast<Product&>(problem_) = {what.arithmetic.semiring,
-                                       what.arithmetic.dtype,
-                                       what.m,
-                                       what.n,
-                                       what.k,
-                                       readable(a),
-                                       readable(b),
-                                       c,
-                                       {},
-                                       what.accumulate,
-                                       readable(start),
-                                       what.relu};
+    static_cast<Product&>(problem_) = {
+        .semiring = what.arithmetic.semiring,
+        .dtype = what.arithmetic.dtype,
+        .m = what.m,
+        .n = what.n,
+        .k = what.k,
+        .a = readable(a),
+        .b = readable(b),
+        .c = c,
+        .accumulate = what.accumulate,
+        .epilogue = {.start = readable(start),
+                     .activation = what.relu ? Activation::relu : Activation::none}};
     expected_ = problem_;
     expected_.c = place(memory().expected_c, c_, at_end);
     if (what.argmax) {
-        problem_.index = place(memory().index, index_, at_end);
-        initial_index_ = bytes_of(problem_.index, index_);
-        expected_.index = place(memory().expected_index, index_, at_end);
+        problem_.attained.index = place(memory().index, index_, at_end);
+        initial_index_ = bytes_of(problem_.attained.index, index_);
+        expected_.attained.index = place(memory().expected_index, index_, at_end);
     }
     expect_anew();
 }
 
 void Trial::expect_anew() {
     restore(expected_.c, c_, initial_c_);
-    if (case_.argmax) restore(expected_.index, index_, initial_index_);
+    if (case_.argmax) restore(expected_.attained.index, index_, initial_index_);
     if (case_.k == 0)
         fill_empty(expected_);
     else
@@ -329,8 +329,8 @@ bool Trial::same_in_c(ptrdiff_t i, ptrdiff_t j) const {
         return same(problem_.c, expected_.c, i, j, item_size(dtype));
     return with_type(dtype, [&]<class T>(T x) {
         T y;
-        std::memcpy(&x, from(problem_.c, i, j).data, sizeof x);
-        std::memcpy(&y, from(expected_.c, i, j).data, sizeof y);
+        std::memcpy(&x, at(problem_.c, i, j).data, sizeof x);
+        std::memcpy(&y, at(expected_.c, i, j).data, sizeof y);
         return near(x, y, case_.k);
     });
 }
@@ -341,7 +341,7 @@ bool Trial::same_c() {
         for (ptrdiff_t i = 0; i < case_.m; ++i)
             for (ptrdiff_t j = 0; j < case_.n; ++j) {
                 if (!same_in_c(i, j)) return false;
-                std::memcpy(from(problem_.c, i, j).data, from(expected_.c, i, j).data,
+                std::memcpy(at(problem_.c, i, j).data, at(expected_.c, i, j).data,
                             static_cast<std::size_t>(item_size(case_.arithmetic.dtype)));
             }
     return same(problem_.c, expected_.c, c_);
@@ -355,18 +355,20 @@ std::string Trial::first_difference() const {
             if (!same_in_c(i, j))
                 return "C" + where + element(problem_.c, i, j, dtype) + ", naive " +
                        element(expected_.c, i, j, dtype);
-            if (case_.argmax && !same(problem_.index, expected_.index, i, j, index_size))
-                return "index" + where + element(problem_.index, i, j, DType::i64) + ", naive " +
-                       element(expected_.index, i, j, DType::i64);
+            if (case_.argmax &&
+                !same(problem_.attained.index, expected_.attained.index, i, j, index_size))
+                return "index" + where + element(problem_.attained.index, i, j, id_of<Int64>) +
+                       ", naive " + element(expected_.attained.index, i, j, id_of<Int64>);
         }
     return "a byte between the elements of C or index";
 }
 
 void Trial::check(const std::string& who, const std::function<void(const Problem&)>& compute) {
     restore(problem_.c, c_, initial_c_);
-    if (case_.argmax) restore(problem_.index, index_, initial_index_);
+    if (case_.argmax) restore(problem_.attained.index, index_, initial_index_);
     compute(problem_);
-    const bool right = same_c() && (!case_.argmax || same(problem_.index, expected_.index, index_));
+    const bool right = same_c() && (!case_.argmax || same(problem_.attained.index,
+                                                          expected_.attained.index, index_));
     REQUIRE_MESSAGE(right, who << ": " << description(case_) << ": " << first_difference());
 }
 

@@ -14,12 +14,9 @@
 #include <vector>
 
 #include "gemm.hpp"
-#include "scalar.hpp"
+#include "reference.hpp"
 
 namespace tropical::test {
-
-inline constexpr const char* dtype_names[] = {"float32", "float64", "int8", "int16",
-                                              "int32",   "int64",   "bool"};
 
 // A semiring over one of its dtypes.
 struct Arithmetic {
@@ -29,14 +26,13 @@ struct Arithmetic {
 const std::vector<Arithmetic>& every_arithmetic();
 int semiring_named(const std::string& name);
 std::string name_of(const Arithmetic& arithmetic);
-inline bool is_float(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
 // plus-times over floats: what takes a start and relu.
 inline bool fuses(const Arithmetic& arithmetic) {
-    return is_float(arithmetic.dtype) && semiring_sum(arithmetic.semiring) == std::string("+");
+    return is_floating(arithmetic.dtype) && facts_of(arithmetic.semiring).add == std::string("+");
 }
 // logplus: what no two kernels need round alike.
 inline bool rounds_freely(const Arithmetic& arithmetic) {
-    return semiring_sum(arithmetic.semiring) == std::string("logaddexp");
+    return facts_of(arithmetic.semiring).add == std::string("logaddexp");
 }
 
 // Both NaN, or as near as two sums over logplus of k steps are, one of them step by step.
@@ -65,35 +61,31 @@ bool chosen();
 
 // f(T{}), T the C++ type of a dtype; bool is a byte.
 template <class F>
-decltype(auto) with_type(DType dtype, F f) {
-    switch (dtype) {
-        case DType::f32:
-            return f(float{});
-        case DType::f64:
-            return f(double{});
-        case DType::i8:
-            return f(std::int8_t{});
-        case DType::i16:
-            return f(std::int16_t{});
-        case DType::i32:
-            return f(std::int32_t{});
-        case DType::i64:
-            return f(std::int64_t{});
-        case DType::b8:
-            break;
+auto with_type(DType dtype, F f) {
+    using Result = decltype(f(float{}));
+    if constexpr (std::is_void_v<Result>) {
+        with_item(static_cast<int>(dtype), [&]<class Row>() { f(typename Row::type{}); }, DTypes{});
+    } else {
+        Result result{};
+        with_item(
+            static_cast<int>(dtype), [&]<class Row>() { result = f(typename Row::type{}); },
+            DTypes{});
+        return result;
     }
-    return f(std::uint8_t{});
 }
 
+// The dtype whose elements are T and that the semiring takes: bytes may be bool or numbers.
 template <class T>
-constexpr DType dtype_of() {
-    if constexpr (std::is_same_v<T, float>) return DType::f32;
-    if constexpr (std::is_same_v<T, double>) return DType::f64;
-    if constexpr (std::is_same_v<T, std::int8_t>) return DType::i8;
-    if constexpr (std::is_same_v<T, std::int16_t>) return DType::i16;
-    if constexpr (std::is_same_v<T, std::int32_t>) return DType::i32;
-    if constexpr (std::is_same_v<T, std::int64_t>) return DType::i64;
-    return DType::b8;
+DType dtype_of(int semiring) {
+    DType found{};
+    const auto look = [&]<class... Row>(List<Row...>) {
+        const auto fits = [&](Kind kind) {
+            return (facts_of(semiring).kinds & static_cast<unsigned>(kind)) != 0;
+        };
+        ((found = same_type<T, typename Row::type> && fits(Row::kind) ? id_of<Row> : found), ...);
+    };
+    look(DTypes{});
+    return found;
 }
 
 // The semiring's zero.
@@ -163,9 +155,9 @@ struct Extent {
 };
 Extent extent_of(Layout layout, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t item);
 
-// Each kind has what the one above it has, and: a few distinct numbers, with exact sums and many
-// ties; the semiring's zero; infinities, signed zeros, subnormals and integers at every boundary
-// (not where sums round); a few NaN.
+// Each kind has what the one above it has, and: a few distinct numbers of the semiring's domain,
+// with exact sums and many ties; the semiring's zero; numbers of no domain, infinities, signed
+// zeros, subnormals and integers at every boundary (not where sums round); a few NaN.
 enum class Values { small, ordinary, special, with_nan };
 void fill(const View& view, ptrdiff_t rows, ptrdiff_t cols, const Arithmetic& arithmetic,
           Values values, Random& random);
@@ -190,8 +182,8 @@ class Trial {
     // Runs the naive kernel again, after operands were changed.
     void expect_anew();
 
-    // gemm must give the naive kernel's bytes (over logplus, results near its), in C, in index and in
-    // their gaps. The workspace is poisoned before.
+    // gemm must give the naive kernel's bytes (over logplus, results near its), in C, in index and
+    // in their gaps. The workspace is poisoned before.
     void check(const Choice& choice);
     // The same for any `compute`, which `who` describes if it fails.
     void check(const std::string& who, const std::function<void(const Problem&)>& compute);

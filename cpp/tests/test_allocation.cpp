@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <new>
 
-#include "child.hpp"
-#include "definition.hpp"
-#include "threads.hpp"
+#include "runtime/pool.hpp"
+#include "tests/child.hpp"
+#include "tests/definition.hpp"
 
 namespace {
 

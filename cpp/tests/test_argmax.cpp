@@ -1,5 +1,5 @@
 // argmax: the first p that attains the optimum, wherever segments, panels and registers end.
-#include "definition.hpp"
+#include "tests/definition.hpp"
 
 namespace tropical::test {
 namespace {
@@ -7,7 +7,7 @@ namespace {
 std::vector<Arithmetic> selective_arithmetic() {
     std::vector<Arithmetic> list;
     for (const Arithmetic& arithmetic : every_arithmetic())
-        if (is_selective(arithmetic.semiring)) list.push_back(arithmetic);
+        if (facts_of(arithmetic.semiring).selective) list.push_back(arithmetic);
     return list;
 }
 

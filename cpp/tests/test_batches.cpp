@@ -1,5 +1,5 @@
 // Batches: leading axes with any strides, repeated operands, threads spread over the items.
-#include "support.hpp"
+#include "tests/support.hpp"
 
 namespace tropical::test {
 namespace {
@@ -39,19 +39,18 @@ struct Batches {
         const ptrdiff_t size = item_size(arithmetic.dtype), index_size = sizeof(ptrdiff_t);
         auto& result = expected ? expected_c : c;
         auto& place = expected ? expected_index : index;
-        Product p{arithmetic.semiring,
-                  arithmetic.dtype,
-                  m,
-                  n,
-                  k,
-                  {a.data() + a_item * m * k * size, k * size, size},
-                  {b.data() + b_item * k * n * size, n * size, size},
-                  {result.data() + c_item * m * n * size, n * size, size},
-                  {},
-                  false};
-        if (is_selective(arithmetic.semiring))
-            p.index = {reinterpret_cast<char*>(place.data() + c_item * m * n), n * index_size,
-                       index_size};
+        Product p{.semiring = arithmetic.semiring,
+                  .dtype = arithmetic.dtype,
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .a = {a.data() + a_item * m * k * size, k * size, size},
+                  .b = {b.data() + b_item * k * n * size, n * size, size},
+                  .c = {result.data() + c_item * m * n * size, n * size, size},
+                  .accumulate = false};
+        if (facts_of(arithmetic.semiring).selective)
+            p.attained.index = {reinterpret_cast<char*>(place.data() + c_item * m * n),
+                                n * index_size, index_size};
         return p;
     }
 
@@ -77,7 +76,7 @@ struct Batches {
         INFO(name_of(arithmetic), ", ", items, " items of ", m, " x ", n, " x ", k, ", ",
              description(choice));
         REQUIRE(c_is_right());
-        if (problem.index.data) REQUIRE(index == expected_index);
+        if (problem.attained.index.data) REQUIRE(index == expected_index);
     }
 };
 

@@ -1,6 +1,6 @@
 // Plans: the blocks, parts and tasks of any product cover it exactly, without an empty one among
 // them.
-#include "support.hpp"
+#include "tests/support.hpp"
 
 namespace tropical::test {
 namespace {
@@ -14,21 +14,22 @@ void check_cover(ptrdiff_t length, ptrdiff_t count, ptrdiff_t size) {
 
 void check_plan(const Problem& p, const Choice& choice) {
     const Plan plan = make_plan(p, choice);
+    const Partition& cut = plan.partition;
     INFO(name_of({p.semiring, p.dtype}), ", m ", p.m, " n ", p.n, " k ", p.k, ", items ",
          p.batch.items, ", ", description(choice));
-    check_cover(plan.transposed ? p.n : p.m, plan.grid_m, plan.block_m);
-    check_cover(plan.transposed ? p.m : p.n, plan.grid_n, plan.block_n);
-    check_cover(p.k, plan.parts, plan.part_k);
-    const ptrdiff_t groups = ceil_div(p.batch.items, plan.items_per_task);
-    check_cover(p.batch.items, groups, plan.items_per_task);
-    REQUIRE(plan.tasks == groups * plan.grid_m * plan.grid_n * plan.parts);
-    REQUIRE(plan.threads >= 1);
-    REQUIRE(plan.threads <= choice.threads);
-    REQUIRE(plan.threads <= plan.tasks);
-    REQUIRE(plan.mc > 0);
-    REQUIRE(plan.kc > 0);
-    REQUIRE(plan.nc > 0);
-    REQUIRE((plan.parts == 1 || sums_are_exact(p.semiring, p.dtype)));
+    check_cover(plan.transposed ? p.n : p.m, cut.grid_m, cut.block_m);
+    check_cover(plan.transposed ? p.m : p.n, cut.grid_n, cut.block_n);
+    check_cover(p.k, cut.parts, cut.part_k);
+    const ptrdiff_t groups = ceil_div(p.batch.items, cut.items_per_task);
+    check_cover(p.batch.items, groups, cut.items_per_task);
+    REQUIRE(cut.tasks == groups * cut.grid_m * cut.grid_n * cut.parts);
+    REQUIRE(cut.threads >= 1);
+    REQUIRE(cut.threads <= choice.threads);
+    REQUIRE(cut.threads <= cut.tasks);
+    REQUIRE(plan.blocks.mc > 0);
+    REQUIRE(plan.blocks.kc > 0);
+    REQUIRE(plan.blocks.nc > 0);
+    REQUIRE((cut.parts == 1 || sums_are_exact(p.semiring, p.dtype)));
     if (choice.kernel) REQUIRE(plan.kernel == *choice.kernel);
     REQUIRE(workspace_bytes(plan) >= 0);
 }
@@ -53,7 +54,7 @@ TEST_CASE("random products are covered") {
             p.m = any_size(random, 12), p.n = any_size(random, 12), p.k = any_size(random, 20);
             p.c =
                 random.below(3) ? View{&result, p.n * item, item} : View{&result, item, p.m * item};
-            if (is_selective(p.semiring) && random.below(2)) p.index = p.c;
+            if (facts_of(p.semiring).selective && random.below(2)) p.attained.index = p.c;
             p.batch.items = random.below(2) ? 1 : any_size(random, 12);
             check_plan(p, choices[static_cast<std::size_t>(
                               random.below(static_cast<ptrdiff_t>(choices.size())))]);
@@ -62,7 +63,7 @@ TEST_CASE("random products are covered") {
 
 // One tile of C, so that all threads share k.
 TEST_CASE("about as many threads as a part of k has steps") {
-    const Arithmetic arithmetic{semiring_named("maxplus"), DType::i8};
+    const Arithmetic arithmetic{semiring_named("maxplus"), id_of<Int8>};
     char result = 0;
     for (const Isa* isa : usable_isas())
         for (ptrdiff_t k = 1'000'000; k < 2'000'000; k += 9'973) {

@@ -1,5 +1,5 @@
 // The naive and the tiled kernel compute the definition: all other tests lean on that.
-#include "definition.hpp"
+#include "tests/definition.hpp"
 
 namespace tropical::test {
 namespace {
@@ -11,7 +11,7 @@ void check_scalar_kernel(KernelKind kernel, const Arithmetic& arithmetic, Values
     with_type(arithmetic.dtype, [&]<class T>(T) {
         for (const ptrdiff_t k : {1, 2, 9, 65, 130})  // tiled has tiles of 64
             for (const bool accumulate : {false, true}) {
-                const bool argmax = is_selective(arithmetic.semiring) && !accumulate;
+                const bool argmax = facts_of(arithmetic.semiring).selective && !accumulate;
                 Dense<T> product(arithmetic.semiring, 66, 11, k);
                 product.fill(values, random, accumulate);
                 const std::vector<T> before = product.c;
@@ -40,7 +40,7 @@ TEST_CASE("no steps: C is zero, or C (+) zero; the index is -1") {
                     Dense<T> empty(arithmetic.semiring, 3, 5, 0);
                     empty.fill(Values::small, random, true);
                     const std::vector<T> before = empty.c;
-                    empty.run(choice, accumulate, is_selective(arithmetic.semiring));
+                    empty.run(choice, accumulate, facts_of(arithmetic.semiring).selective);
                     empty.check(accumulate ? &before : nullptr);
                 });
 }

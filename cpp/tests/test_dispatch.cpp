@@ -6,7 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "support.hpp"
+#include "tests/support.hpp"
 
 namespace tropical::test {
 namespace {
@@ -63,7 +63,7 @@ TEST_CASE("every table is complete") {
         for (const Arithmetic& arithmetic : every_arithmetic()) {
             const KernelSet& set = kernels_of(isa, arithmetic);
             INFO(std::string(isa.name), " ", name_of(arithmetic));
-            const bool selective = is_selective(arithmetic.semiring);
+            const bool selective = facts_of(arithmetic.semiring).selective;
             for (const Kernels* tile : {&set.wide, &set.narrow, &set.careful}) {
                 if (tile == &set.careful && !tile->macro) continue;
                 CHECK(tile->mr > 0);

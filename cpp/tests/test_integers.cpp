@@ -1,7 +1,7 @@
 // Integers at every boundary: the plain arithmetic up to D and 2D, the sentinel, saturation, and
 // the careful kernels that take over wherever an operand lies beyond, even when they hear of it
 // late.
-#include "definition.hpp"
+#include "tests/definition.hpp"
 
 namespace tropical::test {
 namespace {
@@ -24,7 +24,7 @@ void check_all_tuples(int semiring, ptrdiff_t k, const std::vector<X>& values) {
         for (ptrdiff_t p = 0, rest = t; p < k; ++p, rest /= count)
             product.a_at(t, p) = product.b_at(p, t) =
                 static_cast<T>(values[static_cast<std::size_t>(rest % count)]);
-    const bool selective = is_selective(semiring);
+    const bool selective = facts_of(semiring).selective;
     bool first = true;
     Dense<T> right = product;
     for (const Choice& choice : every_choice()) {
@@ -102,7 +102,7 @@ TEST_CASE("random bits of every width") {
                 for (T& x : product.a) x = static_cast<T>(random.next() >> random.below(64));
                 for (T& x : product.b) x = static_cast<T>(random.next() >> random.below(64));
                 for (const Choice& choice : every_choice()) {
-                    product.run(choice, false, is_selective(arithmetic.semiring));
+                    product.run(choice, false, facts_of(arithmetic.semiring).selective);
                     product.check();
                 }
             }
@@ -118,7 +118,7 @@ void check_late(const Arithmetic& arithmetic, bool accumulate) {
                  .n = 70,
                  .k = 1300,
                  .accumulate = accumulate,
-                 .argmax = !accumulate && is_selective(arithmetic.semiring),
+                 .argmax = !accumulate && facts_of(arithmetic.semiring).selective,
                  .values = Values::small};
     const ptrdiff_t item = sizeof(T);
     const T extreme = static_cast<T>(std::numeric_limits<T>::max() - 1);

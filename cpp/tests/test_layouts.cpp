@@ -1,6 +1,6 @@
 // Strides of every kind for A, B, C and index: transposed, negative, zero, larger than a row,
 // unaligned, beyond 32 bits. All lie against guard pages, with NaN between their elements.
-#include "definition.hpp"
+#include "tests/definition.hpp"
 
 namespace tropical::test {
 namespace {
@@ -22,7 +22,7 @@ TEST_CASE("every layout of both operands, with every layout of the result") {
                 c.b = static_cast<Layout>(b);
                 c.c = static_cast<Layout>(++result % result_layouts);
                 c.accumulate = (a + b) % 2 == 0;
-                c.argmax = is_selective(arithmetic.semiring) && !c.accumulate;
+                c.argmax = facts_of(arithmetic.semiring).selective && !c.accumulate;
                 Trial trial(c);
                 for (const Choice& choice : every_choice()) trial.check(choice);
             }
@@ -37,16 +37,17 @@ TEST_CASE("vectors and thin matrices in every layout") {
                     for (int c = 0; c < result_layouts; ++c) {
                         if (!chosen()) continue;
                         ++layout;
-                        Trial trial({.arithmetic = arithmetic,
-                                     .m = m,
-                                     .n = n,
-                                     .k = k,
-                                     .accumulate = layout % 2 == 0,
-                                     .argmax = is_selective(arithmetic.semiring) && layout % 2 == 1,
-                                     .values = Values::special,
-                                     .a = static_cast<Layout>(layout % operand_layouts),
-                                     .b = static_cast<Layout>(layout / 10 % operand_layouts),
-                                     .c = static_cast<Layout>(c)});
+                        Trial trial(
+                            {.arithmetic = arithmetic,
+                             .m = m,
+                             .n = n,
+                             .k = k,
+                             .accumulate = layout % 2 == 0,
+                             .argmax = facts_of(arithmetic.semiring).selective && layout % 2 == 1,
+                             .values = Values::special,
+                             .a = static_cast<Layout>(layout % operand_layouts),
+                             .b = static_cast<Layout>(layout / 10 % operand_layouts),
+                             .c = static_cast<Layout>(c)});
                         for (const Choice& choice : every_choice()) trial.check(choice);
                     }
 }
@@ -62,16 +63,16 @@ TEST_CASE("strides beyond 32 bits") {
     for (ptrdiff_t i = 0; i < 3; ++i) std::memcpy(a + i * stride, &near.a_at(i, 0), 3 * item);
     for (const Choice& choice : every_choice()) {
         Problem p{};
-        static_cast<Product&>(p) = {near.arithmetic.semiring,
-                                    DType::f32,
-                                    3,
-                                    3,
-                                    3,
-                                    {a, stride, item},
-                                    {reinterpret_cast<const char*>(near.b.data()), 3 * item, item},
-                                    {c, stride, item},
-                                    {},
-                                    false};
+        static_cast<Product&>(p) = {
+            .semiring = near.arithmetic.semiring,
+            .dtype = id_of<Float32>,
+            .m = 3,
+            .n = 3,
+            .k = 3,
+            .a = {a, stride, item},
+            .b = {reinterpret_cast<const char*>(near.b.data()), 3 * item, item},
+            .c = {c, stride, item},
+            .accumulate = false};
         gemm(p, choice, thread_workspace());
         for (ptrdiff_t i = 0; i < 3; ++i) std::memcpy(&near.c_at(i, 0), c + i * stride, 3 * item);
         near.check();

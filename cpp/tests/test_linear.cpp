@@ -1,13 +1,13 @@
 // plus-times over floats with a start and relu: a layer of a neural network in one product. Each
 // micro-tile by itself is in test_tiles.
-#include "definition.hpp"
+#include "tests/definition.hpp"
 
 namespace tropical::test {
 namespace {
 
 std::vector<Arithmetic> fusing() {
     const int plustimes = semiring_named("plustimes");
-    return {{plustimes, DType::f32}, {plustimes, DType::f64}};
+    return {{plustimes, id_of<Float32>}, {plustimes, id_of<Float64>}};
 }
 
 TEST_SUITE_BEGIN("linear");
@@ -65,7 +65,7 @@ TEST_CASE("k is never split over threads") {
             {.arithmetic = arithmetic, .m = 2, .n = 2, .k = 394001, .start = true, .relu = true});
         for (const Choice& choice : vector_choices(3)) {
             INFO(name_of(arithmetic), ", ", description(choice));
-            REQUIRE(make_plan(trial.problem(), choice).parts == 1);
+            REQUIRE(make_plan(trial.problem(), choice).partition.parts == 1);
             trial.check(choice);
         }
     }

@@ -1,6 +1,6 @@
 // Threads over k: partial sums of a product with large k and small m and n, where (+) is exact, put
 // together in order.
-#include "support.hpp"
+#include "tests/support.hpp"
 
 namespace tropical::test {
 namespace {
@@ -15,7 +15,7 @@ TEST_CASE("any number of parts gives the naive kernel's bits") {
     bool argmax = false;
     for (const Arithmetic& arithmetic : every_arithmetic()) {
         if (!chosen()) continue;
-        argmax = is_selective(arithmetic.semiring) && !argmax;
+        argmax = facts_of(arithmetic.semiring).selective && !argmax;
         Trial trial({.arithmetic = arithmetic,
                      .m = m,
                      .n = n,
@@ -30,14 +30,14 @@ TEST_CASE("any number of parts gives the naive kernel's bits") {
                     const Choice choice{kernel, isa, threads};
                     const bool exact = sums_are_exact(arithmetic.semiring, arithmetic.dtype);
                     INFO(name_of(arithmetic), ", ", description(choice));
-                    REQUIRE((make_plan(trial.problem(), choice).parts > 1) == exact);
+                    REQUIRE((make_plan(trial.problem(), choice).partition.parts > 1) == exact);
                     trial.check(choice);
                 }
     }
 }
 
 TEST_CASE("the first of equal products in different parts") {
-    const Arithmetic arithmetic{semiring_named("maxplus"), DType::f32};
+    const Arithmetic arithmetic{semiring_named("maxplus"), id_of<Float32>};
     for (const ptrdiff_t first : {ptrdiff_t{0}, ptrdiff_t{1}, k / 2, k - 2})
         for (const ptrdiff_t second : {first + 1, k - 1}) {
             if (!chosen()) continue;
@@ -50,13 +50,12 @@ TEST_CASE("the first of equal products in different parts") {
             for (ptrdiff_t p = 0; p < k; ++p)
                 for (ptrdiff_t j = 0; j < n; ++j) {
                     const float x = p == first || p == second ? 5.0F : 3.0F;
-                    std::memcpy(const_cast<char*>(from(trial.problem().b, p, j).data), &x,
-                                sizeof x);
+                    std::memcpy(const_cast<char*>(at(trial.problem().b, p, j).data), &x, sizeof x);
                 }
             trial.expect_anew();
             for (const Choice& choice : vector_choices(3)) trial.check(choice);
             ptrdiff_t index;
-            std::memcpy(&index, trial.problem().index.data, sizeof index);
+            std::memcpy(&index, trial.problem().attained.index.data, sizeof index);
             CHECK(index == first);
         }
 }

@@ -1,6 +1,6 @@
 // plus-times over floating point, the one semiring that rounds: near the exact result, IEEE's NaN
 // and infinities, and bits that depend on the instruction set and the kernel alone.
-#include "definition.hpp"
+#include "tests/definition.hpp"
 
 namespace tropical::test {
 namespace {
@@ -105,16 +105,15 @@ TEST_CASE("bits do not depend on threads or layout") {
                 for (const int threads : {1, 2, 3, 7}) {
                     Problem p{};
                     static_cast<Product&>(p) = {
-                        plustimes,
-                        dtype_of<T>(),
-                        m,
-                        n,
-                        k,
-                        {reinterpret_cast<const char*>(a.data()), item, m * item},
-                        {reinterpret_cast<const char*>(b.data()), item, k * item},
-                        {reinterpret_cast<char*>(c.data()), item, m * item},
-                        {},
-                        false};
+                        .semiring = plustimes,
+                        .dtype = dtype_of<T>(plustimes),
+                        .m = m,
+                        .n = n,
+                        .k = k,
+                        .a = {reinterpret_cast<const char*>(a.data()), item, m * item},
+                        .b = {reinterpret_cast<const char*>(b.data()), item, k * item},
+                        .c = {reinterpret_cast<char*>(c.data()), item, m * item},
+                        .accumulate = false};
                     const Choice choice{kernel, isa, threads};
                     gemm(p, choice, thread_workspace());
                     INFO(description(choice));

@@ -1,6 +1,6 @@
 // NaN, infinities, signed zeros and subnormals over the floating-point dtypes: by definition,
 // whatever the kernel.
-#include "definition.hpp"
+#include "tests/definition.hpp"
 
 namespace tropical::test {
 namespace {
@@ -26,8 +26,8 @@ template <class F>
 void for_each_exact_float(F f) {
     for (const Arithmetic& arithmetic : every_arithmetic()) {
         if (rounds(arithmetic) || !chosen()) continue;
-        if (arithmetic.dtype == DType::f32) f(arithmetic, float{});
-        if (arithmetic.dtype == DType::f64) f(arithmetic, double{});
+        if (arithmetic.dtype == id_of<Float32>) f(arithmetic, float{});
+        if (arithmetic.dtype == id_of<Float64>) f(arithmetic, double{});
     }
 }
 

@@ -24,6 +24,7 @@ FUNCTIONS = {
     "transitive_closure_dag": f"{_REACH} No topo_order.",
     "average_shortest_path_length": f"{_MEASURE} No method.",
     "barycenter": f"{_MEASURE} Whole weights; no attr, no sp.",
+    "centroid": f"{_MEASURE} Whole weights; no attr, no sp.",  # barycenter since networkx 3.7
     "center": f"{_MEASURE} Whole weights; no e, no usebounds.",
     "closeness_centrality": f"{_MEASURE} Of all nodes at once.",
     "diameter": f"{_MEASURE} No e, no usebounds.",

@@ -14,25 +14,25 @@ from typing import Any as _Any
 from . import semirings
 from ._core import GemmWorkspace, gemm, get_num_threads, set_num_threads
 from .config import Plan, explain, options, show_config
+from .einsum import einsum  # the function takes the name of its package, for good
 
 if _TYPE_CHECKING:
-    from .contraction import Counted, einsum
+    from .einsum import Counted
 
 # Imported when first used.
 _LATER = ("autograd", "graph", "nn", "optim", "sequence", "spectral", "ufunc")
-_FUNCTIONS_LATER = {"Counted": "contraction", "einsum": "contraction"}  # and their modules
 
 
 def __getattr__(name: str) -> _Any:
     if name in _LATER:
         return _importlib.import_module(f"{__name__}.{name}")
-    if name in _FUNCTIONS_LATER:
-        return getattr(_importlib.import_module(f"{__name__}.{_FUNCTIONS_LATER[name]}"), name)
+    if name == "Counted":
+        return _importlib.import_module(f"{__name__}.einsum.counting").Counted
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, *_FUNCTIONS_LATER})
+    return sorted({*globals(), *_LATER, "Counted"})
 
 
 __all__ = [

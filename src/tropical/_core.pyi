@@ -4,6 +4,7 @@ from typing import Any, Literal, Protocol, TypedDict, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import Unpack
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
@@ -23,43 +24,14 @@ class Config(TypedDict):
     cores: int
     threads: int
     cpu: str
-    pinned: bool
     vector_bytes: int
 
-class PlanFields(TypedDict):
-    kernel: str
-    isa: str
-    mr: int
-    nr: int
-    mc: int
-    kc: int
-    nc: int
-    threads: int
-    tasks: int
-    bytes: int
-    reason: str
-
-class SemiringFields(TypedDict):
-    name: str
-    add: str
-    multiply: str
-    selective: bool
-    exact: bool
-    dtypes: list[str]
-
-class MemoryFields(TypedDict):
-    allocations: int
-    reuses: int
-    live_bytes: int
-    peak_live_bytes: int
-    live_buffers: int
-    reserved_bytes: int
-    planned_bytes: int
-    misses: int
-    steps: int
-    step_allocations: int
-    activation_bytes: int
-    temporary_bytes: int
+class GemmOptions(TypedDict, total=False):
+    semiring: str | HasName
+    accumulate: bool
+    workspace: GemmWorkspace | None
+    threads: int | None
+    kernel: str | None
 
 # As for numpy.matmul, two 1-D operands give a scalar; typed as an array, which has its methods.
 @overload
@@ -67,52 +39,36 @@ def gemm(
     a: NDArray[_Scalar],
     b: NDArray[_Scalar],
     *,
-    semiring: str | HasName = "maxplus",
     out: NDArray[_Scalar] | None = None,
-    accumulate: bool = False,
-    workspace: GemmWorkspace | None = None,
-    threads: int | None = None,
-    kernel: str | None = None,
     return_argmax: Literal[False] = False,
+    **options: Unpack[GemmOptions],
 ) -> NDArray[_Scalar]: ...
 @overload
 def gemm(
     a: NDArray[_Scalar],
     b: NDArray[_Scalar],
     *,
-    semiring: str | HasName = "maxplus",
     out: NDArray[_Scalar] | None = None,
-    accumulate: bool = False,
-    workspace: GemmWorkspace | None = None,
-    threads: int | None = None,
-    kernel: str | None = None,
     return_argmax: Literal[True],
+    **options: Unpack[GemmOptions],
 ) -> tuple[NDArray[_Scalar], NDArray[np.intp]]: ...
 @overload
 def gemm(
     a: ArrayLike,
     b: ArrayLike,
     *,
-    semiring: str | HasName = "maxplus",
     out: NDArray[Any] | None = None,
-    accumulate: bool = False,
-    workspace: GemmWorkspace | None = None,
-    threads: int | None = None,
-    kernel: str | None = None,
     return_argmax: Literal[False] = False,
+    **options: Unpack[GemmOptions],
 ) -> NDArray[Any]: ...
 @overload
 def gemm(
     a: ArrayLike,
     b: ArrayLike,
     *,
-    semiring: str | HasName = "maxplus",
     out: NDArray[Any] | None = None,
-    accumulate: bool = False,
-    workspace: GemmWorkspace | None = None,
-    threads: int | None = None,
-    kernel: str | None = None,
     return_argmax: Literal[True],
+    **options: Unpack[GemmOptions],
 ) -> tuple[NDArray[Any], NDArray[np.intp]]: ...
 @overload
 def gemm(
@@ -208,17 +164,16 @@ def explain(
     kernel: str | None = None,
     return_argmax: bool = False,
     batch: int = 1,
-) -> PlanFields: ...
+) -> dict[str, Any]: ...
 def config() -> Config: ...
-def set_options(
-    kernel: str | None, isa: str | None, threads: int | None
-) -> tuple[str | None, str | None, int | None]: ...
+def get_options() -> tuple[str | None, str | None, int | None]: ...
+def set_options(kernel: str | None, isa: str | None, threads: int | None) -> None: ...
 def settings() -> dict[str, int]: ...
 def suggested_settings() -> dict[str, int]: ...
 def set_settings(settings: dict[str, int]) -> None: ...
 def get_num_threads() -> int: ...
 def set_num_threads(n: int) -> None: ...
-def semirings() -> list[SemiringFields]: ...
+def semirings() -> list[dict[str, Any]]: ...
 def constants(semiring: str, dtype: str) -> tuple[float, float]: ...
 def ceiling(semiring: str, dtype: str, repeats: int) -> int: ...
 def micro_kernel(semiring: str, dtype: str, k: int, repeats: int) -> int: ...
@@ -228,8 +183,9 @@ def packing(
 def get_memory_mode() -> str | None: ...
 def set_memory_mode(mode: str | None) -> str | None: ...
 def memory_handler() -> object: ...
+def memory_handler_of(mode: str | None) -> object: ...
 def set_memory_handler(handler: object) -> None: ...
-def memory_stats() -> MemoryFields: ...
+def memory_stats() -> dict[str, int]: ...
 def reset_memory_stats() -> None: ...
 def release_memory() -> None: ...
 def step_boundary() -> None: ...

@@ -1,15 +1,66 @@
-"""What every function here takes as an array."""
+"""What every function asks of an array before using it."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+Array: TypeAlias = NDArray[Any]
+Kind: TypeAlias = Literal["bool", "integer", "floating", "complexfloating"]
+_TYPES = {
+    "bool": np.bool_,
+    "integer": np.integer,
+    "floating": np.floating,
+    "complexfloating": np.complexfloating,
+}
 
 
-def unmasked(name: str, given: ArrayLike) -> NDArray[Any]:
-    """Return an array, not copied if it is one; raise TypeError for a masked one.
+def is_kind(dtype: DTypeLike, *kinds: Kind) -> bool:
+    """Return whether a dtype is of one of the kinds; integers may be signed or unsigned.
+
+    Examples
+    --------
+    >>> from tropical.arrays import is_kind
+    >>> is_kind("uint8", "bool", "integer"), is_kind("float32", "integer")
+    (True, False)
+    """
+    known = np.dtype(dtype).type
+    return any(issubclass(known, _TYPES[kind]) for kind in kinds)
+
+
+def check_square(name: str, a: Array) -> None:
+    """Raise ValueError unless `a` is a square matrix or a batch of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical.arrays import check_square
+    >>> check_square("w", np.zeros((3, 4)))
+    Traceback (most recent call last):
+    ValueError: w: expected (..., n, n), got (3, 4)
+    """
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"{name}: expected (..., n, n), got {a.shape}")
+
+
+def check_product(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    """Raise ValueError unless operands of these shapes have a product; batch axes are not checked.
+
+    Examples
+    --------
+    >>> from tropical.arrays import check_product
+    >>> check_product((2, 3), (2, 3))
+    Traceback (most recent call last):
+    ValueError: a, b: expected (..., m, k) and (..., k, n), got (2, 3) and (2, 3)
+    """
+    if not a or not b or a[-1] != b[-2 if len(b) > 1 else 0]:
+        raise ValueError(f"a, b: expected (..., m, k) and (..., k, n), got {a} and {b}")
+
+
+def unmasked(name: str, given: ArrayLike) -> Array:
+    """Return `given` as an array, without a copy of an array; raise TypeError for a masked array.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 from typing import TYPE_CHECKING
 
 import tropical
@@ -12,21 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 RATE_SIZE = 512
+# The commands that parse their own arguments, imported when they run.
+MODULES = {
+    "paths": "tropical.graph.command",
+    "table": "tropical.bench.table",
+    "bench": "tropical.bench.side_by_side",
+    "tune": "tropical.measure.tune",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments; those of the process unless given.
-
-    Returns
-    -------
-    int
-        The exit status. Wrong arguments exit with 2 and a message that names them.
-    """
+    """Run a command and return the exit status; wrong arguments exit with 2."""
     parser = argparse.ArgumentParser(
         prog="python -m tropical",
         description="Matrix products over semirings. Without a command: all-pairs itineraries in "
@@ -44,28 +41,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands.add_parser("tune", help="measure the best block sizes (tune --help)", add_help=False)
     arguments, rest = parser.parse_known_args(argv)
     if arguments.command == "tune":
-        _core.set_settings({})  # what a file says, or why it cannot be read, is no matter now
+        _core.set_settings({})  # tune ignores the settings of the file
     try:
         tropical.config.config()
-    except (ValueError, RuntimeError) as error:  # TROPICAL_ISA and the like
+    except (ValueError, RuntimeError) as error:  # of an environment variable or a tuning file
         parser.error(str(error))
 
-    if arguments.command == "table":
-        from tropical.bench import table
-
-        return table.main(rest)
-    if arguments.command == "bench":
-        from tropical.bench import side_by_side
-
-        return side_by_side.main(rest)
-    if arguments.command == "tune":
-        from tropical.bench import tune
-
-        return tune.main(rest)
-    if arguments.command == "paths":
-        from tropical.graph import command
-
-        return command.main(rest)
+    if arguments.command in MODULES:
+        status: int = importlib.import_module(MODULES[arguments.command]).main(rest)
+        return status
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if arguments.command == "info":
@@ -100,12 +84,12 @@ def _everything() -> None:
 
 
 def rates() -> Iterator[str]:
-    """Yield a line per semiring: the rate of one thread and its share of the machine's ceiling.
+    """Yield a line for each semiring: the rate of one thread and its share of the ceiling.
 
-    The ceiling is the same two operations in registers alone, timed in turns with the product.
+    The ceiling is the rate of the same operations in registers, timed in turns with the product.
     """
-    from tropical.bench import contenders
-    from tropical.bench.timing import Budget, interleave
+    from tropical.measure import contenders
+    from tropical.measure.timing import Budget, interleave
 
     n = RATE_SIZE
     yield f"\nRates of one thread at {n} x {n} x {n}, two operations a product (G operations/s)"

@@ -1,20 +1,23 @@
-"""Seeing and choosing what runs: the configuration, the scheduler's plans, per-thread overrides."""
+"""What runs, and how to choose it: configuration, the scheduler's plans, options of a context."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import ContextDecorator
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, ClassVar, TextIO, TypeAlias
 
 import numpy as np
 
 from . import __version__, _core
+from .context import Block, Blocks
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from ._core import HasName
+
+Options: TypeAlias = "tuple[str | None, str | None, int | None]"
 
 
 @dataclass(frozen=True)
@@ -142,10 +145,10 @@ def config() -> dict[str, Any]:
     -------
     dict
         ``version``, ``compiler``, ``isa_built``, ``isa_supported``, ``isa`` (the one in use),
-        ``vector_bytes``, ``cpu``, ``cores`` (usable by this process), ``threads``, ``pinned``,
-        the sizes ``l1d``, ``l2``, ``l3`` of the caches in bytes, ``settings`` (the scheduler's, by
-        name) and ``tuned`` (the names of those that were measured, see `tropical.tuning`; the
-        others are derived from the caches).
+        ``vector_bytes``, ``cpu``, ``cores`` (usable by this process), ``threads``,
+        the sizes ``l1d``, ``l2``, ``l3`` of the caches in bytes, ``settings`` (the settings of the
+        scheduler, by name) and ``tuned`` (the names of the measured settings, see
+        `tropical.tuning`; the other settings are derived from the caches).
 
     Examples
     --------
@@ -184,7 +187,7 @@ def show_config(file: TextIO | None = None) -> None:
                 f"{cache.upper()} {_size(here[cache])}" for cache in ("l1d", "l2", "l3")
             ),
             "cores": f"{here['cores']} usable by this process",
-            "threads": f"{here['threads']}{', pinned' if here['pinned'] else ''}",
+            "threads": str(here["threads"]),
             "settings": ", ".join(f"{name} {value}" for name, value in here["settings"].items()),
             "tuned": ", ".join(here["tuned"]) or "nothing: settings are derived from the caches",
         },
@@ -192,11 +195,15 @@ def show_config(file: TextIO | None = None) -> None:
     print(text, file=sys.stdout if file is None else file)
 
 
-class options(ContextDecorator):
-    """Choose kernel, instruction set and threads for the calls that this thread makes in a block.
+class options(Block[Options]):
+    """Choose kernel, instruction set and threads for the calls that this context makes in a block.
 
-    What is None stays as it is outside; blocks nest. Arguments of a call itself go first, then
-    these options, then the environment (TROPICAL_KERNEL, TROPICAL_ISA, TROPICAL_NUM_THREADS).
+    An argument that is None keeps the value from outside the block. Blocks can nest, and an object
+    also decorates functions. The options belong to the context (`contextvars`), as those of
+    `numpy.errstate` do: a task of asyncio and `asyncio.to_thread` have the options of the context
+    that created them, a new thread has none. The arguments
+    of a call come first, then these options, then the environment variables TROPICAL_KERNEL,
+    TROPICAL_ISA and TROPICAL_NUM_THREADS.
 
     Parameters
     ----------
@@ -215,8 +222,8 @@ class options(ContextDecorator):
     RuntimeError
         For an instruction set that this CPU lacks.
     TypeError
-        For a name that is no string, or threads that are no integer. All are raised where the block
-        begins.
+        If a name is not a string, or `threads` is not an integer. The block raises all errors where
+        it begins.
 
     Examples
     --------
@@ -227,30 +234,26 @@ class options(ContextDecorator):
     ('baseline', 1)
     """
 
+    _open: ClassVar[Blocks] = ContextVar("tropical.options.open")
+
     def __init__(
         self, kernel: str | None = None, isa: str | None = None, threads: int | None = None
     ) -> None:
         self._chosen = (kernel, isa, threads)
-        self._outside: list[tuple[str | None, str | None, int | None]] = []
 
-    def __enter__(self) -> None:
-        """Set what was chosen, for this thread."""
-        outside = _core.set_options(None, None, None)
-        try:
-            kernel, isa, threads = self._chosen
-            _core.set_options(
-                outside[0] if kernel is None else kernel,
-                outside[1] if isa is None else isa,
-                outside[2] if threads is None else threads,
-            )
-        except BaseException:
-            _core.set_options(*outside)
-            raise
-        self._outside.append(outside)
+    def _get(self) -> Options:
+        return _core.get_options()
 
-    def __exit__(self, *_: object) -> None:
-        """Set what was chosen outside of the block."""
-        _core.set_options(*self._outside.pop())
+    def _set(self, setting: Options) -> None:
+        _core.set_options(*setting)
+
+    def _within(self, outside: Options) -> Options:
+        kernel, isa, threads = self._chosen
+        return (
+            outside[0] if kernel is None else kernel,
+            outside[1] if isa is None else isa,
+            outside[2] if threads is None else threads,
+        )
 
 
 def _aligned(title: str, rows: dict[str, str]) -> str:

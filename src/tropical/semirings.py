@@ -1,37 +1,55 @@
-"""The semirings that `tropical.gemm` knows, by name: ``semirings.maxplus``, ``semirings.ALL``.
+"""The semirings of `tropical.gemm`, by name: ``semirings.maxplus``; all of them: ``semirings.ALL``.
 
-The list is the one that the C++ core was built from; nothing here repeats it.
+The list comes from the C++ core. A `Semiring` knows its own properties, so other modules ask the
+semiring and never look at its name or its symbols.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
+    from numpy.typing import ArrayLike, DTypeLike
+
+# NumPy's function for each symbol of an operation.
+_UFUNCS: dict[str, np.ufunc] = {
+    "+": np.add,
+    "x": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "or": np.logical_or,
+    "and": np.logical_and,
+    "logaddexp": np.logaddexp,
+}
 
 
 @dataclass(frozen=True)
 class Semiring:
-    """One semiring: what takes the place of + and x in a matrix product.
+    """One semiring: the two operations that replace + and x in a matrix product.
 
     Attributes
     ----------
     name : str
         The name that ``semiring=`` takes, such as ``"maxplus"``.
     add, multiply : str
-        The two operations, such as ``"max"`` and ``"+"``.
+        The symbols of the two operations, such as ``"max"`` and ``"+"``.
     selective : bool
-        Whether a sum is always one of its terms, so that the product has an argmax.
+        Whether a sum is always one of its terms. Only then does the product have an argmax.
     exact : bool
-        Whether a sum never rounds, so that its order does not matter.
+        Whether a sum never rounds. The order of the terms then does not matter.
     dtypes : tuple of str
-        Names of the dtypes that the product is defined for.
+        The names of the dtypes that the product is defined for.
+    idempotent : bool
+        Whether ``x (+) x = x`` for every x.
+    nonnegative : bool
+        Whether the operations form a semiring only on numbers that are not negative.
+    direction : int
+        1 if the greater of two numbers is their sum, -1 if the lesser is, 0 for other sums.
 
     Examples
     --------
@@ -40,6 +58,8 @@ class Semiring:
     ('min', '+')
     >>> print(semirings.minplus)
     minplus (min, +)
+    >>> semirings.minplus.add_ufunc, semirings.minplus.multiply_ufunc
+    (<ufunc 'minimum'>, <ufunc 'add'>)
     """
 
     name: str
@@ -48,12 +68,55 @@ class Semiring:
     selective: bool
     exact: bool
     dtypes: tuple[str, ...]
+    idempotent: bool
+    nonnegative: bool
+    direction: int
+
+    @property
+    def add_ufunc(self) -> np.ufunc:
+        """NumPy's function for (+), such as ``np.maximum``."""
+        return _UFUNCS[self.add]
+
+    @property
+    def multiply_ufunc(self) -> np.ufunc:
+        """NumPy's function for (x), such as ``np.add``.
+
+        The function saturates no integer, and zero does not annihilate where IEEE makes a NaN.
+        """
+        return _UFUNCS[self.multiply]
+
+    def better(self, x: ArrayLike, y: ArrayLike) -> Any:
+        """Return, element by element, whether ``x (+) y`` is x and not y.
+
+        Parameters
+        ----------
+        x, y : array_like
+            Numbers, broadcast as NumPy does.
+
+        Returns
+        -------
+        bool or ndarray of bool
+
+        Raises
+        ------
+        ValueError
+            If the semiring is not selective.
+
+        Examples
+        --------
+        >>> from tropical import semirings
+        >>> semirings.minplus.better([1, 2, 3], 2)
+        array([ True, False, False])
+        """
+        if self.direction == 0:
+            raise ValueError(f"semiring: expected a selective one, got {self.name}")
+        return np.greater(x, y) if self.direction > 0 else np.less(x, y)
 
     def __str__(self) -> str:
         return f"{self.name} ({self.add}, {self.multiply})"
 
     def zero(self, dtype: DTypeLike) -> float:
-        """Return the identity of the addition, which annihilates in the multiplication.
+        """Return the identity of (+), which annihilates in (x).
 
         Parameters
         ----------
@@ -63,7 +126,7 @@ class Semiring:
         Returns
         -------
         float or int or bool
-            For integers, -inf and +inf are the least and the greatest value of the dtype.
+            Integer dtypes use their least value for -inf and their greatest value for +inf.
 
         Raises
         ------
@@ -79,7 +142,7 @@ class Semiring:
         return _core.constants(self.name, np.dtype(dtype).str)[0]
 
     def one(self, dtype: DTypeLike) -> float:
-        """Return the identity of the multiplication; see `zero`.
+        """Return the identity of (x); see `zero`.
 
         Examples
         --------
@@ -92,12 +155,15 @@ class Semiring:
 
 ALL: tuple[Semiring, ...] = tuple(
     Semiring(
-        entry["name"],
-        entry["add"],
-        entry["multiply"],
-        entry["selective"],
-        entry["exact"],
-        tuple(entry["dtypes"]),
+        name=entry["name"],
+        add=entry["add"],
+        multiply=entry["multiply"],
+        selective=entry["selective"],
+        exact=entry["exact"],
+        dtypes=tuple(entry["dtypes"]),
+        idempotent=entry["idempotent"],
+        nonnegative=entry["nonnegative"],
+        direction=entry["better"],
     )
     for entry in _core.semirings()
 )
@@ -122,7 +188,7 @@ def get(semiring: str | Semiring) -> Semiring:
     Parameters
     ----------
     semiring : str or Semiring
-        A name, in which underscores are ignored, or a semiring, which is returned as it is.
+        A name, whose underscores are ignored, or a semiring, which is returned unchanged.
 
     Raises
     ------

@@ -5,6 +5,7 @@ The core calls `use` once, before its first product. Without a file, the sizes o
 
 from __future__ import annotations
 
+import contextvars
 import json
 import os
 import re
@@ -22,11 +23,7 @@ MOST_BYTES = 1 << 16
 
 def _machine() -> dict[str, str]:
     """Return what settings are good for: version, processor, instruction set of the process."""
-    outside = _core.set_options(None, None, None)
-    try:
-        here = _core.config()
-    finally:
-        _core.set_options(*outside)
+    here = contextvars.Context().run(_core.config)  # without the options of this context
     return {"version": __version__, "cpu": here["cpu"], "isa": here["isa"]}
 
 

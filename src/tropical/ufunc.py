@@ -1,9 +1,15 @@
-"""The products as generalized ufuncs of NumPy, by semiring: ``ufunc.maxplus(a, b)``.
+"""The products as ufuncs of NumPy, by semiring: of matrices and of elements.
 
-Each is a `numpy.ufunc` with the signature of `numpy.matmul`, ``(n?,k),(k,m?)->(n?,m?)``. It takes
-that function's keywords, such as ``out=``, ``axes=``, ``dtype=`` and ``casting=``, and leaves the
-work to operands with an ``__array_ufunc__`` of their own. Results are those of `tropical.gemm` to
-the bit, of the same dtypes.
+``ufunc.maxplus(a, b)`` multiplies matrices. It is a `numpy.ufunc` with the signature of
+`numpy.matmul`, ``(n?,k),(k,m?)->(n?,m?)``, and takes the keywords of that function, such as
+``out=``, ``axes=``, ``dtype=`` and ``casting=``. Bits and dtypes are those of `tropical.gemm`.
+
+``ufunc.maxplus_multiply(a, b)`` multiplies elements: ``a (x) b``. It broadcasts as every ufunc of
+elements does, and has ``where=``, ``reduce``, ``accumulate``, ``outer`` and ``at``. Each result is
+the one that `tropical.gemm` computes from a 1 x 1 matrix `a` and a 1 x 1 matrix `b`; only for
+negative products over maxtimes `gemm` gives 0, the semiring's zero.
+
+An operand with an ``__array_ufunc__`` of its own handles the call itself.
 
 Examples
 --------
@@ -20,13 +26,17 @@ array([[0, 4, 7],
        [7, 3, 0]])
 >>> ufunc.minplus(legs, legs[0])
 array([0, 4, 7])
+>>> ufunc.minplus_multiply(legs, 1)
+array([[ 1,  5, 10],
+       [ 5,  1,  4],
+       [10,  4,  1]])
 """
 
 from typing import TYPE_CHECKING
 
 from . import _core
 
-globals().update(_core.make_ufuncs())  # one for each semiring in the core's list
+globals().update(_core.make_ufuncs())  # two for each semiring in the core's list
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,5 +1,6 @@
-// Preloaded: counts the allocations made from one range of code, and fails the n-th of them on request.
-// The range is the extension's text, so that neither Python's nor NumPy's own allocations take part.
+// Preloaded: counts the allocations made from one range of code, and fails the n-th of them on
+// request. The range is the extension's text, so that neither Python's nor NumPy's own allocations
+// take part.
 #include <atomic>
 #include <cerrno>
 #include <cstddef>

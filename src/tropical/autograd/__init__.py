@@ -1,9 +1,10 @@
-"""A define-by-run autograd engine, every matrix product of which is a `tropical.gemm`.
+"""A define-by-run autograd engine, in which every matrix product is a `tropical.gemm`.
 
-`Tensor` holds an array and remembers how it was computed; `Tensor.backward` walks back. The
-functions take Tensors or arrays; of arrays alone they return arrays.
+A `Tensor` holds an array and the record of its computation; `Tensor.backward` computes gradients.
+The functions take Tensors or arrays, and return an array if no argument is a Tensor.
 """
 
+from .backward import grad
 from .checkpoint import checkpoint
 from .convolution import avg_pool2d, conv2d, max_pool2d
 from .elementwise import (
@@ -37,13 +38,6 @@ from .functional import (
     softmax,
 )
 from .gradcheck import GradientError, check_gradients
-from .graph import (
-    GraphReleasedError,
-    Handle,
-    enable_grad,
-    is_grad_enabled,
-    no_grad,
-)
 from .memory import (
     MemoryStats,
     get_memory_mode,
@@ -53,7 +47,8 @@ from .memory import (
     reset_memory_stats,
     set_memory_mode,
 )
-from .products import ProductTime, linear, matmul, time_products
+from .operators import attach
+from .products import linear, matmul, time_products
 from .random import generator, seed
 from .reduce import logsumexp, max, mean, min, sum, var
 from .shape import (
@@ -68,14 +63,16 @@ from .shape import (
     swapaxes,
     transpose,
 )
-from .tensor import Tensor, grad
+from .tensor import Tensor
+from .value import GraphReleasedError, Handle, enable_grad, is_grad_enabled, no_grad
+
+attach()
 
 __all__ = [
     "GradientError",
     "GraphReleasedError",
     "Handle",
     "MemoryStats",
-    "ProductTime",
     "Tensor",
     "absolute",
     "add",

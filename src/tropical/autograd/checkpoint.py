@@ -1,4 +1,4 @@
-"""Computes a part of the graph twice instead of keeping what its gradients need."""
+"""Checkpoints: compute a part of the graph twice instead of keeping its inner values."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import random
-from .graph import Gradient, Node, Walk, behind, enable_grad, next_number, state
+from .operation import Operation
 from .tensor import Tensor, tensor_of
+from .value import Gradient, Node, enable_grad, innermost_pass, next_number
+from .walk import Walk, behind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 def checkpoint(function: Callable[..., Tensor], *arguments: Any) -> Tensor:
-    """Return ``function(*arguments)``, whose inner values backward computes again.
+    """Return ``function(*arguments)``, whose inner values the backward pass computes again.
 
     Parameters
     ----------
     function : callable
-        Takes `arguments` and returns one Tensor; it may use parameters of its own, whose gradients
-        are collected as ever. The second time it must compute the same: masks from the default
-        generator are drawn the same again (from a generator that this one seeds), those from a
-        generator of its own are not, and gradients are wrong then. Side effects happen twice: batch
-        norm's running statistics move twice.
+        A function of `arguments` that returns one Tensor and may use parameters. The second call
+        must return the same value. The default generator draws the same numbers in both calls;
+        any other generator does not, which makes gradients wrong. Side effects happen twice: the
+        running statistics of batch normalization change twice.
     *arguments
-        Tensors and anything else.
+        Tensors and other objects.
 
     Returns
     -------
@@ -37,10 +38,9 @@ def checkpoint(function: Callable[..., Tensor], *arguments: Any) -> Tensor:
     Raises
     ------
     TypeError
-        If `function` returns anything else.
+        If the value of `function` is not a Tensor.
     RuntimeError
-        In the walk, if `function` returns another shape the second time or depends on other
-        tensors.
+        In the backward pass, if the second call returns another shape or depends on other tensors.
 
     Notes
     -----
@@ -55,20 +55,21 @@ def checkpoint(function: Callable[..., Tensor], *arguments: Any) -> Tensor:
     >>> x.grad
     Tensor([2., 4.])
     """
-    # As they are now: their owner may change what they refer to.
+    # Copies: the owner of a Tensor may change its data and node before the backward pass.
     arguments = tuple(tensor_of(a.data, a.node) if isinstance(a, Tensor) else a for a in arguments)
     call = _Call(partial(function, *arguments), int(random.generator().integers(1 << 63)))
     value, inputs = call()
     if not inputs:
         return tensor_of(value.data, None)
-    if value.node in inputs:  # it was there before
+    if value.node in inputs:  # an older tensor
         return value
     replay = _Replay(call, value.shape, inputs)
     rules = tuple(partial(replay.gradient, number) for number in range(len(inputs)))
-    nothing: tuple[tuple[()], ...] = ((),) * len(inputs)
-    node = Node(tuple(inputs), rules, nothing, nothing)
-    node.replays = True
-    return tensor_of(value.data, node)
+    # A replay casts each gradient itself: the value in place of each input says so.
+    result = Operation.by_gradient(rules).result(tuple(inputs), (value.data,) * (len(inputs) + 1))
+    assert result.node is not None
+    result.node.replays = True
+    return result
 
 
 class _Call:
@@ -79,12 +80,12 @@ class _Call:
         self.seed = seed
 
     def __call__(self) -> tuple[Tensor, list[Node]]:
-        """Return its value, and what was there before, or stays, that the value depends on."""
+        """Return the value, and the nodes that it depends on and that are older or still alive."""
         newest = next_number()
         with random.drawing_from(np.random.default_rng(self.seed)):
             value = self.function()
         if not isinstance(value, Tensor):
-            raise TypeError(f"function: must return a Tensor, returned {type(value).__name__}")
+            raise TypeError(f"function: expected a Tensor as the value, got {type(value).__name__}")
         if value.node is None:
             return value, []
 
@@ -96,7 +97,7 @@ class _Call:
 
 
 class _Replay:
-    """Computes the graph again, once a walk, for the gradients that the walk needs."""
+    """Computes a part of the graph again, once in each backward pass, and its gradients."""
 
     def __init__(self, call: _Call, shape: tuple[int, ...], inputs: list[Node]) -> None:
         self.call = call
@@ -104,8 +105,8 @@ class _Replay:
         self.inputs = inputs
 
     def gradient(self, number: int, g: Gradient) -> Gradient:
-        """Return the gradient of an input, g that of the value."""
-        walk = state.walk
+        """Return the gradient of an input; g is the gradient of the value."""
+        walk = innermost_pass.get()
         assert walk is not None
         if self not in walk.replayed:
             leading = walk.leading
@@ -118,9 +119,8 @@ class _Replay:
             value, inputs = self.call()
         if inputs != self.inputs or value.shape != self.shape:
             raise RuntimeError(
-                "checkpoint: the second time, function depends on other tensors or returns another "
-                f"shape: {len(inputs)} tensors and {value.shape}, before {len(self.inputs)} and "
-                f"{self.shape}"
+                "function: expected the tensors and the shape of the first call, "
+                f"{len(self.inputs)} and {self.shape}, got {len(inputs)} and {value.shape}"
             )
         assert value.node is not None
         found: dict[Node, Gradient] = {}

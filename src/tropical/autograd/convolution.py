@@ -1,9 +1,9 @@
 """Convolution as a matrix product, and pooling. Images are (n, channels, height, width).
 
 Windows of all images stand side by side in one matrix (K. Chellapilla, S. Puri and P. Simard, "High
-performance convolutional neural networks for document processing", 2006), so that a layer is one
-product; its result lies in memory as (channels, n, height, width), of which (n, channels, ...) is a
-view.
+performance convolutional neural networks for document processing", 2006), so a layer is one
+product. The product lies in memory as (channels, n, height, width); the result (n, channels, ...)
+is a view of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .tensor import Operand, Tensor, data_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .graph import Array
+    from .value import Array
 
 Pair: TypeAlias = "int | tuple[int, int]"
 
@@ -39,11 +39,11 @@ class Windows:
 
     @property
     def places(self) -> int:
-        """How many pixels a window has."""
+        """The number of pixels of a window."""
         return self.kernel[0] * self.kernel[1]
 
     def count(self, height: int, width: int) -> tuple[int, int]:
-        """Return how many windows there are down and across an image."""
+        """Return the numbers of windows down and across an image."""
         down, across = (
             (length + 2 * p - k) // s + 1
             for length, k, s, p in zip(
@@ -52,8 +52,8 @@ class Windows:
         )
         if down < 1 or across < 1:
             raise ValueError(
-                f"x: images of {height} x {width}, padded by {self.padding}, are smaller than "
-                f"the window {self.kernel}"
+                f"x: expected padded images of at least {self.kernel} pixels, got "
+                f"{(height, width)} padded by {self.padding}"
             )
         return down, across
 
@@ -77,7 +77,7 @@ class Windows:
         return result
 
     def cropped(self, x: Array, height: int, width: int) -> Array:
-        """Return what `padded` took: the inverse, but for the border."""
+        """Return images without their border: the inverse of `padded`."""
         p, q = self.padding
         return x[:, :, p : p + height, q : q + width].transpose(1, 0, 2, 3)
 
@@ -93,7 +93,7 @@ _unfold: Operation = Operation(lambda x, windows: _unfold_value(x, windows),
     lambda g, x_shape, windows: _fold(g, x_shape, windows))
 _fold: Operation = Operation(lambda x, shape, windows: _fold_value(x, shape, windows),
     lambda g, windows: _unfold(g, windows))
-# The largest pixel of a window depends on the one at `place`, the number of a place in it, alone.
+# The gradient of a window's largest pixel goes to the pixel at `place` alone.
 _max_pool: Operation = Operation(lambda x, place, windows, y: y,
     lambda g, x_shape, place, windows: _unpick(g, x_shape, place, windows))
 # The pixel of each window at `place`, and its adjoint.
@@ -133,17 +133,17 @@ def _fold_value(x: Array, shape: tuple[int, ...], windows: Windows) -> Array:
 
 
 def _largest(x: Array, windows: Windows) -> tuple[Array, Array]:
-    """Return the largest pixel of each window, and the place of the first that is as large."""
+    """Return the largest pixel of each window, and the place of the first such pixel."""
     columns = _columns(x, windows, -np.inf)
     best = np.maximum.reduce(columns, axis=1)
     place = np.zeros(best.shape, dtype=np.min_scalar_type(windows.places))
-    open_ = np.ones(best.shape, dtype=bool)  # no pixel yet
+    open_ = np.ones(best.shape, dtype=bool)  # no place found yet
     for number, pixels in enumerate(_inside(x.shape, windows)):
         found = columns[:, number] == best
         found |= columns[:, number] != columns[:, number]  # a NaN is the largest
         found &= open_
         if not pixels.all():
-            found &= pixels  # a border is no pixel, though as small as they may be
+            found &= pixels  # the border is -inf, as a pixel may be
         open_ ^= found
         place += found * place.dtype.type(number)
     return best.transpose(1, 0, 2, 3), place.transpose(1, 0, 2, 3)
@@ -171,17 +171,17 @@ def _unpick_value(x: Array, shape: tuple[int, ...], place: Array, windows: Windo
 
 
 def pair(value: Pair, name: str, least: int) -> tuple[int, int]:
-    """Return (down, across) of an argument that is an int or two."""
+    """Return (down, across) from one or two ints."""
     both = integers(value)
     if len(both) not in (1, 2) or min(both) < least:
-        raise ValueError(f"{name}: an int or two, at least {least}, not {value!r}")
+        raise ValueError(f"{name}: expected one or two ints of at least {least}, got {value!r}")
     return both[0], both[-1]
 
 
 def _images(x: Operand) -> tuple[int, ...]:
     shape: tuple[int, ...] = np.shape(data_of(x))
     if len(shape) != 4:
-        raise ValueError(f"x: has shape {shape}, (n, channels, height, width) is wanted")
+        raise ValueError(f"x: expected (n, channels, height, width), got {shape}")
     return shape
 
 
@@ -204,12 +204,12 @@ def conv2d(
     bias : Tensor, (filters,), optional
         Added to each filter's image.
     stride, padding : int or pair of int
-        Down and across. Padding is with zeros, on both sides.
+        Down and across. The padding is zeros on both sides.
 
     Returns
     -------
     Tensor, (n, filters, down, across)
-        ``down = (height + 2 padding - kernel height) // stride + 1``, and so across.
+        ``down = (height + 2 padding - kernel height) // stride + 1``; across likewise.
 
     Raises
     ------
@@ -220,8 +220,7 @@ def conv2d(
     shape = np.shape(data_of(weight))
     if len(shape) != 4 or shape[1] != channels:
         raise ValueError(
-            f"weight: shape {shape} does not fit x of shape {_images(x)}; "
-            "(filters, channels, kernel height, kernel width) is wanted"
+            f"weight: expected (filters, {channels}, kernel height, kernel width), got {shape}"
         )
     windows = Windows(shape[2:], pair(stride, "stride", 1), pair(padding, "padding", 0))
     down, across = windows.count(height, width)
@@ -235,7 +234,7 @@ def conv2d(
 def max_pool2d(
     x: Operand, kernel: Pair, *, stride: Pair | None = None, padding: Pair = 0
 ) -> Tensor:
-    """Return the largest pixel of each window; the first of them gets the gradient.
+    """Return the largest pixel of each window; the first of equal pixels gets the gradient.
 
     Parameters
     ----------
@@ -244,9 +243,9 @@ def max_pool2d(
     kernel : int or pair of int
         Size of the window.
     stride : int or pair of int, optional
-        That of the window unless given.
+        The size of the window by default.
     padding : int or pair of int
-        Of minus infinity, at most half of the window.
+        The width of a border of -inf, at most half of the window.
     """
     windows = pool_windows(kernel, stride, padding)
     _images(x)
@@ -257,7 +256,7 @@ def max_pool2d(
 def avg_pool2d(
     x: Operand, kernel: Pair, *, stride: Pair | None = None, padding: Pair = 0
 ) -> Tensor:
-    """Return the mean of each window, zeros of the padding included; see `max_pool2d`."""
+    """Return the mean of each window, with the zeros of the padding; see `max_pool2d`."""
     windows = pool_windows(kernel, stride, padding)
     n, channels, height, width = _images(x)
     down, across = windows.count(height, width)
@@ -266,9 +265,9 @@ def avg_pool2d(
 
 
 def pool_windows(kernel: Pair, stride: Pair | None, padding: Pair) -> Windows:
-    """Return the windows of a pool, whose arguments are checked."""
+    """Check the arguments of pooling; return its windows."""
     size = pair(kernel, "kernel", 1)
     border = pair(padding, "padding", 0)
     if any(2 * p > k for p, k in zip(border, size, strict=True)):
-        raise ValueError(f"padding: {border} is more than half of the window {size}")
+        raise ValueError(f"padding: expected at most half of the window {size}, got {border}")
     return Windows(size, size if stride is None else pair(stride, "stride", 1), border)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .graph import Array, Node, Rule, state
 from .operation import Operation, checked, operand
 from .tensor import Operand, Tensor, data_of, tensor_of
+from .value import Array, Node, Rule, recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ Binary: TypeAlias = "Callable[[Operand, Operand], Tensor]"
 def _unary(
     value: Callable[[Array], Array], rule: Rule, documentation: str, name: str | None = None
 ) -> Unary:
-    """Return an operation of one input, of the value's name unless given."""
+    """Return an operation of one input, by default with the name of `value`."""
     operation = Operation(value, rule)
 
     def function(x: Operand) -> Tensor:
@@ -39,9 +39,9 @@ def _named(function: Any, name: str, documentation: str) -> Any:
 
 
 def _binary(ufunc: np.ufunc, rule_a: Rule, rule_b: Rule, documentation: str) -> Binary:
-    """Return an operation of two inputs; what `Operation` does, but without its loops.
+    """Return an operation of two inputs: an `Operation` without loops.
 
-    A graph of many small values takes as long as this function does.
+    A graph of many small values spends nearly all its time here.
     """
     operation = Operation(ufunc, rule_a, rule_b, broadcasts=True)
     rules, sources = operation.rules, operation.sources
@@ -70,7 +70,7 @@ def _binary(ufunc: np.ufunc, rule_a: Rule, rule_b: Rule, documentation: str) -> 
         value = ufunc(x, y)
         if type(value) is not ndarray or not alike:
             value = checked(value)
-        if (node_a is None and node_b is None) or not state.recording:
+        if (node_a is None and node_b is None) or not recording.get():
             return tensor_of(value, None)
         if alike:
             saved: Any = nothing
@@ -81,7 +81,7 @@ def _binary(ufunc: np.ufunc, rule_a: Rule, rule_b: Rule, documentation: str) -> 
                     () if node_b is None else get_b(context),
                 )
             return tensor_of(value, Node((node_a, node_b), rules, saved, sources))
-        return tensor_of(value, operation.record((node_a, node_b), (x, y, value)))
+        return operation.result((node_a, node_b), (x, y, value))
 
     return _named(function, ufunc.__name__, documentation)
 
@@ -111,16 +111,16 @@ divide: Binary = _binary(np.true_divide,
     lambda g, b, y: -g * y / b, "a / b.")
 power: Binary = _binary(np.power,
     lambda g, a, b: g * b * power(a, _lowered(a, b)),
-    lambda g, a, y: g * y * _log_of_base(a),
-    "a to the power b; the gradient for b is 0 where a <= 0.")
+    lambda g, a, y: g * y * _log_of_base(a, y),
+    "a to the power b; the gradient for b is 0 where a <= 0, but -inf where a = 0 and b < 0.")
 maximum: Binary = _binary(np.maximum,
     lambda g, a, b: _share(g, data_of(a), data_of(b)),
     lambda g, a, b: _share(g, data_of(b), data_of(a)),
-    "The larger of a and b; where they are equal each gets half of the gradient.")
+    "The larger of a and b; equal elements share the gradient.")
 minimum: Binary = _binary(np.minimum,
     lambda g, a, b: _share(g, data_of(b), data_of(a)),
     lambda g, a, b: _share(g, data_of(a), data_of(b)),
-    "The smaller of a and b; where they are equal each gets half of the gradient.")
+    "The smaller of a and b; equal elements share the gradient.")
 
 negative: Unary = _unary(np.negative,
     lambda g: -g, "-x.")
@@ -173,7 +173,7 @@ gelu: Unary = _unary(
     _gelu_rule,
     """x times the normal distribution function at x, in its tanh form.
 
-    D. Hendrycks and K. Gimpel, "Gaussian error linear units (GELUs)", arXiv:1606.08415, section 2.
+    Hendrycks and Gimpel, "Gaussian error linear units (GELUs)", arXiv:1606.08415, section 2.
     """,
     "gelu",
 )
@@ -193,7 +193,7 @@ def clip(x: Operand, min: ArrayLike | None = None, max: ArrayLike | None = None)
         If min > max.
     """
     if min is not None and max is not None and np.any(np.greater(min, max)):
-        raise ValueError(f"clip: min = {min} is above max = {max}")
+        raise ValueError(f"min: expected at most max = {max}, got {min}")
     return _clip(x, min, max)
 
 
@@ -208,16 +208,19 @@ def _share(g: Any, mine: Any, other: Any) -> Any:
     return masked(g, np.greater(mine, other)) + masked(g, np.equal(mine, other)) / 2
 
 
-def _log_of_base(base: Any) -> Any:
-    """Return the logarithm; 0 for what has none."""
-    if isinstance(base, (int, float)):  # stays one, which leaves float32 as it is
-        return math.log(base) if base > 0 else 0.0
-    return log(where(data_of(base) > 0, base, 1))
+def _log_of_base(base: Any, power: Any) -> Any:
+    """Return the logarithm; 0 for a base of at most 0, but -1 for 0 with infinite powers."""
+    if isinstance(base, (int, float)):  # a number does not promote float32
+        logarithm: Any = math.log(base) if base > 0 else 0.0
+    else:
+        logarithm = log(where(data_of(base) > 0, base, 1))
+    infinite = (data_of(base) == 0) & np.isinf(data_of(power))
+    return logarithm - infinite.astype(data_of(power).dtype) if np.any(infinite) else logarithm
 
 
 def _lowered(base: Any, exponent: Any) -> Any:
-    """Return the exponent less one; 1 where it and the base are 0: the gradient is 0 there."""
+    """Return the exponent minus 1; but another where the exponent is 0, as the gradient is 0."""
     if isinstance(exponent, (int, float)):  # a constant
-        return exponent - 1 if exponent else 1
+        return exponent - 1 if exponent else 0
     both = (data_of(base) == 0) & (data_of(exponent) == 0)
     return where(both, 1, exponent - 1) if np.any(both) else exponent - 1

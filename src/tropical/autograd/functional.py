@@ -1,4 +1,4 @@
-"""What neural networks are made of besides products: each gradient below its value."""
+"""Operations of neural networks besides products: each gradient below its value."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 
 from . import random
 from .elementwise import exp, multiply, subtract
-from .graph import Array
 from .operation import Operation
 from .reduce import mean, sum, var
 from .shape import getitem, normal_axis, reshape
 from .tensor import Operand, Tensor, data_of, floats
+from .value import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ def _log_softmax_value(x: Array, axis: int) -> Array:
 
 
 def _classes_first(x: Array) -> Array:
-    """Return x.T less the largest of each row: few classes are summed faster across rows."""
+    """Return x.T minus the largest element of each row of x; NumPy sums its columns faster."""
     y = np.array(x.T, order="C")
     y -= np.maximum.reduce(y, axis=0)
     return y
@@ -86,7 +86,7 @@ def _standardize_value(x: Array, axes: tuple[int, ...], eps: float) -> Array:
 def _standardize_rule(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
     """Return the gradient through mean and variance.
 
-    S. Ioffe and C. Szegedy, "Batch normalization", ICML 2015, section 3.
+    Ioffe and Szegedy, "Batch normalization", ICML 2015, section 3.
     """
     scale = (var(x, axes, keepdims=True) + eps) ** -0.5
     return scale * (g - mean(g, axes, keepdims=True) - y * mean(g * y, axes, keepdims=True))
@@ -99,7 +99,7 @@ def softmax(x: Operand, axis: int = -1) -> Tensor:
 
 
 def log_softmax(x: Operand, axis: int = -1) -> Tensor:
-    """Return the logarithm of `softmax`, without loss of digits."""
+    """Return the logarithm of `softmax`, without cancellation."""
     values = floats(x)
     return _log_softmax(values, normal_axis(axis, values.ndim))
 
@@ -110,11 +110,11 @@ def cross_entropy(logits: Operand, targets: ArrayLike, *, reduction: str = "mean
     Parameters
     ----------
     logits : Tensor, (n, classes)
-        Unnormalised log-probabilities.
+        Unnormalized log-probabilities.
     targets : array_like of int, (n,)
         The class of each row, from 0 on.
     reduction : {"mean", "sum"}
-        Over the rows.
+        The reduction over the rows.
 
     Returns
     -------
@@ -133,14 +133,15 @@ def cross_entropy(logits: Operand, targets: ArrayLike, *, reduction: str = "mean
     classes = np.asarray(targets)
     if len(shape) != 2 or classes.shape != shape[:1]:
         raise ValueError(
-            f"targets: shape {classes.shape} does not fit logits of shape {shape}; "
-            "(n,) and (n, classes) are wanted"
+            "targets: expected (n,) for logits of shape (n, classes), got "
+            f"{classes.shape} for {shape}"
         )
     if classes.dtype.kind not in "iu":
-        raise TypeError(f"targets: must be integers, got {classes.dtype}")
+        raise TypeError(f"targets: expected integers, got {classes.dtype}")
     if classes.size and not 0 <= classes.min() <= classes.max() < shape[1]:
         raise ValueError(
-            f"targets: classes lie in 0..{shape[1] - 1}, got {classes.min()}..{classes.max()}"
+            f"targets: expected classes from 0 to {shape[1] - 1}, "
+            f"got {classes.min()} to {classes.max()}"
         )
     _check_reduction(reduction)
     scale = 1.0 / max(len(classes), 1) if reduction == "mean" else 1.0
@@ -155,10 +156,9 @@ def mse(x: Operand, targets: Operand, *, reduction: str = "mean") -> Tensor:
     ValueError
         If the shapes differ.
     """
-    if np.shape(data_of(x)) != np.shape(data_of(targets)):
-        raise ValueError(
-            f"targets: shape {np.shape(data_of(targets))} is not that of x, {np.shape(data_of(x))}"
-        )
+    expected, got = np.shape(data_of(x)), np.shape(data_of(targets))
+    if got != expected:
+        raise ValueError(f"targets: expected {expected}, the shape of x, got {got}")
     _check_reduction(reduction)
     error = subtract(x, targets)
     return (mean if reduction == "mean" else sum)(error * error)
@@ -166,7 +166,7 @@ def mse(x: Operand, targets: Operand, *, reduction: str = "mean") -> Tensor:
 
 def _check_reduction(reduction: str) -> None:
     if reduction not in ("mean", "sum"):
-        raise ValueError(f'reduction: "mean" or "sum", not {reduction!r}')
+        raise ValueError(f'reduction: expected "mean" or "sum", got {reduction!r}')
 
 
 def dropout(
@@ -181,9 +181,9 @@ def dropout(
     p : float, default 0.5
         In [0, 1).
     training : bool, default True
-        Otherwise x is returned as it is.
+        False: return x unchanged.
     rng : numpy.random.Generator, optional
-        `tropical.autograd.generator()` unless given.
+        `tropical.autograd.generator()` by default.
 
     Notes
     -----
@@ -191,7 +191,7 @@ def dropout(
     Journal of Machine Learning Research 15, 2014.
     """
     if not 0 <= p < 1:
-        raise ValueError(f"p: must lie in [0, 1), got {p}")
+        raise ValueError(f"p: expected a number in [0, 1), got {p}")
     array = np.asarray(data_of(x))
     if not training or p == 0:
         unchanged: Any = x if isinstance(x, Tensor) else array
@@ -203,7 +203,7 @@ def dropout(
 
 
 def standardize(x: Operand, axes: Sequence[int], eps: float = 1e-5) -> Tensor:
-    """Return x less its mean over `axes`, divided by sqrt(variance + eps)."""
+    """Return x minus its mean over `axes`, divided by sqrt(variance + eps)."""
     ndim = np.ndim(data_of(x))
     return _standardize(x, tuple(normal_axis(a, ndim, "axes") for a in axes), eps)
 
@@ -224,7 +224,7 @@ def layer_norm(
 
     Notes
     -----
-    J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer normalization", arXiv:1607.06450, section 3.
+    Ba, Kiros and Hinton, "Layer normalization", arXiv:1607.06450, section 3.
     """
     y = standardize(x, (-1,), eps)
     if weight is not None:
@@ -248,31 +248,31 @@ def batch_norm(
     Parameters
     ----------
     x : Tensor, (n, channels, ...)
-        Axis 1 is that of the channels.
+        A batch.
     weight, bias : Tensor, (channels,), optional
         Scale and shift.
     running_mean, running_var : ndarray, (channels,), optional
-        In training they move by `momentum` to the batch's, in place (the variance unbiased, as in
-        PyTorch); otherwise they take its place.
+        In training, these arrays move in place toward the mean and the unbiased variance of the
+        batch, as in PyTorch; otherwise they replace the mean and the variance of the batch.
     training : bool, default True
-        Use the batch's own mean and variance.
+        Use the mean and the variance of the batch.
     momentum : float, default 0.1
-        Share of the new value.
+        The share of the batch in the new running values.
     eps : float, default 1e-5
         Added to the variance.
 
     Raises
     ------
     ValueError
-        If shapes do not fit or there are too few values; the running ones are unchanged then.
+        If shapes do not fit or there are too few values; the running values are unchanged then.
 
     Notes
     -----
-    S. Ioffe and C. Szegedy, "Batch normalization", ICML 2015, algorithm 1.
+    Ioffe and Szegedy, "Batch normalization", ICML 2015, algorithm 1.
     """
     array = np.asarray(data_of(x))
     if array.ndim < 2:
-        raise ValueError(f"x: has shape {array.shape}, (n, channels, ...) is wanted")
+        raise ValueError(f"x: expected (n, channels, ...), got {array.shape}")
     axes = (0, *range(2, array.ndim))
     along = (1, array.shape[1], *(1,) * (array.ndim - 2))
     per_channel = {
@@ -284,13 +284,15 @@ def batch_norm(
     for name, values in per_channel.items():
         if values is not None and np.shape(data_of(values)) != array.shape[1:2]:
             raise ValueError(
-                f"{name}: has shape {np.shape(data_of(values))}, x of shape {array.shape} has "
-                f"{array.shape[1]} channels"
+                f"{name}: expected {array.shape[1:2]}, the channels of x, "
+                f"got {np.shape(data_of(values))}"
             )
     if training:
         count = array.size // max(array.shape[1], 1)
         if count < 2:
-            raise ValueError(f"x: needs two values a channel to train, has shape {array.shape}")
+            raise ValueError(
+                f"x: expected at least two values a channel for training, got {array.shape}"
+            )
         y = standardize(x, axes, eps)
         if running_mean is not None:
             running_mean += momentum * (array.mean(axes) - running_mean)
@@ -299,7 +301,7 @@ def batch_norm(
             running_var += momentum * (unbiased - running_var)
     else:
         if running_mean is None or running_var is None:
-            raise ValueError("running_mean, running_var: are needed unless training")
+            raise ValueError("running_mean, running_var: expected arrays unless training")
         scale = 1 / np.sqrt(running_var + eps)
         centered = subtract(x, running_mean.reshape(along))
         y = centered * scale.astype(array.dtype, copy=False).reshape(along)
@@ -335,11 +337,13 @@ def embedding(weight: Operand, indices: ArrayLike) -> Tensor:
         If indices are not integers.
     """
     rows = np.asarray(indices)
-    if not rows.size:  # an empty list has no integers
+    if not rows.size:  # NumPy gives an empty list float64
         rows = rows.astype(np.intp)
     if rows.dtype.kind not in "iu":
-        raise TypeError(f"indices: must be integers, got {rows.dtype}")
+        raise TypeError(f"indices: expected integers, got {rows.dtype}")
     count = np.shape(data_of(weight))[0]
     if rows.size and not 0 <= rows.min() <= rows.max() < count:
-        raise IndexError(f"indices: rows are 0..{count - 1}, got {rows.min()}..{rows.max()}")
+        raise IndexError(
+            f"indices: expected rows from 0 to {count - 1}, got {rows.min()} to {rows.max()}"
+        )
     return getitem(weight, rows)

@@ -1,4 +1,4 @@
-"""Compares gradients with finite differences."""
+"""Comparison of gradients with finite differences."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .graph import no_grad
-from .tensor import Tensor, data_of, grad
+from .backward import grad
+from .tensor import Tensor, data_of
+from .value import no_grad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .graph import Array
+    from .value import Array
 
 
 class GradientError(AssertionError):
-    """A gradient is not what finite differences give."""
+    """A gradient differs from finite differences."""
 
 
 def check_gradients(
@@ -29,28 +30,28 @@ def check_gradients(
 ) -> None:
     """Compare the gradients of a function with central differences, in float64.
 
-    The value is reduced to one number by random weights, so that one walk checks the whole
-    Jacobian's product with them; differences are taken for each element of each input.
+    Random weights reduce the value to one number, so one backward pass gives the product of the
+    weights with the whole Jacobian. There is a difference for each element of each input.
 
     Parameters
     ----------
     function : callable
-        Takes Tensors and returns a Tensor; it must give the same value each time.
+        A function of Tensors that returns a Tensor, the same one for the same arguments.
     *inputs : array_like or Tensor
-        The point, away from kinks.
+        The point; the function must be smooth there.
     order : {1, 2}
         2 also compares the gradient of the gradient's product with random weights.
     step : float, default 1e-6
-        Each difference is taken over twice as much.
+        Each difference is over twice this step.
     rtol, atol : float
         Allowed deviation, relative to the larger gradient and absolute.
 
     Raises
     ------
     GradientError
-        Naming the input, the element and both values.
+        If a gradient differs; the message names the input, the element and both values.
     ValueError
-        If `order` is another.
+        If `order` is neither 1 nor 2.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def check_gradients(
     >>> check_gradients(tanh, [0.1, 0.2, 0.3], order=2)
     """
     if order not in (1, 2):
-        raise ValueError(f"order: 1 or 2, not {order}")
+        raise ValueError(f"order: expected 1 or 2, got {order}")
     arrays = [np.array(data_of(x), dtype=np.float64) for x in inputs]
     rng = np.random.default_rng(0)
     with no_grad():

@@ -1,9 +1,9 @@
-"""An operation: how its value is computed, and a gradient rule for each differentiable input.
+"""An operation: a function of arrays, and a gradient rule for each differentiable input.
 
-A rule is a function of the value's gradient g and of whatever else it names: inputs (``x``), their
-shapes (``x_shape``), other arguments (``axis``), the value itself (``y``). What no rule names is
-not kept. Rules are written in operators and operations, so that they compute on arrays, or on
-Tensors where a walk is itself recorded (second order).
+A rule is a function of the value's gradient g and of arguments that it names: inputs (``x``),
+shapes of inputs (``x_shape``), other arguments (``axis``), the value (``y``).
+The engine keeps only arrays that a rule names. Rules use operators and operations, so a rule
+computes on arrays, or on Tensors if the backward pass is itself recorded (for second derivatives).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .graph import OUTPUT, Array, Gradient, Node, Rule, state
 from .tensor import Tensor, tensor_of
+from .value import OUTPUT, Array, Gradient, Node, Rule, recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ def _getter(names: list[str], known: list[str]) -> Callable[[Any], tuple[Any, ..
 
 
 class Operation:
-    """Computes a value on arrays, and records it where an input is a Tensor.
+    """Computes a value on arrays, and records the value if an input is a Tensor.
 
     Parameters
     ----------
@@ -53,14 +53,14 @@ class Operation:
     *rules : callables
         The gradient rules of the first ``len(rules)`` parameters of `value`.
     broadcasts : bool
-        The inputs broadcast against each other: their gradients are summed to their shapes.
+        Whether inputs broadcast: each gradient is then summed to the shape of its input.
     """
 
     __slots__ = ("broadcasts", "getters", "inputs", "rules", "sources", "value")
 
     def __init__(self, value: Callable[..., Any], *rules: Rule, broadcasts: bool = False) -> None:
-        self.value = value
-        self.rules = rules
+        self.value: Any = value
+        self.rules: tuple[Rule, ...] = rules
         self.inputs = len(rules)
         self.broadcasts = broadcasts
         known = _parameters(value, len(rules))
@@ -70,8 +70,20 @@ class Operation:
             names = list(inspect.signature(rule).parameters)[1:]
             getters.append(_getter(names, known))
             sources.append(tuple(_source(name, known, self.inputs) for name in names))
-        self.getters = tuple(getters)
-        self.sources = tuple(sources)
+        self.getters: tuple[Callable[[Any], tuple[Any, ...]], ...] = tuple(getters)
+        self.sources: tuple[tuple[int | None, ...], ...] = tuple(sources)
+
+    @classmethod
+    def by_gradient(cls, rules: Sequence[Rule]) -> Operation:
+        """Return an operation without a function, whose rules name only g."""
+        operation = cls.__new__(cls)
+        operation.value = None
+        operation.rules = tuple(rules)
+        operation.inputs = len(rules)
+        operation.broadcasts = False
+        operation.getters = (_nothing,) * len(rules)
+        operation.sources = ((),) * len(rules)
+        return operation
 
     def __call__(self, *arguments: Any) -> Tensor:
         """Return the value of inputs and arguments; that of arrays alone is an array."""
@@ -81,18 +93,28 @@ class Operation:
                 break
         else:
             return self.value(*map(operand, inputs), *arguments[self.inputs :])
-        nodes = [x.node if isinstance(x, Tensor) else None for x in inputs]
+        nodes = tuple([x.node if isinstance(x, Tensor) else None for x in inputs])
         arrays = [x.data if isinstance(x, Tensor) else operand(x) for x in inputs]
         arrays += arguments[self.inputs :]
-        value = checked(self.value(*arrays))
-        if not state.recording or not any(nodes):
-            return tensor_of(value, None)
-        return tensor_of(value, self.record(tuple(nodes), (*arrays, value)))
+        return self.result(nodes, (*arrays, self.value(*arrays)))
 
-    def record(self, nodes: tuple[Node | None, ...], context: tuple[Any, ...]) -> Node:
-        """Return the node of the value ``context[-1]`` of the inputs and arguments before it."""
-        value = context[-1]
+    def result(self, nodes: tuple[Node | None, ...], context: tuple[Any, ...]) -> Tensor:
+        """Return the Tensor of a computed value, and record how the value was computed.
+
+        Every node but a leaf comes from here (and from the short cut in `elementwise`).
+
+        Parameters
+        ----------
+        nodes : tuple of Node or None
+            The node of each input; None for a constant.
+        context : tuple
+            The inputs' arrays, the other arguments and, last, the value.
+        """
+        value = checked(context[-1])
+        if not recording.get() or not any(nodes):
+            return tensor_of(value, None)
         rules = self.rules
+        context = (*context[:-1], value)
         saved = tuple(
             [
                 () if node is None else get(context)
@@ -106,11 +128,11 @@ class Operation:
                 shape = x.shape if self.broadcasts else None
                 fitted = partial(_fitted, rules[i], x.dtype, shape)
                 rules = (*rules[:i], fitted, *rules[i + 1 :])
-        return Node(nodes, rules, saved, self.sources)
+        return tensor_of(value, Node(nodes, rules, saved, self.sources))
 
 
 def operand(x: Any) -> Any:
-    """Return an operand as it is if it is an array or a number, whose dtype yields, else as one."""
+    """Return an array or a number unchanged, because promotion treats them differently."""
     return x if isinstance(x, (np.ndarray, np.generic, int, float)) else np.asarray(x)
 
 
@@ -118,7 +140,7 @@ def checked(value: Any) -> Array:
     """Return a value as an array; TypeError if a Tensor cannot hold it."""
     array = np.asarray(value)
     if array.dtype.char not in "fd":
-        raise TypeError(f"the result would be of {array.dtype}; a Tensor is of float32 or float64")
+        raise TypeError(f"expected a result of float32 or float64, got {array.dtype}")
     return array
 
 
@@ -139,25 +161,37 @@ def _source(name: str, known: list[str], inputs: int) -> int | None:
 
 def _fitted(rule: Rule, dtype: Any, shape: tuple[int, ...] | None, g: Gradient, *saved: Any) -> Any:
     """Return a rule's gradient, summed where the input was broadcast, in the input's dtype."""
-    from .shape import cast, sum_to
-
     gradient = rule(g, *saved)
     if shape is not None:
         gradient = sum_to(gradient, shape)
-    return gradient if gradient.dtype == dtype else cast(gradient, dtype)
+    return gradient if gradient.dtype == dtype else cast_to(gradient, dtype)
 
 
-def recorded(value: Array, inputs: Sequence[Any], rules: Sequence[Rule]) -> Any:
-    """Return `value` as computed from any number of inputs, by rules that name only g."""
-    nodes = tuple(x.node if isinstance(x, Tensor) else None for x in inputs)
+def of_many(value: Any, inputs: Sequence[Any], rules: Sequence[Rule]) -> Any:
+    """Return `value`, computed from any number of inputs, by rules that name only g."""
     if not any(isinstance(x, Tensor) for x in inputs):
         return value
-    value = checked(value)
-    if not state.recording or not any(nodes):
-        return tensor_of(value, None)
-    fitted = tuple(
-        rule if node is None or x.dtype == value.dtype else partial(_fitted, rule, x.dtype, None)
-        for x, node, rule in zip(inputs, nodes, rules, strict=True)
-    )
-    nothing = ((),) * len(nodes)
-    return tensor_of(value, Node(nodes, fitted, nothing, nothing))
+    nodes = tuple([x.node if isinstance(x, Tensor) else None for x in inputs])
+    arrays = [x.data if isinstance(x, Tensor) else operand(x) for x in inputs]
+    return Operation.by_gradient(rules).result(nodes, (*arrays, value))
+
+
+# fmt: off
+# The operations that fit a gradient to its input.
+cast_to: Operation = Operation(lambda x, dtype: np.asarray(x, dtype=dtype),
+    lambda g: g)  # `Operation` casts g to the dtype of x
+broadcast_along: Operation = Operation(lambda x, shape: np.broadcast_to(x, shape),
+    lambda g, x_shape: sum_to(g, x_shape))
+sum_to: Operation = Operation(lambda x, shape: _sum_to_value(x, shape),
+    lambda g, x_shape: broadcast_along(g, x_shape))
+# fmt: on
+
+
+def _sum_to_value(x: Any, shape: tuple[int, ...]) -> Array:
+    if x.shape == shape:
+        return x
+    leading = x.ndim - len(shape)
+    axes = [*range(leading)]
+    axes += [leading + i for i, n in enumerate(shape) if n == 1 != x.shape[leading + i]]
+    value = np.add.reduce(x, axis=tuple(axes))
+    return value if value.shape == shape else np.reshape(value, shape)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import cProfile
 import math
-import threading
-import time
-from dataclasses import dataclass
+import warnings
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,46 +16,19 @@ from tropical import _core
 from tropical.semirings import Semiring
 from tropical.semirings import get as semiring_named
 
+from . import winners
 from .elementwise import masked, relu_operation
-from .graph import Array, Node, state
-from .operation import Operation, checked
-from .shape import broadcast_to, put_along, reshape, sum_to, swap_last, take_along
+from .operation import Operation, checked, sum_to
+from .shape import broadcast_to, put_along, reshape, swap_last, take_along
 from .tensor import Operand, Tensor, data_of, tensor_of
+from .value import Array, recording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@dataclass(eq=False)
-class ProductTime:
-    """What `time_products` has measured: calls and seconds of the products, checks included."""
-
-    calls: int = 0
-    seconds: float = 0.0
-
-
-def _timed(function: Any) -> Any:
-    """Return the function, with the clocks of `time_products` on it while there are any."""
-
-    def call(*args: Any, **keywords: Any) -> Any:
-        if not _clocks:
-            return function(*args, **keywords)
-        start = time.perf_counter()
-        result = function(*args, **keywords)
-        seconds = time.perf_counter() - start
-        with _counting:
-            for clock in _clocks:
-                clock.seconds += seconds
-                clock.calls += 1
-        return result
-
-    return call
-
-
-_clocks: list[ProductTime] = []
-_counting = threading.Lock()
-_gemm = _timed(tropical.gemm)
-_fused = _timed(_core.linear)
+_gemm: Any = tropical.gemm
+_fused: Any = _core.linear
 
 
 def weight_gradient(g: Any, x: Any) -> Any:
@@ -77,15 +50,15 @@ def add_weight_gradient(weight: Array, scale: float, g: Array, x: Array) -> None
 _matmul: Operation = Operation(lambda a, b: _gemm(a, b, semiring="plustimes"),
     lambda g, a_shape, b: sum_to(_matmul(g, swap_last(b)), a_shape),
     lambda g, a, b_shape: _gradient_of_b(g, a, b_shape))
-# The optimum is computed with the index that attains it; it depends on that element alone, and on
-# nothing where it is the semiring's zero, which no product attains.
+# The product comes with the index of each winner. An element depends on its winner alone, and on
+# nothing if the element is the semiring's zero, which no product attains.
 _best_sum: Operation = Operation(lambda a, b, index, won, c: c,
     lambda g, a_shape, index, won: _put_a(_if_won(g, won), a_shape, index),
     lambda g, b_shape, index, won: _put_b(_if_won(g, won), b_shape, index))
 _best_product: Operation = Operation(lambda a, b, index, won, c: c,
     lambda g, a_shape, b, index, won: _put_a(_if_won(g, won, _pick_b(b, index)), a_shape, index),
     lambda g, a, b_shape, index, won: _put_b(_if_won(g, won, _pick_a(a, index)), b_shape, index))
-_best_choice = Operation(lambda a, b, index, of_a, of_b, c: c,  # of_a: where it is the one of a
+_best_choice = Operation(lambda a, b, index, of_a, of_b, c: c,  # of_a: the winner is from a
     lambda g, a_shape, index, of_a: _put_a(masked(g, of_a), a_shape, index),
     lambda g, b_shape, index, of_b: _put_b(masked(g, of_b), b_shape, index))
 # The weight's rule comes after the one that needs the weight.
@@ -119,9 +92,9 @@ def _put_b(g: Any, b_shape: tuple[int, ...], index: Array) -> Any:
 
 
 def _if_won(g: Any, won: Array | None, factor: Any = None) -> Any:
-    """Return the gradient where the optimum is a product; None: everywhere, as nearly always.
+    """Return g, times the factor if given, where there is a winner, else 0; None: everywhere.
 
-    Elsewhere the factor, if there is one, may be infinite.
+    The factor may be infinite where there is no winner.
     """
     g = g if won is None else masked(g, won)
     return g if factor is None else g * _if_won(factor, won)
@@ -139,9 +112,9 @@ def _pick_b(b: Any, index: Array) -> Any:
 def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") -> Tensor:
     """Multiply matrices over a semiring, as `tropical.gemm`.
 
-    Over the selective semirings each element of the result is one product, that at the index
-    which attains it; its gradient goes there alone (the first such index where several do). An
-    element that is the semiring's zero, which no product attains, has none.
+    Over a selective semiring each element of the result is one product, and the gradient goes to
+    the two factors of the first such product. An element that is the semiring's zero has no
+    gradient, because no product attains it.
 
     Parameters
     ----------
@@ -181,26 +154,24 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
         return _vectors(a, b, x.ndim, y.ndim, semiring)
     ring = semiring_named(semiring)
     result: Tensor
-    if ring.name == "plustimes":
+    if winners.is_ordinary(ring):
         result = _matmul(a, b)
     elif not ring.selective:
-        raise TypeError(f"semiring: {ring.name} has no gradient, and does not select")
+        raise TypeError(f"semiring: expected one with a gradient, got {ring}")
     elif not (isinstance(a, Tensor) or isinstance(b, Tensor)):
         result = _gemm(x, y, semiring=ring.name)
-    elif not (state.recording and (_requires_grad(a) or _requires_grad(b))):
+    elif not (recording.get() and (_requires_grad(a) or _requires_grad(b))):
         result = tensor_of(checked(_gemm(x, y, semiring=ring.name)), None)
     else:
-        c, index = _gemm(x, y, semiring=ring.name, return_argmax=True)
-        some = c != ring.zero(c.dtype)
-        won = None if some.all() else some
-        if ring.multiply == "+" or not x.shape[-1]:  # of no products nothing has a gradient
+        c, index, won = winners.attained(x, y, ring)
+        if not (winners.needs_operands(ring) and x.shape[-1]):  # without products, no gradient
             result = _best_sum(a, b, index, won, c)
-        elif ring.multiply == "x":
+        elif winners.is_product(ring):
             result = _best_product(a, b, index, won, c)
         else:
-            u, v = _pick_a(x, index), _pick_b(y, index)
-            chosen = (u <= v if ring.multiply == "min" else u >= v) | np.isnan(u)
-            result = _best_choice(a, b, index, some & chosen, some & ~chosen, c)
+            first = winners.is_first(ring, _pick_a(x, index), _pick_b(y, index))
+            some = True if won is None else won
+            result = _best_choice(a, b, index, some & first, some & ~first, c)
     return result
 
 
@@ -209,9 +180,9 @@ def _requires_grad(x: Operand) -> bool:
 
 
 def _vectors(a: Operand, b: Operand, a_ndim: int, b_ndim: int, semiring: str | Semiring) -> Tensor:
-    """Return the product where an operand is 1-D: a row on the left, a column on the right."""
+    """Return the product if an operand is 1-D: a row on the left, a column on the right."""
     if not a_ndim or not b_ndim:
-        raise ValueError("matmul: a and b need at least one dimension, got a 0-D operand")
+        raise ValueError("a, b: expected one dimension or more, got a 0-D operand")
     row, column = a_ndim == 1, b_ndim == 1
     c = matmul(
         reshape(a, (1, -1)) if row else a, reshape(b, (-1, 1)) if column else b, semiring=semiring
@@ -230,11 +201,11 @@ def linear(
     x : Tensor, (..., k)
         Rows.
     weight : Tensor, (n, k)
-        As PyTorch keeps it.
+        In the layout of PyTorch.
     bias : Tensor, (n,), optional
         Added to every row.
     activation : {None, "relu"}
-        What to apply to the sum.
+        The function applied to the sum.
 
     Returns
     -------
@@ -244,10 +215,10 @@ def linear(
     Raises
     ------
     ValueError
-        If shapes do not fit or `activation` is another.
+        If shapes do not fit or `activation` is unknown.
     """
     if activation not in (None, "relu"):
-        raise ValueError(f'activation: "relu" or None, not {activation!r}')
+        raise ValueError(f'activation: expected "relu" or None, got {activation!r}')
     inputs = (x, weight) if bias is None else (x, weight, bias)
     arrays = [np.asarray(data_of(operand)) for operand in inputs]
     value = _fused(*arrays, relu=activation == "relu")
@@ -255,37 +226,26 @@ def linear(
     if not tensors:
         result: Tensor = value
         return result
-    value = checked(value)
     nodes = tuple([operand.node if isinstance(operand, Tensor) else None for operand in inputs])
-    if not state.recording or not any(nodes):
-        return tensor_of(value, None)
-    # ReLU's rule asks for its value alone: the sum before it need not exist.
-    operation = _linear_without_bias if bias is None else _linear
-    node: Node = operation.record(nodes, (*arrays, value))
-    if activation == "relu":
-        node = relu_operation.record((node,), (value, value))
-    return tensor_of(value, node)
+    result = (_linear_without_bias if bias is None else _linear).result(nodes, (*arrays, value))
+    # The gradient of ReLU needs the value of ReLU only, so nothing keeps the sum.
+    if activation == "relu" and result.node is not None:
+        result = relu_operation.result((result.node,), (result.data, result.data))
+    return result
 
 
 @contextlib.contextmanager
-def time_products() -> Iterator[ProductTime]:
-    """In a ``with`` block, measure the time that the matrix products of this module take.
+def time_products() -> Iterator[SimpleNamespace]:
+    """Count and time the products of this thread in a ``with`` block.
 
-    All threads are measured; those of a block inside count in both.
-
-    Examples
-    --------
-    >>> from tropical.autograd import Tensor, time_products
-    >>> with time_products() as clock:
-    ...     y = Tensor([[1.0, 2.0]]) @ [[3.0], [4.0]]
-    >>> clock.calls
-    1
+    .. deprecated:: 0.1
+       Use `cProfile`: ``tropical._core.gemm`` and ``linear`` have a line each in a profile.
     """
-    clock = ProductTime()
-    with _counting:
-        _clocks.append(clock)
-    try:
+    warnings.warn("time_products is deprecated; use cProfile", DeprecationWarning, stacklevel=3)
+    clock = SimpleNamespace(calls=0, seconds=0.0)
+    with cProfile.Profile() as profile:
         yield clock
-    finally:
-        with _counting:
-            _clocks.remove(clock)
+    for entry in profile.getstats():
+        if entry.code in ("<tropical._core.gemm>", "<tropical._core.linear>"):
+            clock.calls += entry.callcount
+            clock.seconds += entry.totaltime

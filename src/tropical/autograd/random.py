@@ -1,4 +1,4 @@
-"""The generator behind dropout and initialisers, unless they are given another."""
+"""The default generator of dropout and initializers."""
 
 from __future__ import annotations
 
@@ -22,16 +22,13 @@ _instead = _Instead()
 
 
 def generator() -> np.random.Generator:
-    """Return the generator that everything random here uses by default.
-
-    In a function that `checkpoint` calls, it is one for this call.
-    """
+    """Return the default generator; in a function that `checkpoint` calls, the call's generator."""
     return _generator if _instead.generator is None else _instead.generator
 
 
 @contextlib.contextmanager
 def drawing_from(source: np.random.Generator) -> Iterator[None]:
-    """In a ``with`` block, let this thread draw from `source`, by default."""
+    """Make `source` the default generator of this thread in a ``with`` block."""
     before, _instead.generator = _instead.generator, source
     try:
         yield
@@ -40,12 +37,12 @@ def drawing_from(source: np.random.Generator) -> Iterator[None]:
 
 
 def seed(number: int | None = None) -> None:
-    """Start the default generator anew.
+    """Set the state of the default generator.
 
     Parameters
     ----------
     number : int, optional
-        The same number gives the same masks and weights; without one the operating system chooses.
+        Equal numbers give equal masks and weights; by default the operating system draws a number.
 
     Examples
     --------

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from .elementwise import exp, masked, where
-from .graph import Array
 from .operation import Operation
 from .shape import broadcast_to, integers, normal_axis, reshape
 from .tensor import Axes, Operand, Tensor, data_of
+from .value import Array
 
 # fmt: off
 _sum: Operation = Operation(lambda x, axes, keepdims: np.sum(x, axis=axes, keepdims=keepdims),
@@ -33,17 +33,17 @@ def _axes(x: Operand, axis: Axes) -> tuple[int, ...]:
     given = integers(axis)
     axes = tuple(normal_axis(a, ndim) for a in given)
     if len(set(axes)) < len(axes):
-        raise ValueError(f"axis: {given} names an axis twice")
+        raise ValueError(f"axis: expected different axes, got {given}")
     return axes
 
 
 def _refuse(absent: dict[str, Any]) -> None:
-    """Take no dtype and no out, but None for either, as NumPy passes them on."""
+    """Raise TypeError unless `dtype` and `out`, which NumPy passes on, are None."""
     for name, value in absent.items():
         if name not in ("dtype", "out"):
             raise TypeError(f"unexpected keyword argument {name!r}")
         if value is not None:
-            raise TypeError(f"{name}: is not supported; cast the tensor, or assign the result")
+            raise TypeError(f"{name}: expected None, got {value!r}; cast or assign the result")
 
 
 def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
@@ -54,13 +54,13 @@ def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
 
 
 def _spread(g: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
-    """Return a reduced value, or its gradient, at each element that it came from."""
+    """Return a reduced value, or its gradient, broadcast to the shape before the reduction."""
     kept = tuple(1 if axis in axes else length for axis, length in enumerate(shape))
     return broadcast_to(g if g.shape == kept else reshape(g, kept), shape)
 
 
 def _shared(g: Any, x: Array, y: Array, axes: tuple[int, ...]) -> Any:
-    """Return the share of each element of x in the gradient: those that attain y share alike."""
+    """Return the gradient, shared equally by the elements of x that are equal to y."""
     attains = x == _spread(y, x.shape, axes)
     count = np.maximum(attains.sum(axis=axes, keepdims=True, dtype=x.dtype), 1)
     return masked(_spread(g, x.shape, axes), attains) / count
@@ -73,7 +73,7 @@ def _finite(values: Array) -> Array:
 
 def _logsumexp_value(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     top = _finite(np.max(x, axis=axes, keepdims=True))
-    with np.errstate(divide="ignore", over="ignore"):  # of nothing, and beside infinity
+    with np.errstate(divide="ignore", over="ignore"):  # for an empty axis, and for infinities
         value = np.log(np.sum(np.exp(x - top), axis=axes, keepdims=True)) + top
     return value if keepdims else np.squeeze(value, axis=axes)
 
@@ -86,25 +86,25 @@ def _shares(x: Any, y: Any, axes: tuple[int, ...]) -> Any:
 
 
 def sum(x: Operand, axis: Axes = None, keepdims: bool = False, **absent: None) -> Tensor:
-    """Return the sum over `axis`, all of them unless given, as `numpy.sum`."""
+    """Return the sum over `axis`, all axes by default, as `numpy.sum`."""
     _refuse(absent)
     return _sum(x, _axes(x, axis), keepdims)
 
 
 def mean(x: Operand, axis: Axes = None, keepdims: bool = False, **absent: None) -> Tensor:
-    """Return the mean over `axis`, all of them unless given, as `numpy.mean`."""
+    """Return the mean over `axis`, all axes by default, as `numpy.mean`."""
     _refuse(absent)
     return _mean(x, _axes(x, axis), keepdims)
 
 
 def max(x: Operand, axis: Axes = None, keepdims: bool = False, **absent: None) -> Tensor:
-    """Return the maximum over `axis`, as `numpy.max`; those that attain it share the gradient."""
+    """Return the maximum over `axis`, as `numpy.max`; equal elements share the gradient."""
     _refuse(absent)
     return _max(x, _axes(x, axis), keepdims)
 
 
 def min(x: Operand, axis: Axes = None, keepdims: bool = False, **absent: None) -> Tensor:
-    """Return the minimum over `axis`, as `numpy.min`; those that attain it share the gradient."""
+    """Return the minimum over `axis`, as `numpy.min`; equal elements share the gradient."""
     _refuse(absent)
     return _min(x, _axes(x, axis), keepdims)
 

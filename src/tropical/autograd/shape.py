@@ -1,4 +1,4 @@
-"""Operations that move elements and sum what was broadcast: each gradient below its value."""
+"""Operations that move elements: each gradient below its value."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 
 from tropical import _core
 
-from .graph import Array
-from .operation import Operation, recorded
+from .operation import Operation, broadcast_along, cast_to, of_many
 from .tensor import Operand, Tensor, data_of
+from .value import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import DTypeLike
 
-# Whatever NumPy takes in brackets.
+# Any index of NumPy.
 Index: TypeAlias = Any
 
 # fmt: off
@@ -26,12 +26,6 @@ _reshape: Operation = Operation(lambda x, shape: np.reshape(x, shape),
     lambda g, x_shape: _reshape(g, x_shape))
 _transpose: Operation = Operation(lambda x, axes: np.transpose(x, axes),
     lambda g, axes: _transpose(g, tuple(np.argsort(axes))))
-_broadcast_to: Operation = Operation(lambda x, shape: np.broadcast_to(x, shape),
-    lambda g, x_shape: _sum_to(g, x_shape))
-_sum_to: Operation = Operation(lambda x, shape: _sum_to_value(x, shape),
-    lambda g, x_shape: _broadcast_to(g, x_shape))
-_cast: Operation = Operation(lambda x, dtype: np.asarray(x, dtype=dtype),
-    lambda g: g)  # in the dtype of x: Operation sees to that
 _take: Operation = Operation(lambda x, index: x[index],
     lambda g, x_shape, index: _put(g, x_shape, index))
 _put: Operation = Operation(lambda x, shape, index: _put_value(x, shape, index),
@@ -44,16 +38,6 @@ _put_along: Operation = Operation(
     lambda x, shape, index, axis: _put_along_value(x, shape, index, axis),
     lambda g, index, axis: _take_along(g, index, axis))
 # fmt: on
-
-
-def _sum_to_value(x: Any, shape: tuple[int, ...]) -> Array:
-    if x.shape == shape:
-        return x
-    leading = x.ndim - len(shape)
-    axes = [*range(leading)]
-    axes += [leading + i for i, n in enumerate(shape) if n == 1 != x.shape[leading + i]]
-    value = np.add.reduce(x, axis=tuple(axes))
-    return value if value.shape == shape else np.reshape(value, shape)
 
 
 def _is_basic(index: Index) -> bool:
@@ -101,23 +85,23 @@ def normal_axis(axis: int, ndim: int, name: str = "axis") -> int:
     """Return an axis as a number from 0 on."""
     axis = operator.index(axis)
     if not -ndim <= axis < ndim:
-        raise ValueError(f"{name}: there is no axis {axis} in {ndim} dimensions")
+        raise ValueError(f"{name}: expected an axis of {ndim} dimensions, got {axis}")
     return axis % ndim
 
 
 def reshape(x: Operand, *shape: Any) -> Tensor:
-    """Return x in another shape, as `numpy.reshape`; -1 stands for what is left."""
+    """Return x in another shape, as `numpy.reshape`; -1 stands for the remaining length."""
     return _reshape(x, integers(shape[0] if len(shape) == 1 else shape))
 
 
 def transpose(x: Operand, *axes: Any) -> Tensor:
-    """Return x with its axes in another order; reversed unless given."""
+    """Return x with its axes in another order; reversed by default."""
     ndim = np.ndim(data_of(x))
     reverse = not axes or axes[0] is None
     order = range(ndim)[::-1] if reverse else integers(axes[0] if len(axes) == 1 else axes)
     normal = tuple(normal_axis(axis, ndim, "axes") for axis in order)
     if sorted(normal) != list(range(ndim)):
-        raise ValueError(f"axes: {tuple(order)} is not an order of the {ndim} axes")
+        raise ValueError(f"axes: expected an order of the {ndim} axes, got {tuple(order)}")
     return _transpose(x, normal)
 
 
@@ -129,23 +113,18 @@ def swap_last(x: Operand) -> Tensor:
 
 def broadcast_to(x: Operand, shape: Sequence[int]) -> Tensor:
     """Return x repeated to `shape`, as `numpy.broadcast_to`."""
-    return _broadcast_to(x, integers(shape))
-
-
-def sum_to(x: Operand, shape: Sequence[int]) -> Tensor:
-    """Return x summed over the axes along which an array of `shape` would be broadcast to it."""
-    return _sum_to(x, tuple(shape))
+    return broadcast_along(x, integers(shape))
 
 
 def cast(x: Operand, dtype: DTypeLike) -> Tensor:
     """Return x as float32 or float64."""
     if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise TypeError(f"dtype: a Tensor is of float32 or float64, not {np.dtype(dtype)}")
-    return _cast(x, np.dtype(dtype))
+        raise TypeError(f"dtype: expected float32 or float64, got {np.dtype(dtype)}")
+    return cast_to(x, np.dtype(dtype))
 
 
 def getitem(x: Operand, index: Index) -> Tensor:
-    """Return ``x[index]`` for whatever NumPy takes as an index."""
+    """Return ``x[index]`` for any index of NumPy."""
     if isinstance(index, tuple):
         index = tuple(data_of(part) for part in index)
     return _take(x, data_of(index))
@@ -157,17 +136,17 @@ def take_along(x: Operand, index: Array, axis: int) -> Tensor:
 
 
 def put_along(x: Operand, shape: tuple[int, ...], index: Array, axis: int) -> Tensor:
-    """Return zeros of `shape` with x added at `index` along `axis`: adjoint of `take_along`."""
+    """Return zeros of `shape` with x added at `index`: the adjoint of `take_along`."""
     return _put_along(x, shape, index, axis)
 
 
 def squeeze(x: Operand, axis: Any = None) -> Tensor:
-    """Return x without axes of length 1: all of them, or those named."""
+    """Return x without its axes of length 1, or without the given ones."""
     shape = np.shape(data_of(x))
     axes = [i for i, n in enumerate(shape) if n == 1] if axis is None else integers(axis)
     gone = {normal_axis(i, len(shape)) for i in axes}
     if any(shape[i] != 1 for i in gone):
-        raise ValueError(f"axis: {axis} is not of length 1 in shape {shape}")
+        raise ValueError(f"axis: expected an axis of length 1 in shape {shape}, got {axis}")
     return _reshape(x, tuple(n for i, n in enumerate(shape) if i not in gone))
 
 
@@ -188,9 +167,9 @@ def pad(x: Operand, pad_width: Any, constant_values: float = 0.0) -> Tensor:
     x : Tensor
         Of any shape.
     pad_width : int, or a pair of ints for each axis
-        Elements to put before and behind.
+        The elements to add before and after.
     constant_values : float, default 0
-        What to put there.
+        The value of these elements.
     """
     ndim = np.ndim(data_of(x))
     pairs = tuple(map(tuple, np.broadcast_to(np.asarray(pad_width), (ndim, 2)).tolist()))
@@ -202,7 +181,7 @@ def concatenate(tensors: Iterable[Operand], axis: int = 0) -> Tensor:
     tensors = list(tensors)
     arrays = [np.asarray(data_of(tensor)) for tensor in tensors]
     if not arrays:
-        raise ValueError("tensors: need at least one to concatenate")
+        raise ValueError("tensors: expected at least one, got none")
     axis = normal_axis(axis, arrays[0].ndim)
     value = np.concatenate(arrays, axis=axis)
     ends = np.cumsum([array.shape[axis] for array in arrays]).tolist()
@@ -210,7 +189,7 @@ def concatenate(tensors: Iterable[Operand], axis: int = 0) -> Tensor:
         lambda g, i=(*(slice(None),) * axis, slice(begin, end)): g[i]
         for begin, end in zip([0, *ends], ends, strict=False)
     ]
-    return recorded(value, tensors, rules)
+    return of_many(value, tensors, rules)
 
 
 def stack(tensors: Iterable[Operand], axis: int = 0) -> Tensor:
@@ -218,8 +197,8 @@ def stack(tensors: Iterable[Operand], axis: int = 0) -> Tensor:
     tensors = list(tensors)
     arrays = [np.asarray(data_of(tensor)) for tensor in tensors]
     if not arrays:
-        raise ValueError("tensors: need at least one to stack")
+        raise ValueError("tensors: expected at least one, got none")
     axis = normal_axis(axis, arrays[0].ndim + 1)
     value = np.stack(arrays, axis=axis)
     rules = [lambda g, i=(*(slice(None),) * axis, number): g[i] for number in range(len(arrays))]
-    return recorded(value, tensors, rules)
+    return of_many(value, tensors, rules)

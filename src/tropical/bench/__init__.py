@@ -1,11 +1,7 @@
-"""Contenders side by side: interleaved timing, ceilings, rivals, and the table of bars.
+"""Promises and rivals: the commands `table` and `bench`.
 
-`timing` knows nothing of `tropical`; `contenders` makes things to time, `training` those that
-train, `paths`, `sequences` and `interop` what else is promised; `bars` and `bars_of_uses` say what
-is promised; `table` measures it. `side_by_side` lets `rivals` compete, keeps their times in a
-`report`, judges them by `statistics` and draws `plots`;
-`staircase` climbs from kernel to kernel. `tune` finds the settings of this machine. Both show what
-they do by `terminal`. The benchmarks in `asv_benches/` share the first three. `side_by_side` needs
-the extra ``bench``, `tune` the extra ``tune``, the others NumPy alone; rivals are imported when
-they are first used.
+`bars` and `bars_of_uses` list the promises, and `table` measures them. `side_by_side` times the
+`rivals`. Both commands use `record` for results and `show` for output. `training`, `paths`,
+`sequences` and `interop` make contenders other than products; `plots` draws. A rival is imported
+at its first use.
 """

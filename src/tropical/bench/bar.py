@@ -1,4 +1,4 @@
-"""What a promise is: two contenders and a ratio of their rates, or a number that is counted."""
+"""A promise: a ratio of the rates of two contenders, or an upper limit of a number."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tropical.bench.contenders import AbsentError
-from tropical.bench.timing import Budget, Contender, interleave
-
-__all__ = ["Bar", "Figure", "Pair", "fastest"]
+from tropical.measure.contenders import AbsentError
+from tropical.measure.timing import Budget, Contender, interleave
 
 Pair: TypeAlias = tuple[Contender, Contender]
 
@@ -21,17 +19,17 @@ class Bar:
     Attributes
     ----------
     group, case : str
-        What is compared, and on what.
+        The comparison, and the operands.
     value : float or None
-        The bar itself; None where a number is shown but nothing promised.
+        The promised ratio; None if a ratio is shown and nothing is promised.
     work : float
-        Scalar operations of one call of ours: `--quick` leaves out the largest.
+        Scalar operations of one call of ours. `--quick` skips the largest.
     make : callable
         Returns ours and its reference; raises `contenders.AbsentError` if one cannot run here.
     at_most : bool
-        The bar is on ours' time over the reference's, which must not exceed it.
+        The promise is on our time over the time of the reference, and is an upper limit.
     guarded : bool
-        The reference is a ceiling, and also the guard of each round.
+        The reference is a ceiling, and it is also the guard of each round.
     mean : float or None
         A bar on the geometric mean of the whole group.
     """
@@ -47,7 +45,7 @@ class Bar:
 
     @property
     def name(self) -> str:
-        """What `--rows` is matched with."""
+        """The text that `--rows` searches."""
         return f"{self.group}: {self.case}"
 
 
@@ -58,9 +56,9 @@ class Figure:
     Attributes
     ----------
     group, case : str
-        What is counted.
+        The number that is counted.
     value : float or None
-        What it may be at most; None where a number is shown but nothing promised.
+        The upper limit; None if a number is shown and nothing is promised.
     count : callable
         Returns the number.
     """
@@ -72,12 +70,12 @@ class Figure:
 
     @property
     def name(self) -> str:
-        """What `--rows` is matched with."""
+        """The text that `--rows` searches."""
         return f"{self.group}: {self.case}"
 
 
 def fastest(candidates: Iterable[Callable[[], Contender]]) -> Contender:
-    """Return the fastest of those who can take part, by a short run."""
+    """Return the fastest contender that can take part, by a short run."""
 
     def invite(make: Callable[[], Contender]) -> Contender | AbsentError:
         try:

@@ -1,36 +1,45 @@
-"""What is promised: every bar of the table, with the two contenders that it compares.
+"""Every promise of the table, with the two contenders that it compares.
 
-A bar is on the rate of the first contender over that of the second, or on the inverse (a ratio of
-times) where the promise reads "at most". A figure needs no clock, and may be at most so large. Add
-a promise here, or to `bars_of_uses` if it is of what stands on the products; `table` needs no
-change.
+A promise is on the rate of the first contender over the rate of the second. If it says "at most",
+it is on the inverse, a ratio of times. A figure is counted, and has an upper limit. Add a promise
+about products here, and any other promise to `bars_of_uses`; `table` needs no change.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import tropical
 from tropical import _core
-from tropical.bench import bars_of_uses, contenders, training
+from tropical.bench import bars_of_uses, training
 from tropical.bench.bar import Bar, Figure, Pair, fastest
-from tropical.bench.rivals import RIVALS
-from tropical.bench.timing import Contender
+from tropical.bench.rivals import (
+    RIVALS,
+    Array,
+    numpy_matmul,
+    numpy_max,
+    torch_matmul,
+    tropical_gemm,
+)
+from tropical.measure import contenders
+from tropical.measure.timing import Contender
 
-__all__ = ["bars", "figures"]
+FLOATS = ("float32", "float64")
 
 
 def figures() -> Iterator[Figure]:
     """Every figure, in the order of the table."""
     group = "memory of training"
     for batch in (64, 128, 512):
-        case = f"peak live bytes, plan over off, 20 layers, batch {batch}"
+        case = f"peak live bytes, pool over off, 20 layers, batch {batch}"
         yield Figure(group, case, 0.60, partial(training.peak_over_off, batch))
     for layers, hidden in {2: (256,), 20: training.DEEP}.items():
         case = f"allocations of the fourth step, {layers} layers"
@@ -39,7 +48,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _allocations(hidden: tuple[int, ...]) -> float:
-    return training.memory("plan", hidden, steps=3).step_allocations
+    return training.memory("pool", hidden, steps=3).step_allocations
 
 
 def _extension_size() -> float:
@@ -62,18 +71,35 @@ def bars() -> Iterator[Bar]:
     yield from bars_of_uses.bars()
 
 
-def _ceilings() -> Iterator[Bar]:
-    def pair(semiring: str, dtype: str, n: int, isa: str | None = None) -> Pair:
-        a, b = contenders.operands(n, n, n, dtype)
-        return (
-            contenders.ours(a, b, semiring, isa=isa),
-            contenders.ceiling(semiring, dtype, isa=isa),
-        )
+def _over(
+    group: str,
+    case: str,
+    value: float | None,
+    shape: tuple[int, int, int],
+    rival: Callable[[Array, Array], Contender],
+    semiring: str = "maxplus",
+    dtype: str = "float32",
+    **options: Any,
+) -> Bar:
+    """Return the bar of our product of (m, k) by (k, n) over the rival's; `shape` is (m, k, n)."""
 
+    def pair() -> Pair:
+        a, b = contenders.operands(*shape, dtype)
+        return contenders.ours(a, b, semiring, **options), rival(a, b)
+
+    return Bar(group, case, value, 2.0 * math.prod(shape), pair)
+
+
+def _ceilings() -> Iterator[Bar]:
     def bar(value: float | None, semiring: str, dtype: str, n: int, isa: str | None = None) -> Bar:
         case = f"{semiring} {dtype} {n}" + (f" {isa}" if isa else "")
-        make = partial(pair, semiring, dtype, n, isa)
-        return Bar("share of the ceiling", case, value, 2 * n**3, make, guarded=True)
+
+        def ceiling(a: Array, b: Array) -> Contender:
+            return contenders.ceiling(semiring, dtype, isa=isa)
+
+        group = "share of the ceiling"
+        over = _over(group, case, value, (n, n, n), ceiling, semiring, dtype, isa=isa)
+        return replace(over, guarded=True)
 
     by_size = {64: 0.80, 128: 0.90, 256: 0.94, 512: 0.94, 1024: 0.94, 2048: 0.94, 4096: 0.94}
     for semiring in ("maxplus", "minplus"):
@@ -104,79 +130,55 @@ def _layouts() -> Iterator[Bar]:
 
 
 def _numpy() -> Iterator[Bar]:
-    def pair(dtype: str, n: int, threads: int) -> Pair:
-        a, b = contenders.operands(n, n, n, dtype)
-        return (
-            contenders.ours(a, b, "plustimes", threads=threads),
-            contenders.numpy_matmul(a, b, threads=threads),
-        )
-
-    for dtype in ("float32", "float64"):
-        for n in (128, 256, 512, 1024, 2048):
-            for threads in (1, 2):
-                case = f"plustimes {dtype} {n} threads={threads}"
-                yield Bar("over NumPy", case, 0.90, 2 * n**3, partial(pair, dtype, n, threads))
+    for dtype, n, threads in itertools.product(FLOATS, (128, 256, 512, 1024, 2048), (1, 2)):
+        case = f"plustimes {dtype} {n} threads={threads}"
+        rival = partial(numpy_matmul, threads=threads)
+        shape = n, n, n
+        yield _over("over NumPy", case, 0.90, shape, rival, "plustimes", dtype, threads=threads)
 
 
 def _blas() -> Iterator[Bar]:
-    def pair(dtype: str, n: int, threads: int) -> Pair:
-        a, b = contenders.operands(n, n, n, dtype)
-        rivals = (contenders.numpy_matmul, contenders.torch_matmul)
-        return (
-            contenders.ours(a, b, "plustimes", threads=threads),
-            fastest(partial(rival, a, b, threads=threads) for rival in rivals),
-        )
+    def better(a: Array, b: Array, threads: int) -> Contender:
+        rivals = (numpy_matmul, torch_matmul)
+        return fastest(partial(rival, a, b, threads=threads) for rival in rivals)
 
-    for dtype, threads in itertools.product(("float32", "float64"), (1, 2)):
+    for dtype, threads in itertools.product(FLOATS, (1, 2)):
         group = f"plustimes {dtype} over the better of NumPy and PyTorch, threads={threads}"
+        rival = partial(better, threads=threads)
         for n in (64, 128, 256, 512, 1024, 2048, 4096):
-            yield Bar(group, f"{n}", 0.90, 2 * n**3, partial(pair, dtype, n, threads), mean=1.0)
+            shape = n, n, n
+            bar = _over(group, f"{n}", 0.90, shape, rival, "plustimes", dtype, threads=threads)
+            yield replace(bar, mean=1.0)
 
 
 def _two_threads() -> Iterator[Bar]:
-    def over_ceiling(n: int) -> Pair:
-        a, b = contenders.operands(n, n, n)
+    def twice_the_ceiling(a: Array, b: Array) -> Contender:
         ceiling = contenders.ceiling("maxplus")
-        return contenders.ours(a, b, threads=2), replace(ceiling, work=2 * ceiling.work)
+        return replace(ceiling, work=2 * ceiling.work)
 
+    group = "share of twice the ceiling"
     for n in (512, 1024, 2048, 4096):
-        make = partial(over_ceiling, n)
         case = f"maxplus float32 {n}"
-        yield Bar("share of twice the ceiling", case, 0.90, 2 * n**3, make, guarded=True)
+        bar = _over(group, case, 0.90, (n, n, n), twice_the_ceiling, threads=2)
+        yield replace(bar, guarded=True)
 
-    def pair(n: int) -> Pair:
-        a, b = contenders.operands(n, n, n)
-        return (
-            contenders.ours(a, b, name="two threads", threads=2),
-            contenders.ours(a, b, name="one thread"),
-        )
-
+    group, one = "two threads over one", partial(contenders.ours, name="one thread")
     for n, value in {128: 1.3, 256: 1.6, 512: 1.8, 1024: 1.8, 2048: 1.8}.items():
         case = f"maxplus float32 {n}"
-        yield Bar("two threads over one", case, value, 2 * n**3, partial(pair, n))
+        yield _over(group, case, value, (n, n, n), one, name="two threads", threads=2)
 
 
 def _argmax() -> Iterator[Bar]:
-    def over_plain(n: int) -> Pair:
-        a, b = contenders.operands(n, n, n)
-        return (
-            contenders.ours(a, b, name="argmax", return_argmax=True),
-            contenders.ours(a, b, name="plain"),
-        )
-
-    def over_tropical_gemm(n: int) -> Pair:
-        a, b = contenders.operands(n, n, n)
-        return (
-            contenders.ours(a, b, return_argmax=True),
-            contenders.tropical_gemm(a, b, return_argmax=True),
-        )
-
+    argmax: dict[str, Any] = {"name": "argmax", "return_argmax": True}
+    plain = partial(contenders.ours, name="plain")
     for n, value in {256: None, 1024: 0.75, 4096: 0.80}.items():
-        case, make = f"maxplus float32 {n}", partial(over_plain, n)
-        yield Bar("argmax over plain", case, value, 2 * n**3, make)
+        case = f"maxplus float32 {n}"
+        yield _over("argmax over plain", case, value, (n, n, n), plain, **argmax)
+    rival = partial(tropical_gemm, return_argmax=True)
     for n in (64, 128, 256, 512, 1024):
-        case, make = f"maxplus float32 {n}", partial(over_tropical_gemm, n)
-        yield Bar("argmax over tropical-gemm's", case, 4.0, 2 * n**3, make)
+        case = f"maxplus float32 {n}"
+        group = "argmax over tropical-gemm's"
+        yield _over(group, case, 4.0, (n, n, n), rival, return_argmax=True)
 
 
 def _small() -> Iterator[Bar]:
@@ -194,10 +196,7 @@ def _small() -> Iterator[Bar]:
 
     def batch_tropical_gemm(return_argmax: bool) -> Pair:
         a, b = contenders.operands(16, 16, 16, batch=(1024,))
-        return (
-            contenders.ours(a, b, return_argmax=return_argmax),
-            contenders.tropical_gemm(a, b),
-        )
+        return contenders.ours(a, b, return_argmax=return_argmax), tropical_gemm(a, b)
 
     group = "small"
     yield Bar(group, "time of gemm(a, b) over np.matmul(a, b), 8x8", 2.0, 1e3, call, at_most=True)
@@ -209,15 +208,12 @@ def _small() -> Iterator[Bar]:
 
 
 def _rivals_at_small_sizes() -> Iterator[Bar]:
-    def pair(n: int) -> Pair:
-        a, b = contenders.operands(n, n, n)
-        rivals = ("numba", "tropical-gemm", "numpy-broadcast", "torch-broadcast")
-        makers = (partial(RIVALS[name], a, b, "maxplus", 1) for name in rivals)
-        return contenders.ours(a, b), fastest(makers)
+    def rival(a: Array, b: Array) -> Contender:
+        names = ("numba", "tropical-gemm", "numpy-broadcast", "torch-broadcast")
+        return fastest(partial(RIVALS[name], a, b, "maxplus", 1) for name in names)
 
     for n in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40, 48):
-        make = partial(pair, n)
-        yield Bar("over the fastest rival", f"maxplus float32 {n}", 1.0, 2 * n**3, make)
+        yield _over("over the fastest rival", f"maxplus float32 {n}", 1.0, (n, n, n), rival)
 
 
 def _switch_points() -> Iterator[Bar]:
@@ -247,31 +243,18 @@ def _switch_points() -> Iterator[Bar]:
 def _skinny() -> Iterator[Bar]:
     def over_max() -> Pair:
         a, b = contenders.operands(1, 4096, 4096)
-        return replace(contenders.ours(a, b), work=b.nbytes), contenders.numpy_max(b)
+        return replace(contenders.ours(a, b), work=b.nbytes), numpy_max(b)
 
-    def over_numpy() -> Pair:
-        a, b = contenders.operands(4096, 16, 4096)
-        return contenders.ours(a, b), contenders.numpy_matmul(a, b)
-
-    def over_torch() -> Pair:
-        a, b = contenders.operands(16, 4096, 16)
-        return contenders.ours(a, b), contenders.torch_matmul(a, b)
-
-    group = "skinny"
-    work = 2.0 * 4096 * 4096
-    yield Bar(group, "1x4096 by 4096x4096, bytes of b over b.max()", 0.8, work, over_max)
+    group, case = "skinny", "1x4096 by 4096x4096, bytes of b over b.max()"
+    yield Bar(group, case, 0.8, 2.0 * 4096 * 4096, over_max)
     case = "4096x16 by 16x4096, time over NumPy's plus-times"
-    yield Bar(group, case, 2.0, 16 * work, over_numpy, at_most=True)
-    case, work = "16x4096 by 4096x16, time over PyTorch's plus-times", 2.0 * 16 * 16 * 4096
-    yield Bar(group, case, 3.0, work, over_torch, at_most=True)
+    yield replace(_over(group, case, 2.0, (4096, 16, 4096), numpy_matmul), at_most=True)
+    case = "16x4096 by 4096x16, time over PyTorch's plus-times"
+    yield replace(_over(group, case, 3.0, (16, 4096, 16), torch_matmul), at_most=True)
 
 
 def _tropical_gemm() -> Iterator[Bar]:
-    def pair(dtype: str, n: int) -> Pair:
-        a, b = contenders.operands(n, n, n, dtype)
-        return contenders.ours(a, b), contenders.tropical_gemm(a, b)
-
     for dtype, value in {"float32": 4.0, "float64": 4.0, "int32": 8.0, "int64": 4.0}.items():
         for n in (64, 128, 256, 512, 1024, 2048):
-            case, make = f"maxplus {dtype} {n}", partial(pair, dtype, n)
-            yield Bar("over tropical-gemm", case, value, 2 * n**3, make)
+            case = f"maxplus {dtype} {n}"
+            yield _over("over tropical-gemm", case, value, (n, n, n), tropical_gemm, dtype=dtype)

@@ -1,4 +1,4 @@
-"""What is promised of what stands on the products: training, paths, sequences, PyTorch's."""
+"""Promises about uses of products: training, paths, sequences, products in PyTorch."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from functools import partial
 
 import tropical
 from tropical import _core, graph
-from tropical.bench import contenders, interop, paths, sequences, training
+from tropical.bench import interop, paths, sequences, training
 from tropical.bench.bar import Bar, Pair, fastest
 from tropical.bench.rivals import RIVALS
-
-__all__ = ["bars"]
+from tropical.measure import contenders
 
 
 def bars() -> Iterator[Bar]:
@@ -29,7 +28,7 @@ def _training() -> Iterator[Bar]:
         make = partial(training.epoch, batch=batch, threads=threads)
         return make("tropical"), make(rival)
 
-    def kernels(batch: int) -> Pair:  # the scalar loop takes long: it learns from fewer digits
+    def kernels(batch: int) -> Pair:  # few digits, because the scalar loop is slow
         make = partial(training.epoch, "tropical", batch)
         return make(kernel="packed"), make(kernel="naive", count=512)
 
@@ -111,7 +110,7 @@ def _paths() -> Iterator[Bar]:
     yield Bar(group, case, 20.0, 40 * 10_000 * 32**3, batch)
     case = f"time on 4,096 vertices of degree 4 over scipy's best, threads={cores}"
     yield Bar(group, case, 1.2, 4 * 4096**3, sparse, at_most=True)
-    # With 1.2 edges a vertex hardly anything can be reached, and whoever skips that does little.
+    # With 1.2 edges a vertex few vertices are reachable, so a rival that skips the rest is fast.
     for degree, promise in {4.0: 20.0, 1.2: None}.items():
         case = f"reachability, n = 8192, degree {degree}, over scipy and numba, threads={cores}"
         yield Bar(group, case, promise, 4 * 8192**3, partial(reach, degree))
@@ -144,7 +143,7 @@ def _sequences() -> Iterator[Bar]:
     group = "sequences"
     for dtype in ("float32", "float64"):
         case = f"logplus {dtype} 512 over numba's loop, threads={cores}"
-        work = 20 * 512**3  # its exponentials too: numba takes a second
+        work = 20 * 512**3  # counts the exponentials: numba takes a second
         yield Bar(group, case, 5.0, work, partial(over_numba, dtype))
         case = f"viterbi {dtype}, 64 x 1,000 steps x 128 states, over NumPy, threads={cores}"
         yield Bar(group, case, 10.0, 2 * 64 * 1000 * 128**2, partial(decoding, dtype))

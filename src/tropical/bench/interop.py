@@ -1,4 +1,4 @@
-"""Forward and backward through a product in PyTorch: ours beside tropical-gemm's."""
+"""A product in PyTorch and its backward pass: ours beside tropical-gemm's."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import tropical
-from tropical.bench.contenders import operands, require, require_threads
-from tropical.bench.timing import Contender
-
-__all__ = ["STEPS", "torch_step"]
+from tropical.bench.rivals import torch_threads
+from tropical.measure.contenders import operands, require, require_threads
+from tropical.measure.timing import Contender
 
 
 def _ours() -> Callable[[Any, Any], Any]:
@@ -21,7 +20,7 @@ def _ours() -> Callable[[Any, Any], Any]:
 
 
 def _tropical_gemm() -> Callable[[Any, Any], Any]:
-    """Return its function for matrices, which scatters in Rust and is the fastest that it has."""
+    """Return the package's fastest function for matrices, whose gradients are computed in Rust."""
     function: Callable[[Any, Any], Any] = require("tropical_gemm.pytorch").tropical_maxplus_matmul
     return function
 
@@ -32,27 +31,9 @@ STEPS = {"tropical": _ours, "tropical-gemm": _tropical_gemm}
 def torch_step(
     name: str, n: int = 512, dtype: str = "float32", *, threads: int = 1, backward: bool = True
 ) -> Contender:
-    """Make a contender of a max-plus product of n x n tensors, and of both its gradients.
+    """Make a contender of a max-plus product of (n, n) tensors, and of both gradients.
 
-    tropical-gemm takes note of `threads` in a process that has not used it yet only.
-
-    Parameters
-    ----------
-    name : {"tropical", "tropical-gemm"}
-        Whose.
-    n : int, default 512
-        Rows and columns.
-    dtype : {"float32", "float64"}
-        Of the tensors.
-    threads : int, default 1
-        The most threads.
-    backward : bool, default True
-        Else forward only, where no gradient is asked for.
-
-    Raises
-    ------
-    AbsentError
-        If PyTorch or tropical-gemm is not installed, or threads cannot be had.
+    `name` is a key of `STEPS`. tropical-gemm reads `threads` at its first use in a process only.
     """
     require_threads(threads)
     torch = require("torch", install="torch")
@@ -71,12 +52,7 @@ def torch_step(
 
     @contextmanager
     def limit() -> Iterator[None]:
-        before = torch.get_num_threads()
-        torch.set_num_threads(threads)
-        try:
-            with tropical.options(threads=threads):
-                yield
-        finally:
-            torch.set_num_threads(before)
+        with torch_threads(threads)(), tropical.options(threads=threads):
+            yield
 
     return Contender(name, step if backward else forward, 2.0 * n**3, limit)

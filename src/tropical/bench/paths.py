@@ -1,31 +1,19 @@
-"""What paths are timed with: ours, SciPy's, and the best loops that numba makes."""
+"""Contenders that find paths: tropical, SciPy, and loops compiled by numba."""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import tropical
-from tropical.bench.contenders import require, require_threads
-from tropical.bench.timing import Contender
+from tropical.bench import numba_loops
 from tropical.graph import shortest_paths, transitive_closure
-
-__all__ = [
-    "dense",
-    "numba",
-    "numba_reach",
-    "our_reach",
-    "ours",
-    "reach",
-    "scipy",
-    "scipy_reach",
-    "sparse",
-]
+from tropical.measure.contenders import require, require_threads
+from tropical.measure.timing import Contender
 
 Array = NDArray[Any]
 
@@ -37,8 +25,9 @@ def dense(n: int, dtype: str = "float32", batch: tuple[int, ...] = ()) -> Array:
 
 def sparse(n: int, degree: float) -> Any:
     """Return SciPy's array of a random graph of that mean degree, weights in [0, 1)."""
-    random_array = require("scipy.sparse").random_array
-    return random_array((n, n), density=degree / n, format="csr", rng=np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    ends, weights = rng.integers(n, size=(2, round(degree * n))), rng.random(round(degree * n))
+    return require("scipy.sparse").csr_array((weights, tuple(ends)), shape=(n, n))
 
 
 def ours(graph: Any, threads: int = 1, **options: Any) -> Contender:
@@ -50,7 +39,7 @@ def ours(graph: Any, threads: int = 1, **options: Any) -> Contender:
 
 
 def scipy(graph: Any, method: str = "FW") -> Contender:
-    """Make a contender of SciPy's `shortest_path`; of a loop over it, if `graph` is a batch."""
+    """Make a contender of SciPy's `shortest_path`, in a loop over a batch of graphs."""
     shortest_path = require("scipy.sparse.csgraph").shortest_path
     batch = [graph] if len(graph.shape) == 2 else list(graph.reshape(-1, *graph.shape[-2:]))
 
@@ -61,40 +50,17 @@ def scipy(graph: Any, method: str = "FW") -> Contender:
 
 
 def numba(w: Array, threads: int = 1) -> Contender:
-    """Make a contender of the k-i-j loop, rows in parallel and vectorized: what one writes oneself.
-
-    No row reads what another writes in the same step k, but row k, which the step leaves as it is.
-    """
+    """Make a contender of numba's k-i-j loop, rows in parallel and vectorized."""
     require_threads(threads)
-    compiled, module = _numba_floyd_warshall(), require("numba")
+    loop = numba_loops.floyd_warshall()
 
     def call() -> object:
         a = w.copy()
         np.fill_diagonal(a, 0)
-        module.set_num_threads(threads)
-        return compiled(a)
+        return loop(a)
 
     call()
-    return Contender("numba", call, 2.0 * _work(w))
-
-
-@functools.cache
-def _numba_floyd_warshall() -> Callable[[Array], Array]:
-    module = require("numba")
-    prange = module.prange
-
-    def lengths(a: Array) -> Array:
-        n = a.shape[0]
-        for k in range(n):
-            for i in prange(n):
-                x = a[i, k]
-                for j in range(n):
-                    y = x + a[k, j]
-                    a[i, j] = y if y < a[i, j] else a[i, j]  # noqa: FURB136
-        return a
-
-    compiled: Callable[[Array], Array] = module.njit(parallel=True)(lengths)
-    return compiled
+    return Contender("numba", call, 2.0 * _work(w), numba_loops.limited(threads))
 
 
 def reach(n: int, degree: float) -> NDArray[np.bool_]:
@@ -115,7 +81,7 @@ def our_reach(there: NDArray[np.bool_], threads: int = 1) -> Contender:
 
 
 def scipy_reach(there: NDArray[np.bool_]) -> Contender:
-    """Make a contender of SciPy's Dijkstra, unweighted, its fastest way for a sparse graph."""
+    """Make a contender of SciPy's unweighted Dijkstra, the fastest function for sparse graphs."""
     graph = require("scipy.sparse").csr_array(there.astype(np.float64))
     dijkstra = require("scipy.sparse.csgraph").dijkstra
 
@@ -128,34 +94,15 @@ def scipy_reach(there: NDArray[np.bool_]) -> Contender:
 def numba_reach(there: NDArray[np.bool_], threads: int = 1) -> Contender:
     """Make a contender of Warshall's loops on rows of 64 bits a word, in parallel."""
     require_threads(threads)
-    compiled, module = _numba_warshall(), require("numba")
+    loop = numba_loops.warshall()
 
     def call() -> object:
-        module.set_num_threads(threads)
         words = np.packbits(there, axis=-1, bitorder="little").view(np.uint64)
-        compiled(words)
+        loop(words)
         return np.unpackbits(words.view(np.uint8), axis=-1, bitorder="little").view(np.bool_)
 
     call()
-    return Contender("numba", call, 2.0 * _work(there))
-
-
-@functools.cache
-def _numba_warshall() -> Callable[[Array], None]:
-    module = require("numba")
-    prange = module.prange
-
-    def warshall(words: Array) -> None:
-        n, width = words.shape
-        for k in range(n):
-            word, bit = k >> 6, np.uint64(1) << np.uint64(k & 63)
-            for i in prange(n):
-                if i != k and words[i, word] & bit:
-                    for j in range(width):
-                        words[i, j] |= words[k, j]
-
-    compiled: Callable[[Array], None] = module.njit(parallel=True)(warshall)
-    return compiled
+    return Contender("numba", call, 2.0 * _work(there), numba_loops.limited(threads))
 
 
 def _work(graph: Any) -> float:

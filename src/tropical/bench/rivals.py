@@ -1,40 +1,116 @@
-"""Everything that `python -m tropical bench` can put side by side, by name.
+"""The rivals of `tropical.gemm`, by name.
 
 A maker takes ``(a, b, semiring, threads)`` and returns a contender, or raises `AbsentError` with
-the reason why it does not take part: not installed, another semiring, too large.
+the reason: not installed, another semiring, too large.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+import importlib.metadata
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import tropical
-from tropical.bench import contenders
-from tropical.bench.contenders import AbsentError, operations, require
-from tropical.bench.timing import Contender
-
-__all__ = ["RIVALS", "Array"]
+from tropical.bench import numba_loops
+from tropical.measure import contenders
+from tropical.measure.contenders import AbsentError, operations, require, result_like
+from tropical.measure.timing import Contender
+from tropical.semirings import Semiring
 
 Array = NDArray[Any]
 Maker = Callable[[Array, Array, str, int], Contender]
 
-# Scalar kernels take minutes beyond this many products, broadcasting gigabytes.
+# OpenBLAS's workers spin for some 2^28 cycles after a call before they sleep: 0.1 s.
+SPIN = 0.15
+
+# Beyond so many products, scalar kernels take minutes, and broadcasting takes gigabytes.
 MOST_SCALAR, MOST_BROADCAST = 1024**3, 256**3
 
-# What a semiring's symbols are in NumPy; PyTorch has the same names.
-UFUNCS = {"+": np.add, "x": np.multiply, "max": np.maximum, "min": np.minimum}
+
+@functools.cache
+def _limit_blas() -> Callable[..., AbstractContextManager[object]]:
+    """Return threadpoolctl's limiter; the search for libraries takes milliseconds, so cache it."""
+    limit: Callable[..., AbstractContextManager[object]]
+    limit = require("threadpoolctl").ThreadpoolController().limit
+    return functools.partial(limit, user_api="blas")
+
+
+def blas_libraries() -> list[str]:
+    """List the loaded BLAS libraries and the kernels that each one chose; empty if unknown."""
+    try:
+        pools = require("threadpoolctl").threadpool_info()
+    except AbsentError:
+        return []
+    fields = ("internal_api", "version", "architecture")
+    return [
+        " ".join(str(pool.get(field, "")) for field in fields)
+        for pool in pools
+        if pool["user_api"] == "blas" and pool["internal_api"] != "tropical"
+    ]
+
+
+def numpy_matmul(a: Array, b: Array, *, threads: int = 1) -> Contender:
+    """Make a contender of NumPy's matmul (OpenBLAS in its wheels), limited by threadpoolctl."""
+    return Contender(
+        "numpy",
+        functools.partial(np.matmul, a, b, out=result_like(a, b)),
+        operations(a, b),
+        functools.partial(_limit_blas(), limits=threads),
+        settle=SPIN if threads > 1 else 0.0,
+    )
+
+
+def numpy_max(b: Array) -> Contender:
+    """Make a contender of ``b.max()``, the plainest way to read `b`; its work is in bytes."""
+    return Contender("b.max()", b.max, b.nbytes)
+
+
+def torch_threads(threads: int) -> Callable[[], AbstractContextManager[None]]:
+    """Return a maker of contexts in which PyTorch uses so many threads."""
+    return functools.partial(contenders.limited, require("torch", install="torch"), threads)
+
+
+def torch_matmul(a: Array, b: Array, *, threads: int = 1) -> Contender:
+    """Make a contender of PyTorch's matmul (MKL in its x86-64 wheels)."""
+    context = torch_threads(threads)
+    torch = require("torch", install="torch")
+    left, right, out = map(torch.from_numpy, (a, b, result_like(a, b)))
+    call = functools.partial(torch.matmul, left, right, out=out)
+    settle = SPIN if threads > 1 else 0.0
+    return Contender("torch", call, operations(a, b), context, settle=settle)
+
+
+def tropical_gemm(a: Array, b: Array, *, return_argmax: bool = False) -> Contender:
+    """Make a contender of max-plus by the Rust package tropical-gemm, on one thread.
+
+    3-D operands take its batched call, which always returns the argmax too. The package reads
+    RAYON_NUM_THREADS at its first use, so this function sets the variable for good. In a process
+    that has used the package before, the package keeps its threads.
+    """
+    os.environ["RAYON_NUM_THREADS"] = "1"
+    module = require("tropical_gemm")
+    if a.ndim == 3:
+        function = "maxplus_matmul_batched_with_argmax"
+    else:
+        function = "maxplus_matmul_with_argmax" if return_argmax else "maxplus_matmul_2d"
+    suffix = {"float32": "", "float64": "_f64", "int32": "_i32", "int64": "_i64"}[a.dtype.name]
+    return Contender(
+        f"tropical-gemm {importlib.metadata.version('tropical-gemm')}",
+        functools.partial(getattr(module, function + suffix), a, b),
+        operations(a, b),
+    )
 
 
 def _refuse_large(what: str, a: Array, b: Array, most: int) -> None:
     products = operations(a, b) // 2
     if products > most:
-        raise AbsentError(f"{what}: {products:,} products are more than the {most:,} it is given")
+        raise AbsentError(f"{what}: {products:,} products are more than the limit of {most:,}")
 
 
 def _one_thread(what: str, threads: int) -> None:
@@ -51,182 +127,100 @@ def _kernel(kernel: str | None, a: Array, b: Array, semiring: str, threads: int)
 
 def _ordinary(semiring: str) -> None:
     if semiring != "plustimes":
-        raise AbsentError(f"knows plustimes alone, not {semiring}")
+        raise AbsentError(f"computes plustimes only, not {semiring}")
 
 
 def _numpy(a: Array, b: Array, semiring: str, threads: int) -> Contender:
     _ordinary(semiring)
-    return contenders.numpy_matmul(a, b, threads=threads)
+    return numpy_matmul(a, b, threads=threads)
 
 
 def _torch(a: Array, b: Array, semiring: str, threads: int) -> Contender:
     _ordinary(semiring)
-    return contenders.torch_matmul(a, b, threads=threads)
-
-
-@functools.cache
-def _scipy_blas() -> tuple[Any, Callable[[], AbstractContextManager[object]]]:
-    """SciPy's BLAS, another than NumPy's, and what limits it (and NumPy's) to one thread."""
-    blas = require("scipy.linalg.blas")
-    limit = require("threadpoolctl").ThreadpoolController().limit
-    return blas, functools.partial(limit, limits=1, user_api="blas")
+    return torch_matmul(a, b, threads=threads)
 
 
 def _scipy(a: Array, b: Array, semiring: str, threads: int) -> Contender:
+    """Make a contender of SciPy's BLAS, which is not the BLAS of NumPy."""
     _ordinary(semiring)
     _one_thread("scipy's BLAS, which is not limited here,", threads)
-    blas, limit = _scipy_blas()
     function = {"float32": "sgemm", "float64": "dgemm"}.get(a.dtype.name)
     if function is None:
         raise AbsentError(f"BLAS has no {a.dtype.name}")
-    gemm, left, right = getattr(blas, function), b.T, a.T  # BLAS wants columns, and has them here
+    gemm = getattr(require("scipy.linalg.blas"), function)
+    left, right = b.T, a.T  # BLAS takes matrices by columns
 
     def call() -> Array:
         result: Array = gemm(1.0, left, right).T
         return result
 
-    return Contender("scipy", call, operations(a, b), limit)
+    return Contender(
+        "scipy", call, operations(a, b), functools.partial(_limit_blas(), limits=threads)
+    )
 
 
-def _selective(semiring: str) -> tuple[np.ufunc, np.ufunc]:
-    """(x) and (+) of a semiring over which broadcasting makes sense: matmul does plustimes."""
+def _selective(semiring: str) -> Semiring:
+    """Return a selective semiring; raise AbsentError for another one."""
     known = tropical.semirings.get(semiring)
     if not known.selective:
-        raise AbsentError(f"is there for semirings that select, not for {semiring}")
-    return UFUNCS[known.multiply], UFUNCS[known.add]
+        raise AbsentError(f"computes selective semirings only, not {semiring}")
+    return known
 
 
 def _numpy_broadcast(a: Array, b: Array, semiring: str, threads: int) -> Contender:
-    multiply, add = _selective(semiring)
+    known = _selective(semiring)
     _one_thread("broadcasting", threads)
     _refuse_large("broadcasting", a, b, MOST_BROADCAST)
 
     def call() -> Array:
-        result: Array = add.reduce(multiply(a[:, :, None], b[None]), axis=1)
+        result: Array = known.add_ufunc.reduce(known.multiply_ufunc(a[:, :, None], b[None]), axis=1)
         return result
 
     return Contender("numpy-broadcast", call, operations(a, b))
 
 
 def _torch_broadcast(a: Array, b: Array, semiring: str, threads: int) -> Contender:
-    multiply, add = _selective(semiring)
+    known = _selective(semiring)
     _refuse_large("broadcasting", a, b, MOST_BROADCAST)
+    context = torch_threads(threads)
     torch = require("torch", install="torch")
-    combine = getattr(torch, multiply.__name__)
-    reduce = torch.amax if add is np.maximum else torch.amin
+    combine = getattr(torch, known.multiply_ufunc.__name__)
+    reduce = torch.amax if known.direction > 0 else torch.amin
     left, right = torch.from_numpy(a)[:, :, None], torch.from_numpy(b)[None]
-    limited = contenders.torch_matmul(a, b, threads=threads)
 
     def call() -> object:
         return reduce(combine(left, right), dim=1)
 
-    return Contender(
-        "torch-broadcast", call, operations(a, b), limited.context, settle=limited.settle
-    )
-
-
-@functools.cache
-def _numba_loop(semiring: str) -> Callable[[Array, Array, Array], None]:
-    """Compile the i-k-j loop, which LLVM vectorizes along j: the best that one writes by hand."""
-    numba = require("numba")
-
-    # Python's max and min look at NaN in a way that is not vectorized.
-    def larger(x: Any, y: Any) -> Any:
-        return x if x > y else y  # noqa: FURB136
-
-    def smaller(x: Any, y: Any) -> Any:
-        return x if x < y else y  # noqa: FURB136
-
-    functions: dict[str, Callable[[Any, Any], Any]] = {
-        "+": lambda x, y: x + y,
-        "x": lambda x, y: x * y,
-        "max": larger,
-        "min": smaller,
-    }
-    known = tropical.semirings.get(semiring)
-    multiply, add = numba.njit(functions[known.multiply]), numba.njit(functions[known.add])
-
-    def loop(a: Array, b: Array, c: Array) -> None:
-        for i in range(a.shape[0]):
-            for p in range(a.shape[1]):
-                x = a[i, p]
-                for j in range(b.shape[1]):
-                    c[i, j] = add(multiply(x, b[p, j]), c[i, j])
-
-    compiled: Callable[[Array, Array, Array], None] = numba.njit(loop)
-    return compiled
-
-
-@functools.cache
-def _numba_log_loop() -> Callable[[Array, Array, Array], None]:
-    """Compile logplus as one writes it by hand: a row's maxima, then the sums of exponentials."""
-    numba = require("numba")
-
-    def loop(a: Array, b: Array, c: Array) -> None:
-        for i in numba.prange(a.shape[0]):
-            most = np.full(b.shape[1], -np.inf, a.dtype)
-            total = np.zeros(b.shape[1], a.dtype)
-            for p in range(a.shape[1]):
-                x = a[i, p]
-                for j in range(b.shape[1]):
-                    y = x + b[p, j]
-                    most[j] = y if y > most[j] else most[j]  # noqa: FURB136
-            for p in range(a.shape[1]):
-                x = a[i, p]
-                for j in range(b.shape[1]):
-                    total[j] += np.exp(x + b[p, j] - most[j])
-            for j in range(b.shape[1]):
-                c[i, j] = most[j] + np.log(total[j])
-
-    compiled: Callable[[Array, Array, Array], None] = numba.njit(parallel=True)(loop)
-    return compiled
-
-
-def _numba_logplus(a: Array, b: Array, threads: int) -> Contender:
-    loop, numba = _numba_log_loop(), require("numba")
-    contenders.require_threads(threads)
-    c = np.empty((a.shape[0], b.shape[1]), a.dtype)
-
-    def call() -> Array:
-        loop(a, b, c)
-        return c
-
-    @contextmanager
-    def limit() -> Iterator[None]:
-        before = numba.get_num_threads()
-        numba.set_num_threads(threads)
-        try:
-            yield
-        finally:
-            numba.set_num_threads(before)
-
-    context: Callable[[], AbstractContextManager[None]] = limit
-    return Contender("numba", call, operations(a, b), context)
+    settle = SPIN if threads > 1 else 0.0
+    return Contender("torch-broadcast", call, operations(a, b), context, settle=settle)
 
 
 def _numba(a: Array, b: Array, semiring: str, threads: int) -> Contender:
+    """Make a contender of the loops in `numba_loops`."""
+    c = np.empty((a.shape[0], b.shape[1]), a.dtype)
     if semiring == "logplus":
-        return _numba_logplus(a, b, threads)
+        contenders.require_threads(threads)
+        log_loop = numba_loops.logplus()
+        call: Callable[[], object] = functools.partial(log_loop, a, b, c)
+        return Contender("numba", call, operations(a, b), numba_loops.limited(threads))
     _one_thread("the numba loop", threads)
     if a.dtype.kind != "f":
-        raise AbsentError("the numba loop is there for floats")
-    loop = _numba_loop(semiring)
-    zero = tropical.semirings.get(semiring).zero(a.dtype)
-    c = np.empty((a.shape[0], b.shape[1]), a.dtype)
+        raise AbsentError(f"the numba loop takes floats only, not {a.dtype}")
+    known = tropical.semirings.get(semiring)
+    loop, zero = numba_loops.product(known.multiply, known.add), known.zero(a.dtype)
 
-    def call() -> Array:
+    def fill_and_loop() -> Array:
         c.fill(zero)
-        loop(a, b, c)
-        return c
+        return loop(a, b, c)
 
-    return Contender("numba", call, operations(a, b))
+    return Contender("numba", fill_and_loop, operations(a, b))
 
 
 def _tropical_gemm(a: Array, b: Array, semiring: str, threads: int) -> Contender:
     _one_thread("tropical-gemm, whose threads cannot be changed later,", threads)
     if semiring != "maxplus" or a.dtype.name not in ("float32", "float64", "int32", "int64"):
-        raise AbsentError(f"compared in maxplus of 32 and 64 bits, not in {semiring} {a.dtype}")
-    contender = contenders.tropical_gemm(a, b)
+        raise AbsentError(f"compared in maxplus of 32 and 64 bits only, not {semiring} {a.dtype}")
+    contender = tropical_gemm(a, b)
     return Contender("tropical-gemm", contender.call, contender.work)
 
 

@@ -1,4 +1,4 @@
-"""What chains are timed with: decoding by `tropical.sequence` and by formulations in NumPy."""
+"""Contenders that decode chains: `tropical.sequence`, and two versions in NumPy."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tropical
-from tropical.bench.contenders import require_threads
-from tropical.bench.timing import Contender
+from tropical.measure.contenders import require_threads
+from tropical.measure.timing import Contender
 from tropical.sequence import viterbi
-
-__all__ = ["FORMULATIONS", "model", "numpy_viterbi", "ours"]
 
 Array = NDArray[Any]
 Decoded = tuple[NDArray[np.intp], Array]
@@ -61,7 +59,7 @@ def numpy_viterbi(formulation: str, batch: int, steps: int, states: int, dtype: 
 
 
 def _with_pointers(initial: Array, transition: Array, emission: Array) -> Decoded:
-    """Note at each step which state before attained the maximum."""
+    """Store the state that attains the maximum at each step."""
     batch, steps, states = emission.shape
     into = np.ascontiguousarray(transition.T)
     sums = np.empty((batch, states, states), emission.dtype)
@@ -80,7 +78,7 @@ def _with_pointers(initial: Array, transition: Array, emission: Array) -> Decode
 
 
 def _with_scores(initial: Array, transition: Array, emission: Array) -> Decoded:
-    """Keep all scores, and ask for the state before on the way back: as `viterbi` does."""
+    """Store all scores, and find the states on the way back, as `viterbi` does."""
     batch, steps, states = emission.shape
     sums = np.empty((batch, states, states), emission.dtype)
     scores = np.empty((steps, batch, states), emission.dtype)

@@ -1,42 +1,39 @@
 """`python -m tropical bench`: rivals interleaved in one run, with intervals and significance.
 
-Times are kept in full in the JSON file, so that two runs can be compared later. Needs the extra
-``bench``; rivals that are not installed are left out, and an error if they were asked for by name.
+`--json` keeps every time, so that `--compare` can compare two runs. Needs the extra ``bench``. A
+rival that is not installed is left out, or is an error if `--contenders` names the rival.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import itertools
-import os
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import tropical
-from tropical.bench import contenders, plots, report, staircase, terminal
-from tropical.bench.contenders import AbsentError, NotInstalledError, require
-from tropical.bench.report import Case, Times
+from tropical.bench import plots, record, show
+from tropical.bench.record import Record, compete
 from tropical.bench.rivals import RIVALS, Array
-from tropical.bench.statistics import compare_unpaired
-from tropical.bench.table import environment
-from tropical.bench.timing import Budget, Contender, interleave, pinned
-
-__all__ = ["compare", "main", "measure"]
+from tropical.measure import contenders
+from tropical.measure.contenders import AbsentError, NotInstalledError, require
+from tropical.measure.statistics import compare_unpaired
+from tropical.measure.terminal import NOT_NEGATIVE, POSITIVE, integer, number, refusing
+from tropical.measure.timing import Budget, Contender, pinned
 
 SIZES = (64, 256, 1024)
 SIGNIFICANT = 0.01
-LIBRARIES = ("numpy", "scipy", "torch", "numba", "tropical-gemm", "threadpoolctl")
+COMPARED = (-64, -18, 7, 7, 26, 9, 8)  # widths of the columns of a comparison
 
 
-def _invite(name: str, case: Case, a: Array, b: Array) -> Contender | AbsentError:
-    """Make a contender and let it compute once; or say why it takes no part."""
+def _invite(name: str, semiring: str, threads: int, a: Array, b: Array) -> Contender | AbsentError:
+    """Return a contender that has computed once, or the reason why the contender cannot."""
     try:
-        contender = RIVALS[name](a, b, case.semiring, case.threads)
+        contender = RIVALS[name](a, b, semiring, threads)
         with contender.context():
             contender.call()
     except AbsentError as reason:
@@ -44,258 +41,156 @@ def _invite(name: str, case: Case, a: Array, b: Array) -> Contender | AbsentErro
     return contender
 
 
-def measure(case: Case, names: Iterable[str], budget: Budget, *, named: bool = False) -> Case:
-    """Run a case.
+def measure(
+    semiring: str,
+    dtype: str,
+    n: int,
+    threads: int,
+    names: Iterable[str],
+    budget: Budget,
+    *,
+    named: bool = False,
+) -> Record:
+    """Return the times of a product of (n, n) by (n, n) for each rival that can compute it.
 
-    Parameters
-    ----------
-    case : Case
-        Says what to compute; not changed.
-    names : iterable of str
-        Keys of `RIVALS`.
-    budget : Budget
-        How long.
-    named : bool
-        The user asked for these names: a missing package is an error.
-
-    Returns
-    -------
-    Case
-        With times.
-
-    Raises
-    ------
-    NotInstalledError
-        If `named` and a package is missing.
+    `names` are keys of `RIVALS`. If the user named the rivals, a missing package is an error. The
+    reference of the record is the ceiling of `threads` threads.
     """
-    a, b = contenders.operands(case.n, case.n, case.n, case.dtype)
-    invited = {name: _invite(name, case, a, b) for name in names}
+    a, b = contenders.operands(n, n, n, dtype)
+    invited = {name: _invite(name, semiring, threads, a, b) for name in names}
     for refusal in invited.values():
         if named and isinstance(refusal, NotInstalledError):
             raise refusal
     taking_part = [guest for guest in invited.values() if isinstance(guest, Contender)]
-    absent = {name: str(why) for name, why in invited.items() if isinstance(why, AbsentError)}
+    row = Record(
+        "side by side",
+        f"{semiring} {dtype}, n = {n}, {threads} thread{'s' if threads > 1 else ''}",
+        absent={name: str(why) for name, why in invited.items() if isinstance(why, AbsentError)},
+        product=(semiring, dtype, n, threads),
+    )
     if not taking_part:
-        return Case(*case.key, absent=absent)
-    guard = contenders.ceiling(case.semiring, case.dtype)
-    with pinned() if case.threads == 1 else nullcontext():
-        timings = interleave(taking_part, guard=guard, budget=budget)
-    times = {
-        name: Times(name, contender.work, timings.seconds[name])
-        for name, contender in timings.contenders.items()
-    }
-    ceiling = times.pop(guard.name)
-    return Case(*case.key, ceiling, list(times.values()), timings.discarded, absent)
-
-
-def _version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
-def _environment() -> dict[str, Any]:
-    cpu = require("cpuinfo").get_cpu_info()
-    variables = ("OMP_", "OPENBLAS_", "MKL_", "NUMBA_", "RAYON_", "TROPICAL_")
-    return {
-        **environment(),
-        "cpu": cpu.get("brand_raw", "unknown"),
-        "cpu_flags": cpu.get("flags", []),
-        "libraries": {name: _version(name) for name in LIBRARIES},
-        "variables": {k: v for k, v in os.environ.items() if k.startswith(variables)},
-    }
+        return row
+    ceiling = contenders.ceiling(semiring, dtype)
+    guard = replace(ceiling, work=threads * ceiling.work)
+    with pinned() if threads == 1 else nullcontext():
+        return compete(replace(row, reference=guard.name), taking_part, budget, guard)
 
 
 def compare(old: Path, new: Path) -> int:
-    """Print what changed between two reports: shares of the ceiling, which a busy machine moves
-    less than times.
+    """Print the changes between two reports; return how many contenders became slower.
 
-    Returns
-    -------
-    int
-        How many contenders became slower, significantly (p < 0.01) and by more than 2%.
-    """  # noqa: D205
-    before, after = report.read(old), report.read(new)
-    console = terminal.new_console()
-    headings = ("contender", "share before", "after", "after over before [95%]", "p", "")
-    table = terminal.new_table(f"{old} -> {new}", headings)
-    slower = 0
-    for key, case in after.items():
-        for times in case.contenders:
-            old_times = before[key].find(times.name) if key in before else None
-            olds = before[key].shares(old_times) if old_times else []
-            shares = case.shares(times)
-            if not olds or not shares:
+    The numbers compared are ratios to the reference of each row, because load of the machine
+    changes ratios less than times. Slower means by more than 2%, with p < 0.01.
+    """
+    before, after = record.read(old), record.read(new)
+    print(f"{old} -> {new}")
+    print(show.line(COMPARED, "", "", "before", "after", "after over before [95%]", "p", ""))
+    slower = compared = 0
+    for key, row in after.items():
+        earlier = before.get(key)
+        if earlier is None or not (row.rounds and earlier.rounds):
+            continue
+        for name in row.times:
+            if name == row.reference or not {name, row.reference} <= earlier.times.keys():
                 continue
-            comparison = compare_unpaired(shares, olds)
+            news, olds = row.ratios(name), earlier.ratios(name)
+            comparison = compare_unpaired(news, olds)
             certain = comparison.p_value < SIGNIFICANT
             verdict = ""
             if certain and comparison.high < 0.98:
                 verdict, slower = "slower", slower + 1
             elif certain and comparison.low > 1.02:
                 verdict = "faster"
-            table.add_row(
-                str(case),
-                times.name,
-                f"{np.median(olds):.2f}",
-                f"{np.median(shares):.2f}",
-                terminal.ratio_text(comparison),
-                terminal.p_value_text(comparison),
-                verdict,
-            )
-    console.print(table if table.row_count else "The reports have nothing in common.")
+            compared += 1
+            medians = (f"{np.median(ratios):.2f}" for ratios in (olds, news))
+            cells = show.comparison_cells(comparison)
+            print(show.line(COMPARED, row.case, name, *medians, *cells, verdict))
+    if not compared:
+        print("The reports have nothing in common.")
     return slower
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tropical bench", description=__doc__)
-    semirings = tropical.semirings.names()
+    add = parser.add_argument
     dtypes = dict.fromkeys(dtype for known in tropical.semirings.ALL for dtype in known.dtypes)
-
-    def positive(text: str) -> int:
-        value = int(text)
-        if value < 1:
-            raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
-        return value
-
-    parser.add_argument(
-        "--sizes",
-        nargs="+",
-        type=positive,
-        metavar="N",
-        help="64 256 1024 unless given; 512 1024 2048 for --staircase",
-    )
-    parser.add_argument("--semirings", nargs="+", choices=semirings, default=["maxplus"])
-    parser.add_argument("--dtypes", nargs="+", choices=list(dtypes), default=["float32"])
-    parser.add_argument("--threads", nargs="+", type=positive, metavar="T", help="1 unless given")
-    parser.add_argument(
+    rivals = f"of {', '.join(RIVALS)}"
+    count, share = integer(1), number("a number from 0 to 100", lambda x: 0 <= x <= 100)
+    add("--sizes", nargs="+", type=count, default=SIZES, metavar="N", help="default 64 256 1024")
+    add("--semirings", nargs="+", choices=tropical.semirings.names(), default=["maxplus"])
+    add("--dtypes", nargs="+", choices=list(dtypes), default=["float32"])
+    add("--threads", nargs="+", type=count, default=[1], metavar="T", help="default 1")
+    add(
         "--contenders",
         nargs="+",
         choices=list(RIVALS),
         metavar="NAME",
-        help=f"of {', '.join(RIVALS)}; all that can take part unless given",
+        help=f"{rivals}; default: all that can take part",
     )
-    parser.add_argument("--baseline", choices=list(RIVALS), default="tropical", metavar="NAME")
-    parser.add_argument("--rounds", type=positive, default=25, help="kept at most, a case")
-    parser.add_argument("--seconds", type=float, default=4.0, help="time budget of a case")
-    parser.add_argument(
+    add("--baseline", choices=list(RIVALS), default="tropical", metavar="NAME", help=rivals)
+    add("--rounds", type=count, default=25, help="most rounds to keep, a case")
+    add("--seconds", type=NOT_NEGATIVE, default=4.0, help="time budget of a case")
+    add(
         "--sample",
-        type=float,
+        type=POSITIVE,
         default=4e-3,
         metavar="SECONDS",
         help="the least time for which a contender runs in a round",
     )
-    parser.add_argument(
+    add(
         "--warm-up",
-        type=float,
+        type=share,
         default=0.125,
         metavar="SHARE",
-        help="untimed calls before each sample, as a share of the timed ones; 1/8 unless given",
+        help="untimed calls before each sample, as a share of the timed ones; default 1/8",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every time to FILE")
-    parser.add_argument(
-        "--plots", type=Path, metavar="DIR", help="draw what was measured, as PNG files in DIR"
-    )
-    parser.add_argument(
-        "--staircase",
-        action="store_true",
-        help="from three loops to five and to all cores, at 512, 1024 and 2048: takes minutes",
-    )
-    parser.add_argument(
+    add("--json", type=Path, metavar="FILE", help="write every time to FILE")
+    add("--plots", type=Path, metavar="DIR", help="draw what was measured, as PNG files in DIR")
+    add(
         "--compare",
         nargs=2,
         type=Path,
         metavar=("OLD", "NEW"),
-        help="measure nothing, compare two such files; exits with 1 if slower",
+        help="measure nothing, compare two files of --json; exits with 1 if slower",
     )
     options = parser.parse_args(argv)
-    if not (options.sample > 0 and 0 <= options.seconds < np.inf and 0 <= options.warm_up <= 100):
-        parser.error(
-            "--sample must be positive, --seconds not negative and --warm-up from 0 to 100, "
-            f"got {options.sample}, {options.seconds} and {options.warm_up}"
-        )
-    if options.staircase:
-        for name in ("threads", "contenders", "json", "plots"):
-            if getattr(options, name) is not None:
-                parser.error(f"--staircase takes no --{name}: its steps are fixed, and printed")
     if options.json and not options.json.parent.is_dir():
-        parser.error(f"--json: there is no folder {options.json.parent}")
+        parser.error(f"--json: expected a file in an existing folder, got {options.json}")
     return options
 
 
-def _cases(options: argparse.Namespace, sizes: Sequence[int]) -> list[Case]:
-    threads = options.threads or [1]
-    every = itertools.product(options.semirings, options.dtypes, sizes, threads)
-    cases = [Case(*case) for case in every if case[1] in tropical.semirings.get(case[0]).dtypes]
+def _run(options: argparse.Namespace) -> list[Record]:
+    budget = Budget(options.sample, options.seconds, options.rounds, warm_up=options.warm_up)
+    every = itertools.product(options.semirings, options.dtypes, options.sizes, options.threads)
+    cases = [case for case in every if case[1] in tropical.semirings.get(case[0]).dtypes]
     if not cases:
         raise ValueError(
             f"none of the semirings {options.semirings} is defined on the dtypes {options.dtypes}"
         )
-    return cases
-
-
-def _run(options: argparse.Namespace) -> list[Case]:
-    budget = Budget(options.sample, options.seconds, options.rounds, warm_up=options.warm_up)
-    cases = _cases(options, options.sizes or SIZES)
+    named = options.contenders is not None
     measured = []
-    with terminal.new_progress(terminal.new_console()) as bar:
-        task = bar.add_task("", total=len(cases))
-        for case in cases:
-            bar.update(task, description=str(case))
-            done = measure(
-                case, options.contenders or RIVALS, budget, named=options.contenders is not None
-            )
-            measured.append(done)
-            terminal.print_case(bar.console, done, options.baseline)
-            bar.advance(task)
+    for case in cases:
+        row = measure(*case, options.contenders or RIVALS, budget, named=named)
+        measured.append(row)
+        for text in show.case_lines(row, options.baseline):
+            print(text, flush=True)
     return measured
 
 
-def _climb(options: argparse.Namespace) -> None:
-    console = terminal.new_console()
-    sizes = options.sizes or staircase.SIZES
-    for case in _cases(options, sizes[:1]):
-        name = f"{case.semiring} {case.dtype}"
-        with console.status(name) as status:
-
-            def show(n: int, name: str = name, status: Any = status) -> None:
-                status.update(f"{name}, n = {n}")
-
-            steps = staircase.climb(case.semiring, case.dtype, sizes, on_size=show)
-        title = f"{name}: Gop/s, times the step before, of ceiling"
-        console.print(terminal.staircase_table(title, steps))
-
-
-@terminal.refusing("bench")
+@refusing("bench")
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, or compare two reports.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Options; the command line if not given.
-
-    Returns
-    -------
-    int
-        Exit status: 1 if a comparison found something slower, 2 if a package is missing or a file
-        cannot be used, else 0.
-    """
+    """Measure, or compare two reports; return 1 if the comparison finds a slower contender."""
     options = _parse(argv)
     if options.compare:
         return int(compare(*options.compare) > 0)
-    if options.staircase:
-        _climb(options)
-        return 0
-    # What is missing, and the load of the machine, are known before minutes of measuring.
+    # Ask for the packages, and read the load of the machine, before minutes of measuring.
     for module in ("scipy.stats", *(["matplotlib"] if options.plots else [])):
         require(module)
-    environment = _environment()
-    cases = _run(options)
+    environment = record.environment()
+    rows = _run(options)
     if options.json:
-        report.write(options.json, environment, cases)
+        record.write(options.json, environment, rows)
     if options.plots:
-        for path in plots.draw(cases, options.plots):
+        for path in plots.draw(rows, options.plots):
             print(path)
     return 0

@@ -1,7 +1,7 @@
-"""What training is timed with: epochs, single steps, chains of small additions; and their memory.
+"""Contenders that train: epochs, single steps, chains of small additions; and their memory.
 
-The digits are random, of MNIST's shape and as dark as MNIST's: what they show does not matter to a
-clock. Trainers are those of `tropical.examples.mnist`.
+The digits are random, with MNIST's shape and brightness, because the pictures do not change times.
+The trainers are those of `tropical.examples.mnist`.
 """
 
 from __future__ import annotations
@@ -25,19 +25,18 @@ from tropical.autograd import (
     memory_stats,
     reset_memory_stats,
 )
-from tropical.bench.contenders import SPIN, AbsentError, require, require_threads
-from tropical.bench.timing import Contender
+from tropical.bench.rivals import SPIN, torch_threads
 from tropical.examples.mnist import models
 from tropical.examples.mnist.rivals import RIVALS
 from tropical.examples.mnist.training import Ours, Settings
-
-__all__ = ["PARTS", "chain", "digits", "epoch", "memory", "peak_over_off", "step", "torch_chain"]
+from tropical.measure.contenders import AbsentError, require, require_threads
+from tropical.measure.timing import Contender
 
 Array = NDArray[Any]
 
-# A quarter of MNIST: larger than most caches, and divided by every batch below.
+# A quarter of MNIST: larger than most caches, and a multiple of every batch below.
 DIGITS = 12_800
-# What the products of the perceptron 784-256-10 take for a digit, forward and backward.
+# Operations of the products of the perceptron 784-256-10 for a digit, forward and backward.
 OPERATIONS = 2 * (2 * 784 * 256 + 3 * 256 * 10)
 CHAIN = 1000
 # Hidden layers of a perceptron of 20 layers.
@@ -61,7 +60,7 @@ def digits(count: int) -> tuple[Array, Array, Array]:
 
 
 def _check_jax(threads: int) -> None:
-    """Refuse several threads where the rival has held XLA, which counts them once, to one."""
+    """Raise AbsentError for several threads if XLA, which reads the limit once, has one thread."""
     if threads > 1 and os.environ.get("NPROC") == "1":
         raise AbsentError("JAX keeps the one thread that it began with: measure this row alone")
 
@@ -69,23 +68,10 @@ def _check_jax(threads: int) -> None:
 def epoch(
     name: str, batch: int, threads: int = 1, *, kernel: str | None = None, count: int | None = None
 ) -> Contender:
-    """Make a contender of an epoch of the perceptron 784-256-10 by SGD, batches gathered in it.
+    """Make a contender of an epoch of the perceptron 784-256-10 by SGD, on `count` digits.
 
-    Parameters
-    ----------
-    name : {"tropical", "numpy", "torch", "jax"}
-        Who trains; all begin with the same weights and see the digits in the same order.
-    batch, threads : int
-        Digits a step, and the most threads.
-    kernel : str, optional
-        Of tropical's products.
-    count : int, optional
-        Digits of the epoch; `DIGITS` unless given.
-
-    Raises
-    ------
-    AbsentError
-        If the rival is not installed, or threads cannot be had.
+    `name` is "tropical" or a key of `RIVALS`. All trainers begin with the same weights and see the
+    digits in the same order. The time includes copies of the batches. Only tropical has kernels.
     """
     require_threads(threads)
     if name == "jax":
@@ -114,23 +100,12 @@ def step(
     *,
     part: str = "step",
     optimizer: str = "sgd",
-    mode: str = "plan",
+    mode: str = "pool",
     threads: int = 1,
 ) -> Contender:
-    """Make a contender of a training step on one batch, whose work is in digits.
+    """Make a contender of one of the `PARTS` of a training step, whose work is in digits.
 
-    Parameters
-    ----------
-    model : {"mlp", "cnn", "tropical"}
-        As for `tropical.examples.mnist.models.build`.
-    batch : int
-        Digits.
-    part : {"forward", "backward", "update", "step"}
-        Of the step; or all of it, by `Optimizer.minimize`.
-    optimizer, mode : str
-        As `Settings` has them.
-    threads : int
-        The most.
+    The part "step" is the whole step, by `Optimizer.minimize`.
     """
     ours = Ours(models.build(model), Settings(batch=batch, optimizer=optimizer))
     images, labels, _ = digits(batch)
@@ -168,13 +143,7 @@ def chain() -> Contender:
 def torch_chain() -> Contender:
     """Make a contender of the same additions by PyTorch, on one thread."""
     torch = require("torch", install="torch")
-
-    @contextmanager
-    def one_thread() -> Iterator[None]:
-        torch.set_num_threads(1)
-        yield
-
-    return _chain("torch", torch.ones(10, requires_grad=True), torch.ones(10), one_thread)
+    return _chain("torch", torch.ones(10, requires_grad=True), torch.ones(10), torch_threads(1))
 
 
 def _chain(name: str, x: Any, small: Any, context: Any = nullcontext) -> Contender:
@@ -191,23 +160,9 @@ def _chain(name: str, x: Any, small: Any, context: Any = nullcontext) -> Contend
 def memory(
     mode: str, hidden: tuple[int, ...] = DEEP, batch: int = 128, steps: int = 5
 ) -> MemoryStats:
-    """Return the counters of one training step of a perceptron, after some in the same mode.
+    """Return the counters of a perceptron's training step that follows `steps` equal steps.
 
-    Parameters
-    ----------
-    mode : {"off", "pool", "plan"}
-        As for `tropical.autograd.memory_mode`.
-    hidden : tuple of int
-        Lengths of the hidden layers; 19 of 256 unless given, which makes 20 layers.
-    batch : int
-        Digits.
-    steps : int
-        How many come before.
-
-    Returns
-    -------
-    MemoryStats
-        The peak is counted from what lived before.
+    The peak does not count the bytes that were live before the first step.
     """
     ours = Ours(models.build("mlp", hidden), Settings(batch=batch))
     images, labels, _ = digits(batch)
@@ -222,5 +177,5 @@ def memory(
 
 
 def peak_over_off(batch: int = 128) -> float:
-    """Return the peak of live bytes in mode "plan" over that in mode "off", 20 layers of 256."""
-    return memory("plan", batch=batch).peak_live_bytes / memory("off", batch=batch).peak_live_bytes
+    """Return the peak of live bytes in mode "pool" over that in mode "off", 20 layers of 256."""
+    return memory("pool", batch=batch).peak_live_bytes / memory("off", batch=batch).peak_live_bytes

@@ -1,4 +1,4 @@
-"""The network that `flights` works on: airports, routes, distances, read from ``tropical/data``."""
+"""The flight network of the examples: airports, routes and distances from ``tropical/data``."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Roads measured by the trips over them: ``python -m tropical.examples.learn_paths``.
 
 We know the map and the lengths of the shortest trips between some places, but neither the length of
-each road nor the way that each trip took. Trips are the min-plus product of the roads with
-themselves, over and over; its gradient goes through the argmin to just those roads that a trip
-took. Seismologists find what lies in the ground in this way: D. Burton and Ph. L. Toint, "On an
+each road nor the roads of each trip. The lengths of trips are min-plus powers of the matrix of
+roads; the gradient goes through the argmin to the roads of a trip only. Seismologists explore the
+ground in the same way: D. Burton and Ph. L. Toint, "On an
 instance of the inverse shortest paths problem", Mathematical Programming 53, 1992.
 """
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tropical import nn, optim
 from tropical.autograd import Tensor, concatenate, exp, matmul, mse
+from tropical.examples import new_parser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,9 +47,9 @@ def trips(lengths: Tensor, roads: Array) -> Tensor:
     Parameters
     ----------
     lengths : Tensor, (m,)
-        Of each road, the same both ways.
+        The length of each road, in both directions.
     roads : (m, 2) array
-        The two ends of each.
+        The two ends of each road.
 
     Examples
     --------
@@ -64,7 +65,7 @@ def trips(lengths: Tensor, roads: Array) -> Tensor:
     Tensor([1., 0., 1.])
     """
     n = int(roads.max()) + 1
-    road = np.full((n, n), len(roads))  # which leads from i to j: none, unless ...
+    road = np.full((n, n), len(roads))  # the road from i to j; len(roads) means none
     road[roads[:, 0], roads[:, 1]] = road[roads[:, 1], roads[:, 0]] = np.arange(len(roads))
     np.fill_diagonal(road, len(roads) + 1)  # staying is free
     best: Tensor = concatenate([lengths, np.array([np.inf, 0.0])])[road]
@@ -83,9 +84,9 @@ def learn(roads: Array, pairs: Array, observed: Array, steps: int = 1000) -> Ite
     pairs : (p, 2) array
         Start and end of each trip.
     observed : (p,) array
-        Its length.
+        The length of each trip.
     steps : int, default 1000
-        How many.
+        The number of steps.
     """
     start, end = pairs.T
     logarithms = nn.Parameter(np.full(len(roads), np.log((LEAST + MOST) / 2)))  # keep above zero
@@ -129,5 +130,6 @@ def drawing(lengths: Array) -> Iterator[str]:
 
 
 if __name__ == "__main__":
+    new_parser("learn_paths", __doc__).parse_args()
     for line in report():
         print(line, flush=True)

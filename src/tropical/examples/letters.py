@@ -1,14 +1,13 @@
 """Vowels and consonants, learned from plain text by a hidden Markov model of two states.
 
-``python -m tropical.examples.letters`` reads the words of Python's own reference, as every Python
-carries it, and knows nothing about letters but which follow on which. R. L. Cave and L. P. Neuwirth
-did it with 30,000 letters ("Hidden Markov models for English", 1980); here, too, the two states
-turn out to be vowels and consonants. ``--picture FILE`` draws what was learned.
+``python -m tropical.examples.letters`` reads the words of Python's reference, which is part of
+every Python. The model knows only the order of letters. R. L. Cave and L. P. Neuwirth did the same
+with 30,000 letters ("Hidden Markov models for English", 1980); here, too, the two states become
+vowels and consonants. ``--picture FILE`` draws the model.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropical.examples import new_parser
 from tropical.extras import require
 from tropical.sequence import Posteriors, posteriors, viterbi
 
@@ -78,10 +78,9 @@ def as_words(texts: Sequence[str], counts: Sequence[int] | None = None) -> Words
 def learn(
     words: Words, *, rounds: int = 60, starts: int = 16, seed: int = 0
 ) -> tuple[Model, list[float]]:
-    """Return the likeliest model that the Baum-Welch algorithm finds, and how it got there.
+    """Return the likeliest model of the Baum-Welch algorithm, and its log-likelihood by rounds.
 
-    Each start leads to a maximum near it, one in three to the highest; the list has the logarithm
-    of the likelihood in each round.
+    Each start leads to a local maximum, one start in three to the highest.
     """
     rng = np.random.default_rng(seed)
     found = [_climb(words, _random_model(rng), rounds) for _ in range(starts)]
@@ -103,7 +102,7 @@ def _climb(words: Words, model: Model, rounds: int) -> tuple[Model, list[float]]
 
 
 def _reestimated(words: Words, known: Posteriors) -> Model:
-    """Return the model under which what is expected is most likely: shares of the counts."""
+    """Return the most likely model for the expected counts: their shares."""
     states = known.states * words.counts[:, None, None]
     emission = [
         np.bincount(words.letters.ravel(), weight.ravel(), minlength=len(ALPHABET))
@@ -115,19 +114,19 @@ def _reestimated(words: Words, known: Posteriors) -> Model:
 
 
 def vowel_state(model: Model) -> int:
-    """Return the state that says e more often than the other."""
+    """Return the state in which e is more likely."""
     return int(model.emission[:, ALPHABET.index("e")].argmax())
 
 
 def vowels(model: Model) -> str:
-    """Return the letters that the vowels' state is more likely to say than the other is."""
+    """Return the letters that are more likely in the state of vowels than in the other."""
     ours = vowel_state(model)
     likely = model.emission[ours] > model.emission[1 - ours]
     return "".join(letter for letter, yes in zip(ALPHABET, likely, strict=True) if yes)
 
 
 def decode(model: Model, texts: Sequence[str]) -> list[str]:
-    """Return words with those letters in capitals whose state is that of vowels."""
+    """Return words in which the letters with the state of vowels are capitals."""
     words = as_words(texts)
     paths, _ = viterbi(*model.logs(words))
     ours = vowel_state(model)
@@ -138,7 +137,7 @@ def decode(model: Model, texts: Sequence[str]) -> list[str]:
 
 
 def draw(model: Model, texts: Sequence[str], path: str) -> None:
-    """Draw how often each state says each letter, and some words decoded.
+    """Draw the probability of each letter in each state, and some decoded words.
 
     Raises
     ------
@@ -175,7 +174,7 @@ def _write_words(axes: Any, decoded: Sequence[str], ours: int) -> None:
 
 
 def report(words: Words, model: Model, likelihoods: Sequence[float]) -> Iterator[str]:
-    """Yield what was read, learned and decoded, line by line."""
+    """Yield lines about the text, the model and the decoded words."""
     letters = int(words.counts @ words.lengths)
     yield f"{words.counts.sum():,} words, {letters:,} letters of Python's reference"
     bits = [-x / letters / np.log(2) for x in (likelihoods[0], likelihoods[-1])]
@@ -189,8 +188,8 @@ def report(words: Words, model: Model, likelihoods: Sequence[float]) -> Iterator
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Learn, print, and draw if asked to."""
-    parser = argparse.ArgumentParser(prog="python -m tropical.examples.letters")
+    """Learn, print, and draw on request."""
+    parser = new_parser("letters", __doc__)
     parser.add_argument("--picture", metavar="FILE", help="draw what was learned (SVG, PNG)")
     options = parser.parse_args(arguments)
     words = reference()

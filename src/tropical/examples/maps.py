@@ -1,19 +1,18 @@
 """Maps of the flight network: ``python -m tropical.examples.maps FOLDER`` draws two pictures.
 
-One shows three itineraries between two towns, the other how many flights a year the weakest leg
-has on the widest way to each airport. Needs matplotlib (extra ``bench``).
+One shows three itineraries between two towns; the other shows the flights a year on the weakest
+leg of the widest itinerary to each airport. Needs matplotlib (extra ``bench``).
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tropical import extras
-from tropical.examples import flights
+from tropical.examples import flights, new_parser
 from tropical.examples.airports import Network, load
 from tropical.graph import path, widest_paths
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 PAIR = ("MFR", "BTV")  # Medford in Oregon, Burlington in Vermont
 HUB = "SEA"
-HUB_LEGS = 6  # which widest ways go on to from an airport whose name is shown
+HUB_LEGS = 6  # the fewest onward legs of an airport whose name is shown
 WEST, EAST, SOUTH, NORTH = -126.0, -66.0, 23.5, 50.0  # of the contiguous states
 SPREAD = np.cos(np.radians(38))  # of a degree of longitude beside one of latitude
 
@@ -101,13 +100,16 @@ def _name(axes: Any, network: Network, stops: Sequence[int]) -> None:
         )
 
 
-def main(folder: str) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Write ``itineraries.png`` and ``bottlenecks.png``."""
+    parser = new_parser("maps", __doc__)
+    parser.add_argument("folder", type=Path, help="the folder that the pictures go to")
+    folder = parser.parse_args(arguments).folder
     network = load()
     for draw in (itineraries, bottlenecks):
-        file = Path(folder) / f"{draw.__name__}.png"
+        file = folder / f"{draw.__name__}.png"
         draw(network).savefig(file, pil_kwargs={"optimize": True})
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -1,21 +1,22 @@
 """Ground states of spin glasses on a square lattice: ``python -m tropical.examples.spin_glass``.
 
-Spins s = +1 or -1 on a lattice, and a bond J between neighbours: the energy is the sum of -J s t.
-Where the product of the bonds around a plaquette is negative, not all four can be satisfied: it is
-frustrated. The lowest energy, how many states have it and one of them are a single einsum over
-(min, +), contracted row by row, which is a transfer matrix: J.-G. Liu, L. Wang and P. Zhang,
+Spins s = +1 or -1 on a lattice, and a bond J between neighbors: the energy is the sum of -J s t.
+If the product of the bonds around a plaquette is negative, no state satisfies all four bonds: the
+plaquette is frustrated. One einsum over (min, +) gives the lowest energy, the number of states with
+this energy, and one of the states. The order of contraction, row by row, is that of a transfer
+matrix: J.-G. Liu, L. Wang and P. Zhang,
 "Tropical tensor network for ground states of spin glasses", Physical Review Letters 126, 2021.
 """
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 import tropical
+from tropical.examples import new_parser
 from tropical.extras import require
 
 if TYPE_CHECKING:
@@ -33,10 +34,10 @@ class Lattice(NamedTuple):
     Attributes
     ----------
     across : (h, w - 1) or (h, w) array of int
-        Of each spin and that to the right; with w columns the last bond of a row leads back to its
-        first spin: a cylinder.
+        The bond of each spin and the spin to the right; with w columns the last bond of a row leads
+        to the first spin of the row: a cylinder.
     down : (h - 1, w) array of int
-        Of each spin and that below.
+        The bond of each spin and the spin below.
     """
 
     across: Array
@@ -44,7 +45,7 @@ class Lattice(NamedTuple):
 
 
 class GroundState(NamedTuple):
-    """The lowest energy, how many states have it, and the spins of one, (h, w) of +1 and -1."""
+    """The lowest energy, the number of such states, and the spins of one, (h, w) of +1 and -1."""
 
     energy: int
     degeneracy: int
@@ -85,18 +86,18 @@ def villain(size: int) -> Lattice:
 
 
 def bonds(lattice: Lattice) -> Iterator[tuple[Site, Site, int]]:
-    """Yield the two ends and J of each bond, spin by spin: that above, then that to the left.
+    """Yield the two ends and J of each bond, spin by spin: first the bond above, then the left one.
 
-    Contracted in this order the sum never knows more than w + 1 spins at a time.
+    A contraction in this order has at most w + 1 spins at a time.
 
     Raises
     ------
     TypeError
-        If the bonds are no signed integers: others would be cut, or wrap.
+        If the bonds are not signed integers: floats would be cut, and unsigned integers wrap.
     """
     for name, values in lattice._asdict().items():
         if values.dtype.kind != "i":
-            raise TypeError(f"{name}: has dtype {values.dtype}, signed integers are wanted")
+            raise TypeError(f"{name}: expected signed integers, got dtype {values.dtype}")
     height, width = lattice.across.shape[0], lattice.down.shape[1]
     for row in range(height):
         for column in range(width):
@@ -131,7 +132,7 @@ def energy(lattice: Lattice, spins: Array) -> int:
 def solve(lattice: Lattice) -> GroundState:
     """Return the ground state of a lattice of two spins or more.
 
-    The time is that of h w steps on arrays of 2**w elements.
+    The time is that of h * w steps on arrays of 2**w elements.
 
     Examples
     --------
@@ -207,7 +208,7 @@ def report(lattice: Lattice, ground: GroundState) -> Iterator[str]:
 
 def main() -> None:
     """Solve a glass; draw it on request."""
-    parser = argparse.ArgumentParser(description="The ground state of a spin glass on a lattice.")
+    parser = new_parser("spin_glass", __doc__)
     parser.add_argument("--height", type=int, default=16, help="rows of spins")
     parser.add_argument("--width", type=int, default=16, help="columns; each doubles the time")
     parser.add_argument("--seed", type=int, default=0, help="of the random bonds")
@@ -215,7 +216,10 @@ def main() -> None:
     parser.add_argument("--draw", metavar="FILE", help="draw the ground state, as SVG or PNG")
     asked = parser.parse_args()
     if asked.height < 1 or not 1 <= asked.width <= WIDEST or asked.height * asked.width < 2:
-        parser.error(f"two spins or more, and 1 to {WIDEST} columns are wanted")
+        parser.error(
+            f"expected two spins or more and 1 to {WIDEST} columns, "
+            f"got {asked.height} rows and {asked.width} columns"
+        )
     lattice = glass(asked.height, asked.width, asked.seed, cylinder=asked.cylinder)
     ground = solve(lattice)
     for line in report(lattice, ground):

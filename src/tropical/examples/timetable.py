@@ -1,19 +1,19 @@
-"""A shuttle timetable on the busiest US routes of 2008: how often it can run, what sets its pace.
+"""A shuttle timetable on the busiest US routes of 2008: the shortest period, and its cause.
 
-``python -m tropical.examples.timetable`` answers; with a file name behind it, it also draws the
-picture of the manual. Times are in minutes.
+``python -m tropical.examples.timetable`` prints both; with a file name as argument, the command
+also draws the picture of the manual. Times are in minutes.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tropical.examples import new_parser
 from tropical.examples.airports import load
 from tropical.examples.flights import print_lines
 from tropical.extras import require
@@ -43,12 +43,11 @@ class Shuttles:
     Attributes
     ----------
     flights : tuple of (int, int)
-        From which airport to which.
+        Numbers of origin and destination.
     minutes : tuple of int
-        From gate to gate.
+        Minutes from gate to gate.
     rounds : tuple of int
-        How many rounds after its departure a flight's aircraft departs again: so many
-        aircraft fly it.
+        The number of aircraft of a flight: an aircraft departs again after so many rounds.
     """
 
     flights: tuple[tuple[int, int], ...]
@@ -56,15 +55,14 @@ class Shuttles:
     rounds: tuple[int, ...]
 
     def departures(self) -> NDArray[np.intp]:
-        """Return where in the state each flight's departure is, (flights,)."""
+        """Return the position in the state of each flight's departure, (flights,)."""
         return np.cumsum([0, *self.rounds[:-1]])
 
     def system(self) -> NDArray[np.float64]:
         """Return the matrix A of ``x(k + 1) = A (x) x(k)`` over maxplus.
 
-        A flight of r rounds has r elements of the state: when it departed in the last round, and in
-        the r - 1 before. Each departure waits for the aircraft that comes back, and for whoever
-        changes from another flight.
+        A flight of r rounds has r elements of the state: its departures in the last r rounds. Each
+        departure waits for the aircraft that comes back, and for passengers of other flights.
         """
         n = sum(self.rounds)
         start = self.departures()
@@ -82,14 +80,14 @@ class Shuttles:
         """Return the flights of a critical circuit in the order in which they are flown."""
         number = {int(state): i for i, state in enumerate(self.departures())}
         cycle = maximum_cycle_mean(self.system()).cycle
-        # An arc leads to what is waited for, so the circuit runs back in time.
+        # An edge leads from a departure to an earlier one, so the circuit runs back in time.
         return [number[state] for state in reversed(cycle) if state in number]
 
 
 def shuttles(network: Network, lines: int = LINES, period: int = HOURLY) -> Shuttles:
     """Return the flights on the busiest lines that are connected with each other.
 
-    Each flight has so many aircraft that these need not be late if a round takes `period`.
+    Each flight has enough aircraft for departures on time if a round takes `period`.
     """
     both = np.triu(network.flights + network.flights.T)
     busiest = np.argsort(-both, axis=None, kind="stable")[:lines]
@@ -105,7 +103,7 @@ def shuttles(network: Network, lines: int = LINES, period: int = HOURLY) -> Shut
 
 
 def gate_to_gate(network: Network, origin: int, end: int) -> int:
-    """Return how long a flight takes; to the east the wind helps."""
+    """Return the minutes of a flight; the wind helps flights to the east."""
     wind = WIND_KMH if network.longitude[end] > network.longitude[origin] else -WIND_KMH
     kilometers = float(network.meters[origin, end]) / 1000
     return math.ceil(TAXI + 60 * kilometers / (SPEED_KMH + wind))
@@ -119,9 +117,9 @@ def with_aircraft(plan: Shuttles, flight: int) -> Shuttles:
 
 
 def quickened(plan: Shuttles, period: float = HOURLY) -> list[tuple[int, Shuttles]]:
-    """Return which flights get another aircraft, and the plan with it, until `period` is kept.
+    """Return the flights that get another aircraft, each with its plan, until `period` is kept.
 
-    Only an aircraft on a critical circuit helps; each time it is the one that helps most.
+    Only an aircraft on a critical circuit helps; each step adds the aircraft that helps most.
 
     Raises
     ------
@@ -129,7 +127,7 @@ def quickened(plan: Shuttles, period: float = HOURLY) -> list[tuple[int, Shuttle
         If no number of aircraft is enough.
     """
     if period <= 0:
-        raise ValueError(f"period: is {period}, more than 0 is wanted")
+        raise ValueError(f"period: expected more than 0, got {period}")
     steps: list[tuple[int, Shuttles]] = []
     while maximum_cycle_mean(plan.system()).mean > period:
         choices = [(flight, with_aircraft(plan, flight)) for flight in plan.critical()]
@@ -139,7 +137,7 @@ def quickened(plan: Shuttles, period: float = HOURLY) -> list[tuple[int, Shuttle
 
 
 def timetable(a: NDArray[np.float64], period: float) -> NDArray[np.float64]:
-    """Return the earliest departures from 0 on that can be kept every `period`, (n,).
+    """Return the earliest departures from 0 on that repeat every `period`, (n,).
 
     The least x >= 0 with ``a (x) x <= period + x``: row sums of the star of ``a - period``.
 
@@ -155,7 +153,7 @@ def timetable(a: NDArray[np.float64], period: float) -> NDArray[np.float64]:
 def delays(
     plan: Shuttles, period: float, late: NDArray[np.float64], rounds: int
 ) -> NDArray[np.float64]:
-    """Return by how much each flight departs late, (rounds + 1, flights).
+    """Return the delay of each departure, (rounds + 1, flights).
 
     The flights of round 0 are `late`, (flights,); nothing departs before its time.
     """
@@ -169,7 +167,7 @@ def delays(
 
 
 def storm(network: Network, plan: Shuttles, code: str = "ORD") -> NDArray[np.float64]:
-    """Return delays of `STORM` minutes for what departs from one airport, (flights,)."""
+    """Return delays of `STORM` minutes for the departures from one airport, (flights,)."""
     origins = np.array([origin for origin, _ in plan.flights])
     return np.where(origins == network.index(code), float(STORM), 0.0)
 
@@ -224,7 +222,7 @@ def periods(plan: Shuttles) -> list[int]:
 
 
 def draw(network: Network, path: str) -> None:
-    """Draw the lines with the critical circuit, and how a delay wears off.
+    """Draw the lines with the critical circuit, and the delays after a storm.
 
     Raises
     ------
@@ -267,6 +265,9 @@ def _map(axes: Any, network: Network, plan: Shuttles) -> None:
 
 
 if __name__ == "__main__":
+    parser = new_parser("timetable", __doc__)
+    parser.add_argument("picture", nargs="?", metavar="FILE", help="draw the manual's picture")
+    options = parser.parse_args()
     print_lines(report(load()))
-    for file in sys.argv[1:]:
-        draw(load(), file)
+    if options.picture:
+        draw(load(), options.picture)

@@ -1,8 +1,8 @@
 """XOR learned from its table of four lines: ``python -m tropical.examples.xor``.
 
-A network without a hidden layer cannot compute it (M. Minsky and S. Papert, "Perceptrons", 1969);
-one with a hidden layer learns it, as in D. Rumelhart, G. Hinton and R. Williams, "Learning internal
-representations by error propagation", 1986.
+A network without a hidden layer cannot compute XOR (M. Minsky and S. Papert, "Perceptrons", 1969);
+a network with a hidden layer learns XOR, as in D. Rumelhart, G. Hinton and R. Williams, "Learning
+internal representations by error propagation", 1986.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 
 from tropical import nn, optim
 from tropical.autograd import mse
+from tropical.examples import new_parser
 
 QUESTIONS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.float32)
 ANSWERS = np.array([[0], [1], [1], [0]], dtype=np.float32)
@@ -22,9 +23,9 @@ def learn(seed: int = 0, steps: int = 300) -> nn.Module:
     Parameters
     ----------
     seed : int, default 0
-        Of the initial weights.
+        The seed of the initial weights.
     steps : int, default 300
-        How often all four lines are learned from.
+        The number of steps, each on all four lines.
 
     Examples
     --------
@@ -45,5 +46,6 @@ def learn(seed: int = 0, steps: int = 300) -> nn.Module:
 
 
 if __name__ == "__main__":
+    new_parser("xor", __doc__).parse_args()
     for (a, b), (answer,) in zip(QUESTIONS, learn()(QUESTIONS).data, strict=True):
         print(f"{a:.0f} xor {b:.0f} = {abs(answer):.3f}")

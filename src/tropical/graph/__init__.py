@@ -1,23 +1,26 @@
 """Paths in graphs, as Kleene stars of matrices over semirings."""
 
-from .best import longest_paths, minimax_paths, widest_paths
-from .choice import Choice, explain_shortest_paths
+import warnings as _warnings
+from typing import Any as _Any
+
 from .cycles import CycleError, NegativeCycleError
-from .legs import Legs, k_leg_paths, matrix_power
-from .reach import transitive_closure
-from .shortest import shortest_paths
+from .method import Method, explain_shortest_paths
+from .other_paths import longest_paths, minimax_paths, widest_paths
+from .paths import shortest_paths
+from .powers import KEdgePaths, k_edge_paths, matrix_power
+from .predecessors import path
+from .reachability import transitive_closure
 from .star import DivergenceError, closure
-from .trees import path
 
 __all__ = [
-    "Choice",
     "CycleError",
     "DivergenceError",
-    "Legs",
+    "KEdgePaths",
+    "Method",
     "NegativeCycleError",
     "closure",
     "explain_shortest_paths",
-    "k_leg_paths",
+    "k_edge_paths",
     "longest_paths",
     "matrix_power",
     "minimax_paths",
@@ -26,3 +29,15 @@ __all__ = [
     "transitive_closure",
     "widest_paths",
 ]
+
+_RENAMED = {"Choice": "Method", "Legs": "KEdgePaths", "k_leg_paths": "k_edge_paths"}
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _RENAMED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    new = _RENAMED[name]
+    _warnings.warn(
+        f"tropical.graph.{name} is now tropical.graph.{new}", DeprecationWarning, stacklevel=2
+    )
+    return globals()[new]

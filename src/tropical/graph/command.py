@@ -9,34 +9,32 @@ import os
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tropical import extras, semirings
+from tropical.arrays import Array
 
-from .best import longest_paths, star_paths
 from .cycles import CycleError, show
+from .edges import Edges, both_ways
 from .files import EdgeFileError, Named, load
-from .inputs import Edges
-from .shortest import shortest_paths
-from .trees import both_ways, path
+from .other_paths import longest_paths, star_paths
+from .paths import shortest_paths
+from .predecessors import path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tropical.semirings import Semiring
 
-Array: TypeAlias = NDArray[Any]
-
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; wrong arguments and files exit with 2 and a message that names them."""
+    """Run the command; a wrong argument or file exits with 2 and a message that names it."""
     parser = _parser()
     arguments = parser.parse_args(argv)
     if arguments.start is None and (arguments.all_pairs is None or arguments.end is not None):
-        parser.error("--from: say where paths begin, or --all-pairs")
+        parser.error("--from: expected the first vertex of the paths, or --all-pairs")
     try:
         for line in _run(arguments):
             print(line)
@@ -69,16 +67,16 @@ def _run(arguments: argparse.Namespace) -> Iterator[str]:
 def _paths(
     arguments: argparse.Namespace, named: Named, ring: Semiring, indices: list[int] | None
 ) -> Any:
-    """Return values and predecessors, of all vertices or of those in `indices`."""
+    """Return values and predecessors, from all vertices or from those in `indices`."""
     options: dict[str, Any] = {
         "indices": indices,
         "return_predecessors": True,
         "progress": arguments.progress,
     }
     try:
-        if ring.name == "minplus":
+        if ring is semirings.minplus:
             return shortest_paths(named.graph, **options)
-        if ring.name == "maxplus":
+        if ring is semirings.maxplus:
             return longest_paths(named.graph, **options)
         return star_paths(named.graph, ring, True, True, False, indices, None, options["progress"])
     except CycleError as error:
@@ -98,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("edges", metavar="EDGES", help="the file; its suffix says the format")
     parser.add_argument("--from", dest="start", metavar="A", help="the label of the first vertex")
     parser.add_argument(
-        "--to", dest="end", metavar="B", help="of the last; paths to all of them unless given"
+        "--to", dest="end", metavar="B", help="the label of the last vertex; all by default"
     )
     parser.add_argument(
         "--semiring",
@@ -108,9 +106,11 @@ def _parser() -> argparse.ArgumentParser:
         "minmax: lowest; maxtimes: most probable",
     )
     parser.add_argument(
-        "--all-pairs", metavar="OUT.npz", help="write distances, predecessors and labels of all"
+        "--all-pairs",
+        metavar="OUT.npz",
+        help="write distances, predecessors and labels of all vertices",
     )
-    parser.add_argument("--undirected", action="store_true", help="edges go both ways")
+    parser.add_argument("--undirected", action="store_true", help="edges lead in both directions")
     parser.add_argument(
         "--columns",
         metavar="A,B,WEIGHT",
@@ -136,7 +136,7 @@ def _vertex(named: Named, option: str, label: str) -> int:
 def _answer(
     named: Named, ring: Semiring, start: int, end: int | None, values: Array, before: Array
 ) -> Iterator[str]:
-    """Yield the path to `end` edge by edge, or a line for each vertex that can be reached."""
+    """Yield the path to `end` edge by edge, or a line for each vertex that a path leads to."""
     labels = [str(label) for label in named.labels]
     if end is None:
         for vertex in np.flatnonzero(values != ring.zero(values.dtype)):
@@ -165,12 +165,12 @@ def _edge(graph: Edges | Array, ring: Semiring, i: int, j: int) -> Any:
     if not isinstance(graph, Edges):
         return graph[i, j]
     weights = graph.weight[(graph.source == i) & (graph.target == j)]
-    return weights.min() if ring.add == "min" else weights.max()
+    return ring.add_ufunc.reduce(weights)
 
 
 @contextmanager
 def _whole_file(name: Path) -> Iterator[BinaryIO]:
-    """Write a file under another name, which becomes `name` when all is written, or is removed."""
+    """Yield a file of another name, which becomes `name` at the end; an error removes the file."""
     if name.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(name))
     part = name.with_name(f".{name.name}.{os.getpid()}")

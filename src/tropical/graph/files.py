@@ -1,35 +1,35 @@
-"""Graphs in files: CSV, GraphML, MatrixMarket, and npz of SciPy's or of arrays."""
+"""Graphs in files: CSV, GraphML, MatrixMarket, and npz files of SciPy or of arrays."""
 
 from __future__ import annotations
 
 import csv
+import inspect
 import io
 import re
 import zipfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tropical import extras
+from tropical.arrays import Array
 
-from . import inputs
-from .inputs import Edges
+from . import edges as graphs
+from .edges import Edges, number_of_vertices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tropical.semirings import Semiring
 
-Array: TypeAlias = NDArray[Any]
 EXTRA = "'tropical-blas[graph]'"
 
 
 class EdgeFileError(ValueError):
-    """A file that cannot be read as a graph; the message begins with its name, and the line."""
+    """A file holds no graph; the message begins with the name of the file, and the line."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Named:
     Attributes
     ----------
     labels : (n,) array of str or int
-        Those of a CSV in the order of their first appearance; numbers where the file has no names.
+        The labels of a CSV in the order of their first appearance; numbers if the file has none.
     graph : Edges or (n, n) array
         What `shortest_paths` takes.
     """
@@ -56,29 +56,29 @@ class Named:
 
 
 def load(file: str | Path, ring: Semiring, columns: Sequence[str] = ()) -> Named:
-    """Read a graph, in the format that the file's suffix names.
+    """Read a graph in the format that the suffix of the file names.
 
     Parameters
     ----------
     file : str or Path
-        ``.csv`` (or another suffix): a line per edge, of source, target and weight, or 1 without
-        one; commas, or tabs in ``.tsv``. A first line whose weight is no number holds names;
-        lines that begin with ``#`` are comments.
-        ``.graphml``, by networkx. ``.mtx``: MatrixMarket, by SciPy, vertices from 1 on. ``.npz``:
-        what ``scipy.sparse.save_npz`` writes, or an array ``weights``, or any single one, and
-        ``labels`` if wanted; without them vertices count from 0 on.
+        ``.csv`` (or another suffix): one line per edge with source, target and weight; the weight
+        is 1 if the line has none. Commas separate the fields, tabs in ``.tsv``. A first line whose
+        weight is no number holds names; lines that begin with ``#`` are comments.
+        ``.graphml``, read by networkx. ``.mtx``: MatrixMarket, read by SciPy; vertices count from
+        1. ``.npz``: a file of ``scipy.sparse.save_npz``, or an array ``weights`` (or any single
+        array) and optional ``labels``; vertices without labels count from 0.
     ring : Semiring
-        Whose zero is where an array has no edge.
+        The semiring whose zero means no edge in an array.
     columns : sequence of str, optional
-        Source, target and weight in a CSV, by the names in its first line or by number from 1 on;
-        the last of them is the name of the weight in GraphML.
+        Source, target and weight in a CSV, by the names in its first line or by numbers from 1; in
+        GraphML the last one is the name of the weight.
 
     Raises
     ------
     EdgeFileError
-        If it cannot be read as a graph; the message names the file, and the line if it has one.
+        If the file holds no graph; the message names the file, and the line if there are lines.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     NotInstalledError
         If SciPy or networkx is asked for and not installed.
     """
@@ -87,7 +87,7 @@ def load(file: str | Path, ring: Semiring, columns: Sequence[str] = ()) -> Named
     if read is None:
         return _csv(file, columns)
     if columns and read is not _graphml:
-        raise EdgeFileError(f"{file}: has no columns to name, but {', '.join(columns)} are named")
+        raise EdgeFileError(f"{file}: expected no names of columns, got {', '.join(columns)}")
     try:
         return read(file, ring, columns)
     except (ValueError, TypeError) as error:
@@ -112,7 +112,7 @@ def _csv(file: Path, columns: Sequence[str]) -> Named:
 def _csv_edges(file: Path, columns: Sequence[str]) -> Iterator[tuple[str, str, float]]:
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
     text = io.StringIO(_text(file), newline="")
-    lines: list[str] = []  # of a row: a label in quotes that begins with # is no comment
+    lines: list[str] = []  # the lines of a row: a label in quotes that begins with # is no comment
 
     def noted() -> Iterator[str]:
         for line in text:
@@ -133,7 +133,7 @@ def _csv_edges(file: Path, columns: Sequence[str]) -> Iterator[tuple[str, str, f
                 if is_header:
                     continue
             if len(where) == 2 and not columns and any(fields[2:]):
-                raise ValueError(f"{len(fields)} fields, where the first line has 2")
+                raise ValueError(f"expected 2 fields, as in the first line, got {len(fields)}")
             yield _edge(fields, where)
     except (csv.Error, ValueError) as error:
         raise EdgeFileError(f"{file}:{rows.line_num}: {error}") from None
@@ -149,7 +149,7 @@ def _text(file: Path) -> str:
 
 
 def _columns(first: list[str], wanted: Sequence[str]) -> tuple[list[int], bool]:
-    """Return where source, target and weight stand, and whether `first` is a line of names."""
+    """Return the positions of source, target and weight, and whether `first` is a line of names."""
     if any(not name.isdecimal() for name in wanted):
         missing = [name for name in wanted if not name.isdecimal() and name not in first]
         if missing:
@@ -163,11 +163,9 @@ def _columns(first: list[str], wanted: Sequence[str]) -> tuple[list[int], bool]:
 
 def _edge(fields: list[str], where: list[int]) -> tuple[str, str, float]:
     if len(where) < 2 or min(where) < 0 or max(where) >= len(fields):
-        raise ValueError(
-            f"{len(fields)} fields, where columns {', '.join(str(i + 1) for i in where)} are wanted"
-            if len(where) > 1
-            else "one field, where source and target are wanted"
-        )
+        columns = ", ".join(str(i + 1) for i in where)
+        expected = f"columns {columns}" if len(where) > 1 else "source and target"
+        raise ValueError(f"expected {expected}, got {len(fields)} fields")
     if len(where) < 3:
         return fields[where[0]], fields[where[1]], 1.0
     weight = fields[where[2]]
@@ -194,25 +192,27 @@ def _graphml(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
         raise EdgeFileError(f"{file}:{error.position[0]}: {error}") from error
     if columns and graph.size() and all(columns[-1] not in x for *_, x in graph.edges(data=True)):
         raise EdgeFileError(f"{file}: no edge has {columns[-1]!r}")
-    edges = inputs.read(graph, ring, columns[-1] if columns else "weight")
+    edges = graphs.read(graph, ring, columns[-1] if columns else "weight")
     return Named(np.array([str(node) for node in graph], dtype=np.str_), edges)
 
 
 def _matrix_market(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
     mmread = extras.require("scipy.io", EXTRA).mmread
     sparse = extras.require("scipy.sparse", EXTRA)
+    # From SciPy 1.18 on, mmread warns unless a call says which kind of array it expects.
+    kind = {"spmatrix": False} if "spmatrix" in inspect.signature(mmread).parameters else {}
     try:
-        matrix = sparse.csr_array(mmread(file))
+        matrix = sparse.csr_array(mmread(file, **kind))
     except (ValueError, OverflowError) as error:
         line = re.match(r"Line (\d+): ", str(error))
         where = f"{file}:{line[1]}" if line else str(file)
         raise EdgeFileError(f"{where}: {str(error)[line.end() if line else 0 :]}") from error
-    return Named(np.arange(1, matrix.shape[0] + 1), inputs.read(matrix, ring))
+    return Named(np.arange(1, matrix.shape[0] + 1), graphs.read(matrix, ring))
 
 
 def _npz(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
     try:
-        # What np.load takes for an .npy or a pickle, this does not.
+        # np.load alone would also read an .npy or a pickle.
         with zipfile.ZipFile(file), np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
     except (zipfile.BadZipFile, zlib.error) as error:
@@ -221,19 +221,19 @@ def _npz(file: Path, ring: Semiring, columns: Sequence[str]) -> Named:
     if "format" in arrays:
         sparse = extras.require("scipy.sparse", EXTRA)
         try:
-            graph = inputs.read(sparse.load_npz(file), ring)
+            graph = graphs.read(sparse.load_npz(file), ring)
         except KeyError as error:
             raise EdgeFileError(f"{file}: {error.args[0]}") from error
     else:
         name = "weights" if "weights" in arrays else next(iter(arrays), None)
         if name is None or (len(arrays) > 1 and name != "weights"):
             raise EdgeFileError(f"{file}: no array 'weights' among {', '.join(arrays) or 'none'}")
-        graph = inputs.read(arrays[name], ring)
+        graph = graphs.read(arrays[name], ring)
         if not isinstance(graph, Edges) and graph.ndim > 2:
-            raise EdgeFileError(f"{file}: {name} has shape {graph.shape}, (n, n) is wanted")
-    n = graph.n if isinstance(graph, Edges) else len(graph)
+            raise EdgeFileError(f"{file}: {name}: expected (n, n), got {graph.shape}")
+    n = number_of_vertices(graph)
     if labels is None:
         labels = np.arange(n)
     if labels.shape != (n,):
-        raise EdgeFileError(f"{file}: labels has shape {labels.shape}, ({n},) is wanted")
+        raise EdgeFileError(f"{file}: labels: expected ({n},), got {labels.shape}")
     return Named(labels.astype(np.str_) if labels.dtype.kind == "S" else labels, graph)

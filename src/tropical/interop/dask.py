@@ -1,7 +1,7 @@
 """Products of Dask arrays, chunk by chunk.
 
-Dask hands its arrays' generalized ufuncs to ``dask.array.apply_gufunc``, which knows no optional
-dimensions, so ``tropical.ufunc.maxplus`` refuses them; nor could it share a long sum.
+Dask computes generalized ufuncs by ``dask.array.apply_gufunc``, which has no optional dimensions.
+So ``tropical.ufunc.maxplus`` refuses Dask arrays. It could not divide a long sum either.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tropical
+from tropical.arrays import check_product
 from tropical.extras import require
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ Array: TypeAlias = NDArray[Any]
 
 
 def gemm(a: Any, b: Any, *, semiring: str | Semiring = "maxplus") -> Any:
-    """Multiply matrices over a semiring, lazily, in the chunks that they are stored in.
+    """Multiply matrices over a semiring, lazily, in the chunks of the operands.
 
     Parameters
     ----------
@@ -35,8 +36,8 @@ def gemm(a: Any, b: Any, *, semiring: str | Semiring = "maxplus") -> Any:
     Returns
     -------
     dask.array.Array, (..., m, n)
-        In the chunks of the rows of `a` and the columns of `b`. One task computes one of them, from
-        all chunks of `a` in its row and of `b` in its column, and needs them at the same time.
+        The chunks are those of the rows of `a` and the columns of `b`. A task computes one chunk
+        from a row of chunks of `a` and a column of chunks of `b`, which it needs at the same time.
 
     Raises
     ------
@@ -49,8 +50,8 @@ def gemm(a: Any, b: Any, *, semiring: str | Semiring = "maxplus") -> Any:
 
     Notes
     -----
-    The bits are those of `tropical.gemm` where sums do not round; else the sums over the chunks of
-    k are added up one after the other.
+    The result is that of `tropical.gemm`, bit by bit, if sums do not round. Else the order of the
+    sum differs: it adds the chunks of k one after the other.
 
     Examples
     --------
@@ -64,16 +65,11 @@ def gemm(a: Any, b: Any, *, semiring: str | Semiring = "maxplus") -> Any:
     """
     da = require("dask.array", "'tropical-blas[dask]'")
     a, b = da.asarray(a), da.asarray(b)
-    if a.ndim == 0 or b.ndim == 0:
-        raise ValueError(f"gemm: operands must have at least one dimension: {_shapes(a, b)}")
+    check_product(a.shape, b.shape)
     rows, columns = a if a.ndim > 1 else a[None, :], b if b.ndim > 1 else b[:, None]
-    if rows.shape[-1] != columns.shape[-2]:
-        raise ValueError(
-            f"gemm: the last axis of a and the last but one of b differ: {_shapes(a, b)}"
-        )
     lengths = zip(rows.shape[-3::-1], columns.shape[-3::-1], strict=False)
-    if any(1 not in (x, y) and (x < y or y < x) for x, y in lengths):  # never if one is unknown
-        raise ValueError(f"gemm: batch axes do not broadcast: {_shapes(a, b)}")
+    if any(1 not in (x, y) and (x < y or y < x) for x, y in lengths):  # NaN: unknown
+        raise ValueError(f"a, b: expected batch axes that broadcast, got {a.shape} and {b.shape}")
     kind = tropical.gemm(np.empty(0, a.dtype), np.empty(0, b.dtype), semiring=semiring).dtype
     batch = tuple(range(max(rows.ndim, columns.ndim) - 2))
     m, k, n = (len(batch) + i for i in range(3))
@@ -99,7 +95,3 @@ def _product(rows: list[Array], columns: list[Array], semiring: str | Semiring) 
     for a, b in zip(rows[1:], columns[1:], strict=True):
         tropical.gemm(a, b, semiring=semiring, out=total, accumulate=True)
     return total
-
-
-def _shapes(a: Array, b: Array) -> str:
-    return f"a has shape {a.shape}, b has shape {b.shape}"

@@ -1,4 +1,4 @@
-"""Arrays of any library that speaks DLPack, in and out, without a copy.
+"""Products of arrays of any library with DLPack, without a copy.
 
 The protocol: https://dmlc.github.io/dlpack/latest/python_spec.html.
 """
@@ -17,7 +17,7 @@ Array: TypeAlias = NDArray[Any]
 
 __all__ = ["from_dlpack", "gemm"]
 
-# DLDeviceType. What is pinned on the host is the CPU's too.
+# DLDeviceType. Memory pinned on the host is memory of the CPU, too.
 _HOST = (1, 3, 11)
 _DEVICES = {
     2: "CUDA",
@@ -34,36 +34,36 @@ _DEVICES = {
 
 
 def gemm(a: Any, b: Any, *, out: Any = None, **options: Any) -> Any:
-    """Multiply matrices over a semiring, as `tropical.gemm`, whatever library they are of.
+    """Multiply matrices over a semiring, as `tropical.gemm`, for arrays of any library.
 
     Parameters
     ----------
     a : array, (..., m, k) or (k,)
-        Left operand: a NumPy array, or anything in the CPU's memory with ``__dlpack__``: a tensor
-        of PyTorch that needs no gradient, an array of JAX. It is not copied.
+        Left operand: a NumPy array, or an object with ``__dlpack__`` in the CPU's memory, such as a
+        tensor of PyTorch that needs no gradient, or an array of JAX. It is not copied.
     b : array, (..., k, n) or (k,)
         Right operand, perhaps of another library.
     out : array, (..., m, n), optional
-        Where to put the product, likewise.
+        The array to write the product to, perhaps of another library.
     **options
-        Of `tropical.gemm`: semiring, accumulate, workspace, threads, kernel, return_argmax.
+        Options of `tropical.gemm`: semiring, accumulate, workspace, threads, kernel, return_argmax.
 
     Returns
     -------
     C : array, (..., m, n)
-        `out` if that is given, else an array of the library of `a`: a tensor of PyTorch, or of
-        whatever has ``__array_namespace__``; failing both, of NumPy.
+        `out` if given; else an array of the library of `a` if `a` is a tensor of PyTorch or has
+        ``__array_namespace__``; else an array of NumPy.
     index : array, (..., m, n)
-        Only with ``return_argmax=True``, of the same library.
+        Only with ``return_argmax=True``; an array of the library of `a`.
 
     Raises
     ------
     TypeError
-        If something has no ``__dlpack__``, or as `tropical.gemm` says.
+        If an array has no ``__dlpack__``, or as `tropical.gemm` raises it.
     BufferError
-        If something is on another device than the CPU, or cannot be exported.
+        If an array is not on the CPU, or cannot be exported.
     ValueError
-        As `tropical.gemm` says.
+        As `tropical.gemm` raises it.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def gemm(a: Any, b: Any, *, out: Any = None, **options: Any) -> Any:
            [7., 3., 0.]])
     """
     given = {"a": a, "b": b} if out is None else {"a": a, "b": b, "out": out}
-    for name, x in given.items():  # all of them, before anything is touched
+    for name, x in given.items():  # check every array before a result is written
         _check_device(x, name)
     arrays = [from_dlpack(x, name) for name, x in given.items()]
     target = None if out is None else arrays[2]
@@ -99,16 +99,16 @@ def from_dlpack(x: Any, name: str = "x") -> Array:
     Parameters
     ----------
     x : array
-        A NumPy array, or anything in the CPU's memory with ``__dlpack__``.
+        A NumPy array, or an object with ``__dlpack__`` in the CPU's memory.
     name : str, default "x"
-        What errors call it.
+        The name of `x` in errors.
 
     Raises
     ------
     TypeError
         If `x` has no ``__dlpack__``.
     BufferError
-        If `x` is on another device than the CPU, or cannot be exported.
+        If `x` is not on the CPU, or cannot be exported.
 
     Examples
     --------
@@ -129,16 +129,16 @@ def from_dlpack(x: Any, name: str = "x") -> Array:
 
 def _check_device(x: Any, name: str) -> None:
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
-        raise TypeError(f"{name}: {type(x).__name__} has no __dlpack__ and __dlpack_device__")
+        raise TypeError(f"{name}: expected an array with __dlpack__, got {type(x).__name__}")
     try:
         kind, number = x.__dlpack_device__()
     except (RuntimeError, ValueError) as error:
         raise BufferError(f"{name}: {error}") from error
     if kind not in _HOST:
         device = _DEVICES.get(kind, f"DLPack's device {int(kind)}")
-        raise BufferError(f"{name}: is on {device}:{number}; products are computed on the CPU")
-    if _is_tensor(x) and x.is_neg():  # PyTorch exports it, with the other sign
-        raise BufferError(f"{name}: is a lazily negated view; x.resolve_neg() makes it a tensor")
+        raise BufferError(f"{name}: expected an array on the CPU, got one on {device}:{number}")
+    if _is_tensor(x) and x.is_neg():  # PyTorch exports this view with the wrong sign
+        raise BufferError(f"{name}: expected a tensor, got a lazily negated view; see resolve_neg")
 
 
 def _is_tensor(x: Any) -> bool:

@@ -1,7 +1,7 @@
 """Products over semirings in JAX, under jit, grad and vmap: each tangent below its value.
 
-XLA calls back to the CPU. The rules are those of forward mode (`jax.custom_jvp`), which JAX
-transposes: gradients, Jacobians either way and higher orders all come of them.
+XLA calls back to the CPU. The rules are tangents (`jax.custom_jvp`), which JAX transposes. They
+give gradients, Jacobians in both modes, and higher orders.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import numpy as np
 
 import tropical
 from tropical import semirings
+from tropical.arrays import check_product
+from tropical.autograd.winners import attained_or_k, check_differentiable, needs_operands, parts
 from tropical.extras import require
-from tropical.interop.attained import attained, check_differentiable
 
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
@@ -31,8 +32,8 @@ __all__ = ["gemm"]
 def gemm(a: Array, b: Array, semiring: str | Semiring = "maxplus") -> Array:
     """Multiply matrices over a semiring, as `tropical.gemm`, differentiable.
 
-    Gradients go where those of `tropical.interop.torch.gemm` go: over a selective semiring to the
-    first p that attains an element, nowhere where that is the semiring's zero.
+    Gradients are those of `tropical.interop.torch.gemm`: over a selective semiring the gradient of
+    an element goes to the first p that attains it; the semiring's zero has no gradient.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def gemm(a: Array, b: Array, semiring: str | Semiring = "maxplus") -> Array:
     b : array_like, (..., k, n) or (k,)
         Right operand. Vectors, batches and mixed dtypes are treated as by `jax.numpy.matmul`.
     semiring : str or Semiring, default "maxplus"
-        Any. Integers, booleans (orand) and logplus have no gradients.
+        Any semiring. Integers, booleans (orand) and logplus have no gradients.
 
     Returns
     -------
@@ -51,15 +52,14 @@ def gemm(a: Array, b: Array, semiring: str | Semiring = "maxplus") -> Array:
     Raises
     ------
     TypeError
-        If that dtype is not the semiring's.
+        If the semiring is not defined for the common dtype.
     ValueError
         If shapes do not fit or the semiring is unknown.
 
     Notes
     -----
-    The product is a `jax.pure_callback`: arrays on another device are brought to the CPU and back.
-    The argmax is computed only where a derivative is asked for. Mapped by `jax.vmap` it is one
-    batched product.
+    The product is a `jax.pure_callback`: JAX copies arrays of other devices to the CPU and back.
+    The argmax is computed only for derivatives. `jax.vmap` makes one batched product.
 
     Examples
     --------
@@ -76,12 +76,12 @@ def gemm(a: Array, b: Array, semiring: str | Semiring = "maxplus") -> Array:
     dtype = jnp.result_type(a, b)
     if dtype.name not in ring.dtypes:
         raise TypeError(
-            f"dtype {dtype} is none of {ring.name}, which takes {', '.join(ring.dtypes)}: a has "
-            f"{a.dtype}, b has {b.dtype}"
+            f"a, b: expected a dtype of {ring.name} ({', '.join(ring.dtypes)}), got {dtype} from "
+            f"{a.dtype} and {b.dtype}"
         )
-    _check_shapes(a, b)
+    check_product(a.shape, b.shape)
     row, column = a.ndim == 1, b.ndim == 1
-    rank = max(a.ndim, b.ndim, 2)  # equal, so that vmap's axes lie over each other
+    rank = max(a.ndim, b.ndim, 2)  # one rank, because vmap adds an axis in front of both
     a = a.reshape((1,) * (rank - a.ndim) + a.shape).astype(dtype)
     b = b[:, None] if column else b
     b = b.reshape((1,) * (rank - b.ndim) + b.shape).astype(dtype)
@@ -91,21 +91,11 @@ def gemm(a: Array, b: Array, semiring: str | Semiring = "maxplus") -> Array:
     )
 
 
-def _check_shapes(a: Array, b: Array) -> None:
-    if not a.ndim or not b.ndim:
-        raise ValueError(f"a and b need a dimension, got shapes {a.shape} and {b.shape}")
-    if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
-        raise ValueError(
-            "the last axis of a and the last but one of b differ: a has shape "
-            f"{a.shape}, b has shape {b.shape}"
-        )
-
-
 # --- of matrices, (..., m, k) and (..., k, n), of one rank and dtype ---
 
 
 def _call(function: Any, dtypes: tuple[Any, ...], a: Array, b: Array) -> Any:
-    """Call a function of arrays from within XLA; its results, of these dtypes, are like C."""
+    """Call a function of arrays within XLA; the results have these dtypes and the shape of c."""
     shape = (*jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
     kinds = tuple(jax.ShapeDtypeStruct(shape, dtype) for dtype in dtypes)
 
@@ -133,7 +123,7 @@ def _tangent(semiring: str, values: Pair, tangents: Pair) -> Pair:
 
 @partial(jax.custom_jvp, nondiff_argnums=(2,))
 def _attained(a: Array, b: Array, semiring: str) -> Pair:
-    c, index = _call(partial(attained, semiring=semiring), (a.dtype, np.dtype(np.int32)), a, b)
+    c, index = _call(partial(attained_or_k, semiring=semiring), (a.dtype, np.dtype(np.int32)), a, b)
     return c, index
 
 
@@ -143,26 +133,22 @@ def _tangent_attained(semiring: str, values: Pair, tangents: Pair) -> tuple[Pair
     none = np.zeros(index.shape, jax.dtypes.float0)
     if not a.shape[-1]:
         return (c, index), (jnp.zeros_like(c), none)
-    return (c, index), (_at(index, semirings.get(semiring).multiply, values, tangents), none)
+    return (c, index), (_at(index, semirings.get(semiring), values, tangents), none)
 
 
-def _at(index: Array, multiply: str, values: Pair, tangents: Pair) -> Array:
-    """Return the tangents of the products at the index, 0 where that is k."""
+def _at(index: Array, ring: Semiring, values: Pair, tangents: Pair) -> Array:
+    """Return the tangents of the winners at the index, 0 where the index is k."""
     attains = index < values[0].shape[-1]
-    to_a, to_b = _pick(tangents, index)
-    if multiply != "+":
-        x, y = _pick(values, index)
-        if multiply == "x":  # backwards, 0 from what is not attained would meet an inf
-            x, y = jnp.where(attains, x, 0), jnp.where(attains, y, 0)
-            to_a, to_b = to_a * y, x * to_b
-        else:
-            chosen = (x <= y if multiply == "min" else x >= y) | jnp.isnan(x)
-            to_a, to_b = jnp.where(chosen, to_a, 0), jnp.where(chosen, 0, to_b)
+    da, db = _pick(tangents, index)
+    x = y = None
+    if needs_operands(ring):  # in the backward pass, 0 times an infinite operand would be NaN
+        x, y = (jnp.where(attains, z, 0) for z in _pick(values, index))
+    to_a, to_b = parts(ring, da, db, x, y, lambda mask, d: jnp.where(mask, d, 0))
     return jnp.where(attains, to_a + to_b, 0)
 
 
 def _pick(pair: Pair, index: Array) -> Pair:
-    """Return the elements of a and b, repeated along the batch, at the index; any if that is k."""
+    """Return the elements of a and b at the index, for each item of the batch; any if it is k."""
     a, b = (jnp.broadcast_to(x, index.shape[:-2] + x.shape[-2:]) for x in pair)
     index = jnp.minimum(index, a.shape[-1] - 1)
     return jnp.take_along_axis(a, index, axis=-1), jnp.take_along_axis(b, index, axis=-2)

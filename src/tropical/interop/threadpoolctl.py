@@ -1,4 +1,4 @@
-"""threadpoolctl lists our threads and limits them, as those of a BLAS library."""
+"""threadpoolctl lists and limits our threads, like the threads of a BLAS library."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from tropical.extras import NotInstalledError, require
 
 @cache
 def register() -> None:
-    """Make tropical known to threadpoolctl; more than once does no harm.
+    """Register tropical with threadpoolctl; a second call does nothing.
 
-    ``import tropical`` does this itself where threadpoolctl is imported already. From then on
+    ``import tropical`` registers itself if threadpoolctl is already imported. From then on
     ``threadpoolctl.threadpool_info()`` lists tropical, with user API "blas" and internal API
     "tropical", and ``threadpoolctl.threadpool_limits`` limits the products of the calling thread,
-    unless it is for another user API.
+    unless the limit is for another user API.
 
     Raises
     ------
     NotInstalledError
-        Without threadpoolctl, or where it is too old to know other libraries.
+        If threadpoolctl is missing or older than version 3.5.
 
     Notes
     -----
-    Unregistered, products are limited all the same, through OpenMP, by every limit but those for
-    ``user_api="blas"`` alone. Where both set a number, the lower one holds.
+    Without registration, threadpoolctl limits products through OpenMP, except by limits for
+    ``user_api="blas"`` alone. If both set a number, the lower number holds.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def register() -> None:
     base: Any = library.LibController
 
     class Controller(base):  # type: ignore[misc]
-        """What threadpoolctl makes of our extension, which it knows by a symbol."""
+        """Our extension for threadpoolctl, which finds the library by a symbol."""
 
         user_api = "blas"
         internal_api = "tropical"
@@ -55,19 +55,19 @@ def register() -> None:
         check_symbols = ("tropical_get_thread_limit",)
 
         def get_num_threads(self) -> int:
-            """Return this thread's limit, or what holds for the process."""
+            """Return the limit of this thread, or else of the process."""
             return int(self.dynlib.tropical_get_thread_limit())
 
         def set_num_threads(self, num_threads: int) -> None:
-            """Limit this thread."""
+            """Set the limit of this thread."""
             self.dynlib.tropical_set_thread_limit(num_threads)
 
         def get_version(self) -> str:
-            """Return the package's."""
+            """Return the version of the package."""
             return __version__
 
         def set_additional_attributes(self) -> None:
-            """Tell what `threadpool_info` shows beside."""
+            """Set the other attributes that `threadpool_info` shows."""
             self.threading_layer = "pthreads"
 
     library.register(Controller)

@@ -1,7 +1,7 @@
 """Products over semirings as operators of PyTorch, with gradients, under its compiler and vmap.
 
-Tensors share their memory with the products. Where a backward walk is itself recorded, gradients
-are made of PyTorch's own operations, so that they have gradients in turn.
+Tensors share their memory with the products. If PyTorch records the backward pass,
+gradients are results of PyTorch's own operations, and so have gradients themselves.
 """
 
 from __future__ import annotations
@@ -13,8 +13,15 @@ import numpy as np
 
 import tropical
 from tropical import _core, semirings
+from tropical.arrays import check_product
+from tropical.autograd.winners import (
+    attained_or_k,
+    check_differentiable,
+    needs_operands,
+    parts,
+    pooled,
+)
 from tropical.extras import require
-from tropical.interop.attained import attained, check_differentiable, pooled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,10 +40,10 @@ __all__ = ["gemm"]
 def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     """Multiply matrices over a semiring, as `tropical.gemm`, with gradients.
 
-    Over a selective semiring an element of the product depends on the one product a[i, p] (x)
-    b[p, j] that attains it, the first where several do; its gradient goes there alone. Over maxmin
-    and minmax it goes to that one of the two operands which the product is, to a's where they are
-    equal. An element that is the semiring's zero has no gradient: no product attains it.
+    Over a selective semiring an element of the product is equal to a product a[i, p] (x) b[p, j],
+    and its gradient goes to the factors of the first such product. Over maxmin and minmax the
+    gradient goes to the factor that is equal to the product, to that of a if both are. An element
+    that is the semiring's zero has no gradient, because no product attains it.
 
     Parameters
     ----------
@@ -45,7 +52,7 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     b : Tensor, (..., k, n) or (k,)
         Right operand, of the dtype of `a`. Vectors and batches are treated as by `torch.matmul`.
     semiring : str or Semiring, default "maxplus"
-        Any. Integers, booleans (orand) and logplus have no gradients.
+        Any semiring. Integers, booleans (orand) and logplus have no gradients.
 
     Returns
     -------
@@ -55,18 +62,18 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     Raises
     ------
     TypeError
-        If an operand is no tensor, or their dtypes differ or are not the semiring's.
+        If an operand is not a tensor, the dtypes differ, or the semiring has no such dtype.
     ValueError
         If shapes do not fit, the semiring is unknown, or a tensor is sparse or on another device.
 
     Notes
     -----
-    The argmax is computed, at a half more than the product's time, only where a gradient is asked
-    for. Threads are those of `tropical.get_num_threads`.
+    The argmax, which makes the product take half as long again, is computed only for gradients.
+    The number of threads is `tropical.get_num_threads`.
 
     The operator, ``torch.ops.tropical.gemm``, works under `torch.compile`, `torch.export` and
-    `torch.func`'s grad and vmap, which makes one batched product; not in forward mode. PyTorch does
-    not compile `torch.func`'s grad of an operator.
+    `torch.func`'s grad and vmap, which makes one batched product. It has no forward mode, and
+    PyTorch does not compile `torch.func`'s grad of an operator.
 
     Examples
     --------
@@ -104,24 +111,18 @@ def _check(a: Tensor, b: Tensor, ring: Semiring) -> None:
         raise NotImplementedError("gemm has no forward mode (jvp)")
     for name, x in (("a", a), ("b", b)):
         if not isinstance(x, torch.Tensor):
-            raise TypeError(f"{name}: a torch.Tensor is wanted, got {type(x).__name__}")
+            raise TypeError(f"{name}: expected a torch.Tensor, got {type(x).__name__}")
         if x.device.type not in ("cpu", "meta"):
-            raise ValueError(f"{name}: is on {x.device}; products are computed on the CPU")
+            raise ValueError(f"{name}: expected a tensor on the CPU, got one on {x.device}")
         if x.layout != torch.strided:
-            raise ValueError(f"{name}: is of layout {x.layout}, torch.strided is wanted")
+            raise ValueError(f"{name}: expected layout torch.strided, got {x.layout}")
         if x.dtype not in _DTYPES[ring.name]:
             raise TypeError(
-                f"{name}: has dtype {x.dtype}; {ring.name} has {', '.join(ring.dtypes)}"
+                f"{name}: expected a dtype of {ring.name} ({', '.join(ring.dtypes)}), got {x.dtype}"
             )
     if a.dtype != b.dtype:
-        raise TypeError(f"a has dtype {a.dtype}, b has dtype {b.dtype}: they must be the same")
-    if not a.ndim or not b.ndim:
-        raise ValueError(f"a and b need a dimension, got {tuple(a.shape)} and {tuple(b.shape)}")
-    if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
-        raise ValueError(
-            f"the last axis of a and the last but one of b differ: a has shape {tuple(a.shape)}, "
-            f"b has shape {tuple(b.shape)}"
-        )
+        raise TypeError(f"b: expected {a.dtype}, the dtype of a, got {b.dtype}")
+    check_product(tuple(a.shape), tuple(b.shape))
 
 
 # --- the operator: of matrices, (..., m, k) and (..., k, n) ---
@@ -130,7 +131,7 @@ def _check(a: Tensor, b: Tensor, ring: Semiring) -> None:
 def _compute(a: Tensor, b: Tensor, semiring: str, with_index: bool) -> tuple[Tensor, Tensor]:
     x, y = a.detach().numpy(), b.detach().numpy()
     if with_index:
-        c, index = attained(x, y, semiring)
+        c, index = attained_or_k(x, y, semiring)
         return torch.from_numpy(c), torch.from_numpy(index)
     return torch.from_numpy(tropical.gemm(x, y, semiring=semiring)), _no_index(a)
 
@@ -149,10 +150,10 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
     a, b, semiring, ctx.with_index = inputs
     index = output[1]
     ctx.mark_non_differentiable(index)
-    ctx.set_materialize_grads(False)  # of the index there is none to make zeros for
+    ctx.set_materialize_grads(False)  # the index has no gradient
     ctx.ring = semirings.get(semiring)
     ctx.shapes = a.shape, b.shape
-    ctx.save_for_backward(index, *((a, b) if ctx.ring.multiply != "+" else ()))
+    ctx.save_for_backward(index, *((a, b) if needs_operands(ctx.ring) else ()))
 
 
 def _gradients(ctx: Any, g: Tensor | None, _: None) -> tuple[Tensor | None, ...]:
@@ -161,13 +162,13 @@ def _gradients(ctx: Any, g: Tensor | None, _: None) -> tuple[Tensor | None, ...]
     index, *operands = ctx.saved_tensors
     check_differentiable(ctx.ring)
     if ctx.ring.selective and not ctx.with_index:
-        raise RuntimeError(f"gradients over {ctx.ring.name} need with_index=True")
-    rule = _plustimes if ctx.ring.name == "plustimes" else _selective
+        raise RuntimeError(f"with_index: expected True for gradients over {ctx.ring.name}")
+    rule = _selective if ctx.ring.selective else _ordinary
     to_a, to_b = rule(ctx, g, index, *operands)
     return to_a, to_b, None, None
 
 
-def _plustimes(ctx: Any, g: Tensor, index: Tensor, a: Tensor, b: Tensor) -> Gradients:
+def _ordinary(ctx: Any, g: Tensor, index: Tensor, a: Tensor, b: Tensor) -> Gradients:
     need_a, need_b, *_ = ctx.needs_input_grad
     return (
         _product(g, b.mT, "plustimes")[0].sum_to_size(a.shape) if need_a else None,
@@ -180,13 +181,9 @@ def _selective(ctx: Any, g: Tensor, index: Tensor, *operands: Tensor) -> Gradien
     to_a = to_b = g
     if operands and a_shape[-1]:
         x, y = (_pick(x, index, dim) for x, dim in zip(operands, (-1, -2), strict=True))
-        if ctx.ring.multiply == "x":
-            if torch.is_grad_enabled():  # what is put nowhere would return as 0 * inf
-                x, y = (z.masked_fill(index == a_shape[-1], 0) for z in (x, y))
-            to_a, to_b = g * y, g * x
-        else:
-            chosen = (x <= y if ctx.ring.multiply == "min" else x >= y) | x.isnan()
-            to_a, to_b = torch.where(chosen, g, 0), torch.where(chosen, 0, g)
+        if torch.is_grad_enabled():  # without a winner, its gradient would be 0 * inf
+            x, y = (z.masked_fill(index == a_shape[-1], 0) for z in (x, y))
+        to_a, to_b = parts(ctx.ring, g, g, x, y, lambda mask, d: torch.where(mask, d, 0))
     return (
         _put(to_a, index, a_shape, -1) if need_a else None,
         _put(to_b, index, b_shape, -2) if need_b else None,
@@ -194,17 +191,17 @@ def _selective(ctx: Any, g: Tensor, index: Tensor, *operands: Tensor) -> Gradien
 
 
 def _pick(x: Tensor, index: Tensor, dim: int) -> Tensor:
-    """Return the elements of x, expanded to the batch, at the index; any where that is k."""
+    """Return the elements of x at the index, expanded to the batch; any if the index is k."""
     whole = x.expand(*index.shape[:-2], *x.shape[-2:])
     return whole.gather(dim, index.clamp(max=x.shape[dim] - 1))
 
 
 def _put(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> Tensor:
-    """Return zeros of `shape` with g added at the index along `dim`, nowhere where that is k."""
+    """Return zeros of `shape` with g added at the index along `dim`; nothing at index k."""
     result: Tensor
     if not torch.is_grad_enabled() and torch.autograd.forward_ad._current_level < 0:
         result = _scatter(g, index, shape, dim)
-    else:  # this gradient may have derivatives in turn: only PyTorch's own operations do
+    else:  # PyTorch's own operations, because this gradient may need derivatives
         k = shape[dim]
         size = list(index.shape)
         size[dim] = k + 1
@@ -248,9 +245,9 @@ Function: Any = torch.autograd.Function
 
 
 class _Product(Function):  # type: ignore[misc]
-    """The operator as a function: of operators torch.func takes no gradients.
+    """The operator as a function, because torch.func has no gradients of operators.
 
-    In forward mode an operator's tangent would be 0, silently; a function's is an error.
+    In forward mode the tangent of an operator is silently 0; a function raises an error.
     """
 
     setup_context = staticmethod(_save)
@@ -284,7 +281,7 @@ class _Product(Function):  # type: ignore[misc]
 def _product(
     a: Tensor, b: Tensor, semiring: str, with_index: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Return the product of matrices, and its index where asked for, or a gradient may be."""
+    """Return the product of matrices, and the index on request or for a gradient."""
     gradient = torch.is_grad_enabled() and (a.requires_grad or b.requires_grad)
     selective = semirings.get(semiring).selective
     # The compiler looks into the function anyway, with warnings of its own.

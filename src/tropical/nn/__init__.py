@@ -1,4 +1,4 @@
-"""Neural networks over `tropical.autograd`: modules, layers, initialisers, files of parameters."""
+"""Neural networks over `tropical.autograd`: modules, layers, initializers, files of parameters."""
 
 from .init import fan_in_uniform, glorot_uniform, he_normal, he_uniform, normal, uniform
 from .layers import (

@@ -1,4 +1,4 @@
-"""Weights to begin with."""
+"""Initial weights."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def normal(
 
 
 def _fans(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return the inputs of an output and the outputs of an input of weights (out, in, ...)."""
+    """Return inputs per output and outputs per input, for weights (out, in, ...)."""
     window = math.prod(shape[2:])
     return shape[1] * window, shape[0] * window
 
@@ -39,10 +39,10 @@ def _fans(shape: tuple[int, ...]) -> tuple[int, int]:
 def fan_in_uniform(
     shape: tuple[int, ...], *, dtype: DTypeLike = np.float32, rng: Rng = None
 ) -> Array:
-    """Return uniform weights in [-1, 1) / sqrt(inputs), as PyTorch's layers have by default.
+    """Return uniform weights in [-1, 1) / sqrt(inputs), the default of PyTorch's layers.
 
-    A third of the variance of Y. LeCun, L. Bottou, G. Orr and K.-R. Müller, "Efficient backprop",
-    1998, section 4.6.
+    The variance is a third of that in Y. LeCun, L. Bottou, G. Orr and K.-R. Müller, "Efficient
+    backprop", 1998, section 4.6.
     """
     return uniform(shape, 1 / math.sqrt(max(_fans(shape)[0], 1)), dtype=dtype, rng=rng)
 
@@ -50,7 +50,7 @@ def fan_in_uniform(
 def he_normal(shape: tuple[int, ...], *, dtype: DTypeLike = np.float32, rng: Rng = None) -> Array:
     """Return normal weights of variance 2 / inputs, for layers before ReLU.
 
-    K. He, X. Zhang, S. Ren and J. Sun, "Delving deep into rectifiers", ICCV 2015, section 2.2.
+    He, Zhang, Ren and Sun, "Delving deep into rectifiers", ICCV 2015, section 2.2.
     """
     return normal(shape, math.sqrt(2 / max(_fans(shape)[0], 1)), dtype=dtype, rng=rng)
 

@@ -1,4 +1,4 @@
-"""Layers, and `Sequential`, which puts one after the other."""
+"""Layers, and `Sequential`, which applies them in order."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Linear(Module):
     inputs, outputs : int
         Lengths of a row before and after.
     bias : bool, default True
-        Whether there is one.
+        Whether the layer has a bias.
     dtype : dtype, default float32
-        Of the parameters.
+        The dtype of the parameters.
     rng : numpy.random.Generator, optional
-        For the initial weights, `fan_in_uniform`.
+        The generator of the initial weights, see `fan_in_uniform`.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Linear(Module):
         self.bias = Parameter(uniform((outputs,), bound, dtype=dtype, rng=rng)) if bias else None
 
     def forward(self, x: Any, activation: str | None = None) -> Tensor:
-        """Return the new rows, through ReLU if `activation` says so."""
+        """Return the new rows; `activation` is that of `tropical.autograd.linear`."""
         return autograd.linear(x, self.weight, self.bias, activation=activation)
 
     def extra_repr(self) -> str:
@@ -69,12 +69,13 @@ class TropicalLinear(Module):
     inputs, outputs : int
         Lengths of a row before and after.
     semiring : str or Semiring, default "maxplus"
-        Any selective one.
+        A selective semiring.
     dtype : dtype, default float32
-        Of the weights.
+        The dtype of the weights.
     rng : numpy.random.Generator, optional
-        For the initial weights, normal of deviation 1 (with much less, all outputs heed the same
-        few inputs); for maxtimes, which wants positive ones, their exponentials.
+        The generator of the initial weights: normal of deviation 1, because all outputs depend on
+        the same few inputs if the deviation is much smaller. A semiring of numbers that are not
+        negative (maxtimes, mintimes) takes their exponentials.
 
     Notes
     -----
@@ -95,9 +96,9 @@ class TropicalLinear(Module):
         check_sizes(inputs=inputs, outputs=outputs)
         ring = semirings.get(semiring)
         if not ring.selective:
-            raise TypeError(f"semiring: must be selective, {ring.name} is not")
+            raise TypeError(f"semiring: expected a selective one, got {ring.name}")
         weight = normal((outputs, inputs), 1.0, dtype=dtype, rng=rng)
-        self.weight = Parameter(np.exp(weight) if ring.name == "maxtimes" else weight)
+        self.weight = Parameter(np.exp(weight) if ring.nonnegative else weight)
         self.semiring = semiring
 
     def forward(self, x: Any) -> Tensor:
@@ -115,13 +116,13 @@ class Conv2d(Module):
     Parameters
     ----------
     channels, filters : int
-        Of the images before and after.
+        Numbers of channels before and after.
     kernel : int or pair of int
         Height and width of a filter.
     stride, padding : int or pair of int
         Down and across.
     bias : bool, default True
-        Whether there is one.
+        Whether the layer has a bias.
     dtype, rng
         As for `Linear`.
     """
@@ -198,16 +199,16 @@ class BatchNorm(Module):
     channels : int
         Length of axis 1.
     momentum : float, default 0.1
-        Share of a batch in the running mean and variance.
+        The share of a batch in the running mean and variance.
     eps : float, default 1e-5
         Added to the variance.
     dtype : dtype, default float32
-        Of parameters and buffers.
+        The dtype of parameters and buffers.
 
     Notes
     -----
-    Inside `tropical.autograd.checkpoint`, which computes its part again in backward, the running
-    mean and variance move twice a step.
+    `tropical.autograd.checkpoint` computes its part again in the backward pass, so the running
+    mean and variance inside it move twice a step.
     """
 
     def __init__(
@@ -222,7 +223,7 @@ class BatchNorm(Module):
         check_sizes(channels=channels)
         not_negative(eps=eps)
         if not 0 <= momentum <= 1:
-            raise ValueError(f"momentum: must lie in [0, 1], got {momentum}")
+            raise ValueError(f"momentum: expected a number in [0, 1], got {momentum}")
         dtype = float_dtype(dtype)
         self.weight = Parameter(np.ones(channels, dtype=dtype))
         self.bias = Parameter(np.zeros(channels, dtype=dtype))
@@ -278,18 +279,18 @@ class Embedding(Module):
 
 
 class Dropout(Module):
-    """Zeros with probability p while training; see `tropical.autograd.dropout`."""
+    """Zeros with probability p in training; see `tropical.autograd.dropout`."""
 
     def __init__(self, p: float = 0.5, *, rng: Rng = None) -> None:
         super().__init__()
         if not 0 <= p < 1:
-            raise ValueError(f"p: must lie in [0, 1), got {p}")
+            raise ValueError(f"p: expected a number in [0, 1), got {p}")
         generator(rng)
         self.p = p
         self.rng = rng
 
     def forward(self, x: Any) -> Tensor:
-        """Return x with zeros in it."""
+        """Return x, in training with random zeros."""
         return autograd.dropout(x, self.p, training=self.training, rng=self.rng)
 
     def extra_repr(self) -> str:
@@ -336,32 +337,32 @@ class Flatten(Module):
         """Return x as (n, everything else)."""
         shape = np.shape(data_of(x))
         if not shape:
-            raise ValueError("x: has no axes, (n, ...) is wanted")
+            raise ValueError("x: expected (n, ...), got ()")
         return autograd.reshape(x, (shape[0], math.prod(shape[1:])))
 
 
 class Sequential(Module):
-    """Modules one after the other. A `Linear` before a `ReLU` computes both in one pass.
+    """Modules applied in order. A `Linear` before a `ReLU` computes both in one pass.
 
-    Modules that are set as attributes later take part: one named "0", "1", ... in the place of the
-    module that had this name, others at the end.
+    A module that is set as an attribute later joins the others: under a name in use, "0", "1", ...,
+    it replaces a module, and under a new name it comes last.
 
     Parameters
     ----------
     *modules : Module
-        In the order in which they are applied.
+        The modules, in order.
     """
 
     def __init__(self, *modules: Module) -> None:
         super().__init__()
         for number, module in enumerate(modules):
             if not isinstance(module, Module):
-                raise TypeError(f"modules[{number}]: must be a Module, got {module!r}")
+                raise TypeError(f"modules[{number}]: expected a Module, got {module!r}")
             setattr(self, str(number), module)
 
     def forward(self, x: Any) -> Any:
-        """Return what the last module makes of it."""
-        done = False  # by the module before
+        """Return the output of the last module."""
+        done = False  # the module before computed this one
         for module, following in itertools.pairwise((*self, None)):
             if done:
                 done = False

@@ -1,4 +1,4 @@
-"""Modules: named parameters, buffers and other modules; their hooks and their states."""
+"""Modules: parameters, buffers and other modules by name, with hooks and states."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from tropical import autograd
 from tropical.autograd import Tensor, is_grad_enabled
-from tropical.autograd.graph import Handle
+from tropical.autograd.value import Handle
 
 from .state import PathLike, load_arrays, matching, save_arrays
 
@@ -22,7 +22,7 @@ Array: TypeAlias = NDArray[Any]
 
 
 class Parameter(Tensor):
-    """A Tensor that requires grad and that a `Module` counts as its own."""
+    """A Tensor that requires grad and that a `Module` lists among its parameters."""
 
     __slots__ = ()
 
@@ -32,10 +32,10 @@ class Parameter(Tensor):
 
 
 class Module:
-    """A part of a network; subclasses set parameters and modules as attributes, define `forward`.
+    """A part of a network; a subclass sets parameters and modules as attributes, defines `forward`.
 
-    Attributes that are a `Parameter`, a `Module`, or an array (a buffer: state that is not
-    trained) belong to the module, in the order in which they were set.
+    A module lists its attributes that are a `Parameter`, a `Module`, or an array (a buffer, which
+    is state without training), in the order of their assignment.
 
     Examples
     --------
@@ -63,40 +63,40 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} does not define forward")
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
-        """Return what `forward` computes, as the hooks leave it."""
+        """Return the value of `forward` after the hooks."""
         if not self._hooks:
             return self.forward(*inputs, **keywords)
         return self._with_hooks(inputs, keywords)
 
-    # --- hooks: they see positional inputs alone, and must change no value in place ---
+    # --- hooks: they get positional inputs only, and must not change a value in place ---
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(module, inputs)`` before forward; a tuple it returns takes their place.
+        """Call ``hook(module, inputs)`` before forward; a result other than None replaces inputs.
 
-        Keyword arguments pass it by. The hook must not change an input in place.
+        The hook gets no keyword arguments, and must not change an input in place.
         """
         return Handle(self._hooks.setdefault("forward_pre", {}), hook)
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(module, inputs, output)`` after forward; what it returns takes its place.
+        """Call ``hook(module, inputs, output)`` after forward; a result replaces the output.
 
-        The hook must not change inputs or output in place: gradients need them as they are.
+        The hook must not change inputs or output in place, because gradients need both.
         """
         return Handle(self._hooks.setdefault("forward", {}), hook)
 
     def register_backward_pre_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(module, gradient)`` with the output's gradient, before it enters the module.
+        """Call ``hook(module, gradient)`` with the output's gradient, before the module's own pass.
 
-        What it returns, unless None, takes its place; the hook must not change the gradient in
-        place, which others may hold. The output must be one Tensor.
+        A result other than None replaces the gradient. The hook must not change the gradient in
+        place. The output must be one Tensor.
         """
         return Handle(self._hooks.setdefault("backward_pre", {}), hook)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(module, gradient)`` with the first input's gradient, as it leaves the module.
+        """Call ``hook(module, gradient)`` with the gradient of the first input.
 
-        What it returns, unless None, takes its place; the hook must not change the gradient in
-        place, which others may hold. The first input must be a Tensor that requires grad.
+        A result other than None replaces the gradient. The hook must not change the gradient in
+        place. The first input must be a Tensor that requires grad.
         """
         return Handle(self._hooks.setdefault("backward", {}), hook)
 
@@ -117,7 +117,7 @@ class Module:
         return list(self._hooks.get(kind, {}).values())
 
     def _watched(self, value: Any, kind: str) -> Any:
-        """Return a tensor of its own, whose gradient the hooks see; other values as they are."""
+        """Return a copy of a tensor, with the hooks on its gradient; other values unchanged."""
         hooks = self._hooks.get(kind)
         recorded = is_grad_enabled() and isinstance(value, Tensor) and value.requires_grad
         if not (hooks and recorded):
@@ -128,13 +128,13 @@ class Module:
         return watched
 
     def _call_hook(self, hooks: dict[int, Any], number: int, gradient: Tensor) -> Any:
-        hook = hooks.get(number)  # unless it was removed since
+        hook = hooks.get(number)  # None after its removal
         return None if hook is None else hook(self, gradient)
 
-    # --- what belongs to it ---
+    # --- parts ---
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Yield the names and modules among the attributes."""
+        """Yield the modules among the attributes, with names."""
         for name, value in vars(self).items():
             if isinstance(value, Module):
                 yield name, value
@@ -155,7 +155,7 @@ class Module:
             stack += inside[::-1]
 
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
-        """Yield names, with dots, and parameters of this module and all inside it, each once."""
+        """Yield the parameters of this module and all inside it, each once, with dotted names."""
         seen: set[int] = set()
         for name, value in self._named(Parameter):
             if id(value) not in seen:
@@ -168,7 +168,7 @@ class Module:
             yield parameter
 
     def named_buffers(self) -> Iterator[tuple[str, Array]]:
-        """Yield the names and arrays that belong to the modules and are not trained."""
+        """Yield the buffers of this module and all inside it, with dotted names."""
         yield from self._named(np.ndarray)
 
     def _named(
@@ -177,7 +177,7 @@ class Module:
         above = (*above, self)
         for name, value in vars(self).items():
             if isinstance(value, Module):
-                if value not in above:  # a part may know the whole
+                if value not in above:  # a part may refer to the whole
                     yield from value._named(kind, f"{prefix}{name}.", above)
             elif isinstance(value, kind):
                 yield prefix + name, value
@@ -193,7 +193,7 @@ class Module:
         return self.train(False)
 
     def zero_grad(self) -> None:
-        """Forget the gradients of all parameters."""
+        """Set the gradients of all parameters to None."""
         for parameter in self.parameters():
             parameter.grad = None
 
@@ -211,14 +211,14 @@ class Module:
         Parameters
         ----------
         state : mapping of str to array
-            As `state_dict` returns it: every name, in its shape.
+            A result of `state_dict`: an array of the right shape for every name.
 
         Raises
         ------
         ValueError
             If a name is missing or unknown or a shape differs; nothing is changed then.
         TypeError
-            If an array cannot be cast to the dtype that is wanted; nothing is changed then.
+            If an array does not cast to the dtype of its target; nothing is changed then.
         """
         targets = {name: parameter.data for name, parameter in self._named(Parameter)}
         targets.update(self.named_buffers())
@@ -227,7 +227,7 @@ class Module:
             np.copyto(target, arrays[name], casting="same_kind")
 
     def save(self, path: PathLike) -> None:
-        """Write the state to an ``.npz`` file in one step: a failure leaves an old one as it is."""
+        """Write the state to an ``.npz`` file in one step: a failure changes no old file."""
         save_arrays(path, self.state_dict())
 
     def load(self, path: PathLike) -> None:
@@ -238,7 +238,7 @@ class Module:
         ValueError
             If the file is damaged or of another network.
         OSError
-            If it cannot be read.
+            If the file cannot be read.
         """
         state = load_arrays(path)
         try:
@@ -254,5 +254,5 @@ class Module:
         return f"{type(self).__name__}({self.extra_repr()}){inner}"
 
     def extra_repr(self) -> str:
-        """Return what the representation says besides the name."""
+        """Return the text in the brackets of the representation."""
         return ""

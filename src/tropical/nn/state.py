@@ -1,4 +1,4 @@
-"""States, arrays by name: compared with what they are loaded into, written to files and read."""
+"""States, which are arrays by name: compared with targets, written to files, read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PathLike: TypeAlias = "str | os.PathLike[str]"
 
 
 def matching(state: Mapping[str, Array], targets: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the arrays of a state; raise unless each can be copied into the target of its name."""
+    """Return the arrays of a state; raise unless each fits the target of the same name."""
     missing, unknown = targets.keys() - state.keys(), state.keys() - targets.keys()
     if missing or unknown:
         raise ValueError(f"state: missing {sorted(missing)}, unknown {sorted(unknown)}")
@@ -26,16 +26,16 @@ def matching(state: Mapping[str, Array], targets: Mapping[str, Array]) -> dict[s
     for name, target in targets.items():
         array = arrays[name]
         if array.shape != target.shape:
-            raise ValueError(f"state: {name} has shape {array.shape}, {target.shape} is wanted")
+            raise ValueError(f"state: {name}: expected shape {target.shape}, got {array.shape}")
         if not np.can_cast(array.dtype, target.dtype, "same_kind"):
-            raise TypeError(f"state: {name} is of {array.dtype}, {target.dtype} is wanted")
+            raise TypeError(f"state: {name}: expected {target.dtype}, got {array.dtype}")
     return arrays
 
 
 def save_arrays(path: PathLike, arrays: Mapping[str, Array]) -> None:
-    """Write arrays by name to an ``.npz`` file, without pickle, replacing it in one step.
+    """Write arrays by name to an ``.npz`` file, without pickle; replace the file in one step.
 
-    Of a symbolic link, the file that it leads to is replaced.
+    If `path` is a symbolic link, its target is replaced.
     """
     path = Path(path).resolve()
     temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
@@ -56,9 +56,9 @@ def load_arrays(path: PathLike) -> dict[str, Array]:
     Raises
     ------
     ValueError
-        If the file is no such file or is damaged; the message names it.
+        If the file is not an ``.npz`` file of arrays, or is damaged; the message names the file.
     OSError
-        If it cannot be opened.
+        If the file cannot be opened.
     """
     with Path(path).open("rb") as file:
         try:
@@ -66,9 +66,9 @@ def load_arrays(path: PathLike) -> dict[str, Array]:
                 return {
                     name.removesuffix(".npy"): _member(archive, name) for name in archive.namelist()
                 }
-        except Exception as error:  # a damaged byte may raise anything, in zipfile, zlib or NumPy
+        except Exception as error:  # zipfile, zlib and NumPy raise many types
             raise ValueError(
-                f"{os.fspath(path)}: is not an .npz file of arrays, or damaged ({error})"
+                f"{os.fspath(path)}: expected an undamaged .npz file of arrays ({error})"
             ) from None
 
 
@@ -76,5 +76,5 @@ def _member(archive: zipfile.ZipFile, name: str) -> Array:
     with archive.open(name) as member:
         array: Array = np.lib.format.read_array(member, allow_pickle=False)
         if member.read():  # to the end, where the checksum is compared
-            raise ValueError(f"{name} goes on after its array")
+            raise ValueError(f"{name}: expected one array, got more bytes")
     return array

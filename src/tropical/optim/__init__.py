@@ -1,7 +1,7 @@
-"""Optimizers, schedules of their rates, and clipping of gradients. All update in place.
+"""Optimizers, schedules of learning rates, and clipping of gradients. All update in place.
 
-Every update runs over pieces that stay in cache, through scratch and 0-d arrays made beforehand: no
-step allocates an array, but for the copy of a gradient that is not contiguous.
+An update runs over pieces that fit in cache and reuses its scratch arrays. So a step allocates no
+array, except a copy of a gradient that is not contiguous.
 """
 
 from .algorithms import SGD, Adagrad, Adam, AdamW, RMSProp

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tropical.autograd import Tensor
 from tropical.autograd.products import add_weight_gradient, bias_gradient, weight_gradient
+from tropical.autograd.value import note_change
 from tropical.nn.checks import not_negative
 
 from .optimizer import Optimizer
@@ -17,7 +18,8 @@ from .optimizer import Optimizer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tropical.autograd.graph import Absorb, Node, Rule
+    from tropical.autograd.value import Node, Rule
+    from tropical.autograd.walk import Absorb
 
 Array: TypeAlias = NDArray[Any]
 
@@ -25,7 +27,7 @@ Array: TypeAlias = NDArray[Any]
 def _share(**values: float) -> None:
     for name, value in values.items():
         if not 0 <= value < 1:
-            raise ValueError(f"{name}: must lie in [0, 1), got {value}")
+            raise ValueError(f"{name}: expected a number in [0, 1), got {value}")
 
 
 def _move_mean_square(square: Array, g: Array, keep: Array, share: Array, scratch: Array) -> None:
@@ -46,7 +48,7 @@ def _scaled_step(scratch: Array, p: Array, g: Array, square: Array, lr: Array, e
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent, with momentum and weight decay as PyTorch has them.
+    """Stochastic gradient descent, with the momentum and weight decay of PyTorch.
 
     ``v = momentum * v + g``, then ``p -= lr * v``, or with `nesterov` ``p -= lr * (g + momentum *
     v)``; g is the gradient plus ``weight_decay * p``.
@@ -54,7 +56,7 @@ class SGD(Optimizer):
     Parameters
     ----------
     parameters : iterable of Tensors
-        What to update.
+        The parameters to update.
     lr : float
         Learning rate.
     momentum, weight_decay : float, default 0
@@ -85,13 +87,13 @@ class SGD(Optimizer):
     ) -> None:
         _share(momentum=momentum)
         if nesterov and momentum == 0:
-            raise ValueError("nesterov: needs a momentum")
+            raise ValueError("momentum: expected more than 0 for nesterov, got 0")
         self.momentum = momentum
         self.nesterov = nesterov
         super().__init__(parameters, lr, weight_decay, states=1 if momentum else 0)
 
     def _absorber(self) -> Absorb | None:
-        """Return what subtracts lr times its gradient from a weight, in one product, or a bias."""
+        """Return a function that subtracts lr times the gradient from a weight or bias, or None."""
         if type(self) is not SGD or self.momentum or self.weight_decay:
             return None
         lr = float(self.lr)
@@ -99,7 +101,7 @@ class SGD(Optimizer):
 
         def absorb(node: Node, rule: Rule, g: Any, arguments: tuple[Any, ...]) -> bool:
             number = numbers.get(node)
-            if number is None:
+            if number is None or self.parameters[number].grad is not None:
                 return False
             data = self.parameters[number].data
             if rule is weight_gradient:
@@ -109,6 +111,7 @@ class SGD(Optimizer):
             else:
                 return False
             self.steps[number] += 1
+            note_change(node)
             return True
 
         return absorb
@@ -138,16 +141,16 @@ class SGD(Optimizer):
 class Adam(Optimizer):
     """Adaptive moments.
 
-    D. P. Kingma and J. Ba, "Adam: a method for stochastic optimization", ICLR 2015, algorithm 1.
+    Kingma and Ba, "Adam: a method for stochastic optimization", ICLR 2015, algorithm 1.
 
     Parameters
     ----------
     parameters : iterable of Tensors
-        What to update.
+        The parameters to update.
     lr : float, default 1e-3
         Learning rate.
     betas : pair of float, default (0.9, 0.999)
-        How much of the mean and of the mean square of the gradient stays.
+        The shares of the old mean and the old mean square in the new ones.
     eps : float, default 1e-8
         Added to the root of the mean square.
     weight_decay : float, default 0
@@ -164,7 +167,7 @@ class Adam(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         if np.shape(betas) != (2,):
-            raise ValueError(f"betas: two numbers are wanted, got {betas!r}")
+            raise ValueError(f"betas: expected two numbers, got {betas!r}")
         _share(**{"betas[0]": betas[0], "betas[1]": betas[1]})
         not_negative(eps=eps)
         self.betas = betas
@@ -172,7 +175,7 @@ class Adam(Optimizer):
         super().__init__(parameters, lr, weight_decay, states=2)
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
-        """Return what each mean keeps and takes, and scale, eps and rate of the step."""
+        """Return the shares of old and new in both means, and scale, eps and rate of the step."""
         beta, gamma = self.betas
         scale = 1 / math.sqrt(1 - gamma**steps)
         rate = self.lr / (1 - beta**steps)
@@ -198,7 +201,7 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam with decay of the weights themselves: ``p -= lr * weight_decay * p``.
 
-    I. Loshchilov and F. Hutter, "Decoupled weight decay regularization", ICLR 2019, algorithm 2.
+    Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019, algorithm 2.
 
     Parameters
     ----------
@@ -222,7 +225,7 @@ class AdamW(Adam):
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay)
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
-        """Return those of Adam, and what stays of the weights."""
+        """Return the coefficients of Adam, and the share of the weights that stays."""
         return (*super().coefficients(steps), 1 - self.lr * self.weight_decay)
 
     def update(
@@ -243,7 +246,7 @@ class Adagrad(Optimizer):
     Parameters
     ----------
     parameters : iterable of Tensors
-        What to update.
+        The parameters to update.
     lr : float, default 0.01
         Learning rate.
     eps : float, default 1e-10
@@ -281,16 +284,16 @@ class Adagrad(Optimizer):
 class RMSProp(Optimizer):
     """Rates over the root of the mean square gradient: ``p -= lr * g / (sqrt(mean) + eps)``.
 
-    T. Tieleman and G. Hinton, "Neural networks for machine learning", lecture 6.5, 2012.
+    Tieleman and Hinton, "Neural networks for machine learning", lecture 6.5, 2012.
 
     Parameters
     ----------
     parameters : iterable of Tensors
-        What to update.
+        The parameters to update.
     lr : float, default 0.01
         Learning rate.
     alpha : float, default 0.99
-        How much of the mean square stays.
+        The share of the old mean square in the new one.
     eps : float, default 1e-8
         As above.
     weight_decay : float, default 0
@@ -313,7 +316,7 @@ class RMSProp(Optimizer):
         super().__init__(parameters, lr, weight_decay, states=1)
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
-        """Return what the mean keeps and takes, lr and eps."""
+        """Return the shares of old and new in the mean, lr and eps."""
         return self.alpha, 1 - self.alpha, self.lr, self.eps
 
     def update(

@@ -1,4 +1,4 @@
-"""Limits to gradients, in place."""
+"""Clipping of gradients, in place."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Array: TypeAlias = NDArray[Any]
 
 
 def _gradients(parameters: Iterable[Tensor] | Tensor, **limit: float) -> list[Array]:
-    """Return the gradients that are to be clipped to a limit, which is checked."""
+    """Check the limit, given by name; return the gradients of the parameters."""
     ((name, value),) = limit.items()
     if not value >= 0:
-        raise ValueError(f"{name}: must not be negative, got {value}")
+        raise ValueError(f"{name}: expected at least 0, got {value}")
     several = [parameters] if isinstance(parameters, Tensor) else parameters
     return [p.grad.data for p in several if p.grad is not None]
 
@@ -33,7 +33,7 @@ def _pieces(array: Array) -> Iterator[Array]:
 
 
 def _norm(x: Array) -> float:
-    """Return the Euclidean norm, which neither overflows nor vanishes on the way."""
+    """Return the Euclidean norm; no square on the way overflows or underflows."""
     wide = x.astype(np.float64, copy=False)
     square = float(np.vdot(wide, wide))
     if 1e-200 < square < math.inf:
@@ -51,16 +51,16 @@ def clip_grad_norm(parameters: Iterable[Tensor] | Tensor, max_norm: float) -> fl
     Parameters
     ----------
     parameters : iterable of Tensors, or Tensor
-        Those without gradient are passed over.
+        Parameters; those without a gradient are skipped.
     max_norm : float
-        The largest norm to allow; infinity to learn the norm alone.
+        The largest allowed norm; infinity to compute the norm only.
 
     Returns
     -------
     float
-        The norm before, summed in float64. Where it is NaN, the gradients are left as they are.
-        Where it is infinite they are multiplied by 0, so that infinities become NaN and all else
-        becomes 0. Look at it before the optimizer's step.
+        The norm before the clipping, summed in float64. If the norm is NaN, the gradients do not
+        change. If the norm is infinite, infinities become NaN and other elements 0. Check the norm
+        before the step of the optimizer.
 
     Notes
     -----
@@ -82,9 +82,9 @@ def clip_grad_value(parameters: Iterable[Tensor] | Tensor, clip_value: float) ->
     Parameters
     ----------
     parameters : iterable of Tensors, or Tensor
-        Those without gradient are passed over.
+        Parameters; those without a gradient are skipped.
     clip_value : float
-        The largest size to allow.
+        The largest allowed absolute value.
     """
     for g in _gradients(parameters, clip_value=clip_value):
         np.clip(g, -clip_value, clip_value, out=g)

@@ -1,4 +1,4 @@
-"""What all optimizers share: parameters, steps over pieces of them, states."""
+"""The base class of optimizers: parameters, states, and steps over pieces of both."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropical.autograd import Tensor
-from tropical.autograd.tensor import walk_back
+from tropical.autograd.backward import walk_back
+from tropical.autograd.value import note_change
 from tropical.nn.checks import not_negative
 from tropical.nn.state import matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tropical.autograd.graph import Absorb
+    from tropical.autograd.walk import Absorb
 
 Array: TypeAlias = NDArray[Any]
 
@@ -23,35 +24,36 @@ PIECE = 1 << 16  # elements: three arrays of them and the scratch fit in a commo
 
 
 class Optimizer:
-    """What all optimizers share; subclasses define `coefficients` and `update`.
+    """The base class of optimizers; subclasses define `coefficients` and `update`.
 
     Parameters
     ----------
     parameters : iterable of Tensors
-        What to update: leaves that require grad, with writeable, contiguous data.
+        The parameters to update: leaves that require grad, with writeable, contiguous data.
     lr : float
-        The learning rate; may be changed at any time.
+        The learning rate, an attribute that may change at any time.
     weight_decay : float
         ``weight_decay * p`` is added to every gradient.
     states : int
-        How many arrays like itself each parameter needs.
+        The number of arrays of its own shape that each parameter needs.
 
     Attributes
     ----------
     steps : list of int
-        How often each parameter was updated.
+        The number of updates of each parameter.
     decoupled : bool
-        Of the class: whether `update` sees to `weight_decay` itself.
+        An attribute of the class: whether `update` itself applies `weight_decay`.
 
     Raises
     ------
     ValueError
-        If there is no parameter, one is given twice, is no such leaf, or a number is out of range.
+        If there is no parameter, a parameter comes twice or is not such a leaf, or a number is out
+        of range.
 
     Notes
     -----
-    A subclass sets what its `coefficients` are made of before it calls this constructor, which
-    counts them.
+    A subclass sets the attributes that its `coefficients` need before it calls this constructor,
+    which counts the coefficients.
     """
 
     decoupled = False
@@ -71,13 +73,13 @@ class Optimizer:
         self._scratch = {
             dtype: (np.empty(length, dtype), np.empty(length, dtype)) for _, dtype in self._kinds
         }
-        # NumPy makes an array of each Python float that it computes with; of these it makes none.
+        # NumPy would make an array of each Python float in a computation, but not of a 0-d array.
         self._coefficients = {
             dtype: tuple(np.zeros((), dtype) for _ in range(count)) for _, dtype in self._kinds
         }
 
     def zero_grad(self) -> None:
-        """Forget the gradients: set them to None."""
+        """Set the gradients to None."""
         for p in self.parameters:
             p.grad = None
 
@@ -87,12 +89,12 @@ class Optimizer:
         Raises
         ------
         ValueError
-            If the data of one is no longer writeable, contiguous and of the shape and dtype that
-            it had, or its gradient is of another shape; nothing is changed then.
+            If the data of a parameter is read-only or not contiguous, if its shape or dtype has
+            changed, or if the gradient has another shape; nothing is changed then.
         TypeError
-            If a gradient is no Tensor.
+            If a gradient is not a Tensor.
         """
-        known = None  # most parameters were updated equally often, and share their coefficients
+        known = None  # most parameters have as many updates, and so the same coefficients
         for number in self._moving():
             self.steps[number] += 1
             needed = self._kinds[number][1], self.steps[number]
@@ -100,39 +102,42 @@ class Optimizer:
                 self._set_coefficients(*needed)
                 known = needed
             self._update(number)
+            if (node := self.parameters[number].node) is not None:
+                note_change(node)
 
     def minimize(self, loss: Tensor) -> None:
-        """Walk back from a loss and take a step; no gradient is kept.
+        """Run the backward pass of a loss and take a step; keep no gradient.
 
-        Equivalent to `zero_grad`, `Tensor.backward`, `step` and `zero_grad`, up to rounding. `SGD`
-        without momentum and weight decay adds the gradient of a weight of `autograd.linear` to the
-        weight in the product that computes it, if the weight is used once, and updates biases in
-        the walk, too; not so where hooks or `autograd.checkpoint` take part, which might look.
+        Equivalent to `Tensor.backward`, `step` and `zero_grad`, up to rounding: the gradients of
+        earlier backward passes count. `SGD` without momentum and weight decay updates the
+        parameters of `autograd.linear` in the backward pass: the product that computes the gradient
+        of a weight adds it to the weight. This needs a parameter that is used once and has no
+        gradient yet, and a pass without hooks and checkpoints.
 
         Parameters
         ----------
         loss : Tensor
-            One number. Nothing but a parameter itself may refer to its data: not a view of it, and
-            not ``parameter.detach()``, from which `loss` was also computed.
+            One number. It must not depend on other tensors with the data of a parameter, such as a
+            view or ``parameter.detach()``.
 
         Raises
         ------
         RuntimeError, ValueError
-            As `Tensor.backward` and `step` do, before any parameter is changed.
+            As `Tensor.backward` and `step` do, before any parameter changes.
         """
         for number in range(len(self.parameters)):
             self._check_data(number)
-        self.zero_grad()
+        self._moving()  # checks the gradients of earlier passes
         walk_back(loss, "minimize", absorb=self._absorber())
         self.step()
         self.zero_grad()
 
     def _absorber(self) -> Absorb | None:
-        """Return what takes gradients in during the walk, for `minimize`."""
+        """Return a function that uses gradients in the backward pass of `minimize`, or None."""
         return None
 
     def _moving(self) -> list[int]:
-        """Return which parameters have a gradient, all of them checked."""
+        """Return the numbers of the parameters with a gradient; check these parameters."""
         moving = []
         for number, p in enumerate(self.parameters):
             if p.grad is None:
@@ -140,11 +145,11 @@ class Optimizer:
             self._check_data(number)
             if not isinstance(p.grad, Tensor):
                 raise TypeError(
-                    f"parameters[{number}]: its grad must be a Tensor, not {type(p.grad).__name__}"
+                    f"parameters[{number}].grad: expected a Tensor, got {type(p.grad).__name__}"
                 )
             if p.grad.shape != p.shape:
                 raise ValueError(
-                    f"parameters[{number}]: has shape {p.shape}, its gradient {p.grad.shape}"
+                    f"parameters[{number}].grad: expected shape {p.shape}, got {p.grad.shape}"
                 )
             moving.append(number)
         return moving
@@ -152,9 +157,10 @@ class Optimizer:
     def _check_data(self, number: int) -> None:
         data, (shape, dtype) = self.parameters[number].data, self._kinds[number]
         if data.shape != shape or data.dtype != dtype or not data.flags.carray:
+            layout = "" if data.flags.carray else ", read-only or not contiguous"
             raise ValueError(
-                f"parameters[{number}]: its data must be writeable, contiguous {dtype} of "
-                f"shape {shape}, as before; is {data.dtype} of shape {data.shape}"
+                f"parameters[{number}].data: expected writeable, contiguous {dtype} of shape "
+                f"{shape}, as before, got {data.dtype} of shape {data.shape}{layout}"
             )
 
     def _set_coefficients(self, dtype: np.dtype[Any], steps: int) -> None:
@@ -189,16 +195,17 @@ class Optimizer:
         Parameters
         ----------
         coefficients : sequence of arrays, ()
-            What the method of this name returned, in the dtype of p.
+            The result of the method `coefficients`, in the dtype of p.
         scratch, p, g : array, (n,)
-            Room for anything, the piece, and its gradient, decay included; g is not to be changed.
+            Scratch memory, the piece, and the gradient of the piece with the decay; g must not
+            change.
         *states : array, (n,)
-            What the optimizer remembers of the piece.
+            The states of the piece.
         """
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Array]:
-        """Return copies of what the optimizer remembers, by name, for an ``.npz`` file."""
+        """Return copies of the states by name, for an ``.npz`` file."""
         state = {
             "optimizer": np.array(type(self).__name__),
             "steps": np.array(self.steps),
@@ -209,19 +216,19 @@ class Optimizer:
         return state
 
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
-        """Take over what another optimizer of this kind and these parameters remembered.
+        """Load the states of an optimizer of the same kind and for the same parameters.
 
         Raises
         ------
         ValueError
-            If it is of another kind, a name is missing or unknown, a shape differs, or the rate or
-            a count of steps is out of range; nothing is changed then.
+            If the kind differs, a name is missing or unknown, a shape differs, or the rate or a
+            count of steps is out of range; nothing is changed then.
         TypeError
-            If an array cannot be cast to the dtype that is wanted; nothing is changed then.
+            If an array does not cast to the dtype of its target; nothing is changed then.
         """
         kind, own = str(state.get("optimizer")), type(self).__name__
         if kind != own:
-            raise ValueError(f"state: is of the optimizer {kind}, {own} is wanted")
+            raise ValueError(f"state: expected that of {own}, got that of {kind}")
         arrays = matching(state, self.state_dict())
         lr, steps = float(arrays["lr"]), arrays["steps"].tolist()
         not_negative(lr=lr, steps=min(steps))
@@ -235,14 +242,14 @@ def _leaves(parameters: Iterable[Any]) -> list[Tensor]:
     """Return the parameters as a list, checked."""
     leaves = list(parameters)
     if not leaves:
-        raise ValueError("parameters: there are none")
+        raise ValueError("parameters: expected at least one, got none")
     if len({id(p) for p in leaves}) < len(leaves):
-        raise ValueError("parameters: one is given twice")
+        raise ValueError("parameters: expected different tensors, got one twice")
     for number, p in enumerate(leaves):
         leaf = isinstance(p, Tensor) and p.requires_grad and p.is_leaf
         if not (leaf and p.data.flags.carray):
             raise ValueError(
-                f"parameters[{number}]: must be a leaf that requires grad, with writeable, "
+                f"parameters[{number}]: expected a leaf that requires grad, with writeable, "
                 "contiguous data"
             )
     return leaves

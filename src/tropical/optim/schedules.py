@@ -1,4 +1,4 @@
-"""Factors of the learning rate, by the number of steps taken."""
+"""Factors of the learning rate, which depend on the number of steps."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ Factor: TypeAlias = Callable[[int], float]
 def _check_count(**counts: int) -> None:
     for name, count in counts.items():
         if count < 1:
-            raise ValueError(f"{name}: at least 1, not {count}")
+            raise ValueError(f"{name}: expected at least 1, got {count}")
 
 
 def step_decay(every: int, factor: float = 0.1) -> Factor:
-    """Return a factor that is multiplied by `factor` after each `every` steps."""
+    """Return a factor that `factor` multiplies after each `every` steps."""
     _check_count(every=every)
     return lambda step: factor ** (step // every)
 
 
 def cosine_decay(steps: int, least: float = 0.0) -> Factor:
-    """Return a factor that falls from 1 to `least` in half a wave of `steps` steps, then stays.
+    """Return a factor that falls from 1 to `least` along half a cosine of `steps` steps.
 
     I. Loshchilov and F. Hutter, "SGDR: stochastic gradient descent with warm restarts", ICLR 2017,
     equation 5.
@@ -44,9 +44,9 @@ def cosine_decay(steps: int, least: float = 0.0) -> Factor:
 
 
 def warm_up(steps: int, then: Factor | None = None) -> Factor:
-    """Return a factor that rises evenly from 1 / steps to 1, and then is that of `then`.
+    """Return a factor that rises linearly from 1 / steps to 1, and then is `then`.
 
-    P. Goyal et al., "Accurate, large minibatch SGD", arXiv:1706.02677, section 2.2.
+    Goyal et al., "Accurate, large minibatch SGD", arXiv:1706.02677, section 2.2.
     """
     _check_count(steps=steps)
     return lambda step: (
@@ -55,14 +55,14 @@ def warm_up(steps: int, then: Factor | None = None) -> Factor:
 
 
 class Schedule:
-    """Sets an optimizer's rate to its first one times a factor.
+    """Sets the rate of an optimizer to the first rate times a factor.
 
     Parameters
     ----------
     optimizer : Optimizer
         Its `lr` is the rate at factor 1.
     factor : callable
-        From the number of steps taken to the factor: `step_decay`, `cosine_decay`, `warm_up`, ...
+        A function of the number of steps: `step_decay`, `cosine_decay`, `warm_up`, ...
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Schedule:
         self._set_rate()
 
     def step(self) -> None:
-        """Count a step of the optimizer, and set the rate of the next."""
+        """Count a step of the optimizer, and set the rate of the next step."""
         self.steps += 1
         self._set_rate()
 
@@ -97,7 +97,7 @@ class Schedule:
         return {"steps": np.array(self.steps), "base_lr": np.array(self.base_lr)}
 
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
-        """Go on where another schedule of this factor was, and set the optimizer's rate.
+        """Load the state of a schedule with this factor, and set the rate of the optimizer.
 
         Raises
         ------
@@ -105,7 +105,7 @@ class Schedule:
             If a name is missing or unknown, a shape differs or a number is out of range; nothing is
             changed then.
         TypeError
-            If one is no number; nothing is changed then.
+            If an array does not hold a number; nothing is changed then.
         """
         arrays = matching(state, self.state_dict())
         steps, base_lr = int(arrays["steps"]), float(arrays["base_lr"])

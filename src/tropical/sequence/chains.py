@@ -1,47 +1,45 @@
-"""What the algorithms on chains share: their arguments, checked, and one step of a whole batch."""
+"""Batches of chains: the checked arguments of all functions, and one step of a whole batch."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import tropical
-from tropical.arrays import unmasked
+from tropical.arrays import Array, is_kind, unmasked
 
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
-
-Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Chains:
     """A batch of b sequences of t steps over s states, the longest first.
 
-    Those that are under way at step i are the first ``active[i]``; nothing is read of a sequence
-    beyond its length.
+    At step i the first ``active[i]`` sequences have not ended. Nothing reads a sequence beyond its
+    length.
 
     Attributes
     ----------
     batch : tuple of int
         The shape of the batch, b in all.
     order : (b,) intp array or None
-        Where each sequence stands in the batch; None if nothing was moved.
+        The position of each sequence in the batch; None if the sequences keep their order.
     lengths : (b,) intp array
         Descending.
     active : list of int
-        For each step how many sequences are longer than it; a last 0.
+        For each step the number of sequences that are longer; then a last 0.
     initial : (b, s) array
     transition : (s, s) or (b, s, s) array
-        One for all, or each its own.
+        One for all sequences, or one for each.
     emission : (b, t, s) array
         In the order of the batch.
     workspace : GemmWorkspace
-        Of the products of all steps.
+        The packing memory of all products.
     """
 
     batch: tuple[int, ...]
@@ -60,7 +58,7 @@ class Chains:
         return emitted
 
     def per_step(self) -> Array:
-        """Return an array (t, b, s), a step of which is contiguous: -inf where sequences ended."""
+        """Return an empty array (t, b, s), contiguous in each step; -inf where sequences ended."""
         _, steps, states = self.emission.shape
         numbers: Array = np.empty((steps, len(self.lengths), states), self.emission.dtype)
         for step, count in enumerate(self.active[:-1]):
@@ -68,7 +66,7 @@ class Chains:
         return numbers
 
     def multiply(self, rows: Array, semiring: Semiring, out: Array, *, back: bool = False) -> None:
-        """Set `out` (m, s) to each row of `rows` (m, s) times its transition, or its transpose."""
+        """Set `out` (m, s) to each row of `rows` (m, s) times its transition or the transpose."""
         matrix = self.transition.swapaxes(-1, -2) if back else self.transition
         if matrix.ndim == 3:
             matrix, rows, out = matrix[: len(rows)], rows[:, None], out[:, None]
@@ -77,7 +75,7 @@ class Chains:
     def forward(self, semiring: Semiring) -> Array:
         """Return the sum over all paths to each state at each step, (t, b, s); -inf beyond ends.
 
-        Paths' scores are sums of logarithms; `semiring` adds paths up.
+        The score of a path is a sum of logarithms; `semiring` adds the paths.
         """
         sums = self.per_step()
         for step, count in enumerate(self.active[:-1]):
@@ -90,7 +88,7 @@ class Chains:
         return sums
 
     def total(self, sums: Array, semiring: Semiring) -> Array:
-        """Return the sum over all whole paths, (b,), from `forward`; of no steps 0, the one."""
+        """Return the sum over all whole paths, (b,), from `forward`; 0 for chains of no steps."""
         some = self.lengths > 0
         last = sums[self.lengths[some] - 1, np.flatnonzero(some)]
         total = np.zeros(len(some), sums.dtype)
@@ -111,7 +109,7 @@ def read(
     log_emission: ArrayLike,
     lengths: ArrayLike | None,
 ) -> Chains:
-    """Check and broadcast the arguments of `viterbi` and the others; see there for errors."""
+    """Check and broadcast the arguments of `viterbi`, which describes the errors."""
     given = {
         "log_transition": unmasked("log_transition", log_transition),
         "log_emission": unmasked("log_emission", log_emission),
@@ -121,9 +119,7 @@ def read(
     dtype = _common_dtype(given)
     emission = given["log_emission"].astype(dtype, copy=False)
     if emission.ndim < 2 or emission.shape[-1] == 0:
-        raise ValueError(
-            f"log_emission: has shape {emission.shape}, (..., steps, states) is wanted"
-        )
+        raise ValueError(f"log_emission: expected (..., steps, states), got {emission.shape}")
     steps, states = emission.shape[-2:]
     transition = given["log_transition"].astype(dtype, copy=False)
     _check_shape("log_transition", transition, (states, states))
@@ -137,8 +133,15 @@ def read(
     except ValueError:
         raise ValueError(
             f"log_initial {initial.shape}, log_transition {transition.shape}, log_emission "
-            f"{emission.shape} and lengths {length.shape}: their batches do not broadcast"
+            f"{emission.shape} and lengths {length.shape}: expected batches that broadcast"
         ) from None
+    one_sequence = (initial.ndim, emission.ndim, length.ndim) == (1, 2, 0)
+    if steps > 2 and one_sequence and transition.shape[:-2] == (steps - 1,):
+        raise ValueError(
+            f"log_transition: expected ({states}, {states}) for all steps, got {transition.shape}: "
+            "one matrix for each step is not supported; if it is a batch, give log_emission "
+            "the same batch"
+        )
     _check_values("log_transition", transition)
     _check_values("log_initial", initial)
     _check_values("log_emission", emission, length)
@@ -167,11 +170,11 @@ def read(
 
 def _common_dtype(given: dict[str, Array]) -> np.dtype[Any]:
     dtype = np.result_type(*given.values())
-    if dtype.kind in "biu":
+    if is_kind(dtype, "bool", "integer"):
         return np.dtype(np.float64)
     if dtype.name not in ("float32", "float64"):
         names = ", ".join(f"{name} has {x.dtype}" for name, x in given.items())
-        raise TypeError(f"float32 or float64 is wanted: {names}")
+        raise TypeError(f"expected float32 or float64: {names}")
     return np.dtype(dtype.type)
 
 
@@ -179,8 +182,7 @@ def _check_shape(name: str, x: Array, tail: tuple[int, ...]) -> None:
     if x.shape[-len(tail) :] != tail:
         wanted = ", ".join(map(str, tail))
         raise ValueError(
-            f"{name}: has shape {x.shape}, (..., {wanted}) is wanted for the {tail[0]} states of "
-            "log_emission"
+            f"{name}: expected (..., {wanted}), as log_emission has {tail[0]} states, got {x.shape}"
         )
 
 
@@ -188,16 +190,16 @@ def _lengths(lengths: ArrayLike | None, steps: int) -> NDArray[np.intp]:
     if lengths is None:
         return np.full((), steps, np.intp)
     length = unmasked("lengths", lengths)
-    if length.dtype.kind not in "iu" and length.size:
-        raise TypeError(f"lengths: integers are wanted, got {length.dtype}")
+    if not is_kind(length.dtype, "integer") and length.size:
+        raise TypeError(f"lengths: expected integers, got {length.dtype}")
     if length.size and (length.min() < 0 or length.max() > steps):
         worst = length.min() if length.min() < 0 else length.max()
-        raise ValueError(f"lengths: holds {worst}, log_emission has {steps} steps")
+        raise ValueError(f"lengths: expected 0 to {steps}, the steps of log_emission, got {worst}")
     return length.astype(np.intp)
 
 
 def _check_values(name: str, x: Array, lengths: NDArray[np.intp] | None = None) -> None:
-    """Refuse NaN and +inf, as far as sequences go."""
+    """Raise ValueError for NaN and +inf within the lengths of the sequences."""
     if np.max(x, initial=-np.inf) < np.inf:  # False for a NaN
         return
     wrong = ~(x < np.inf)
@@ -206,7 +208,7 @@ def _check_values(name: str, x: Array, lengths: NDArray[np.intp] | None = None) 
     if wrong.any():
         at = tuple(int(i) for i in np.argwhere(wrong)[0])
         value = np.broadcast_to(x, wrong.shape)[at]
-        raise ValueError(f"{name}: logarithms of probabilities are wanted, holds {value} at {at}")
+        raise ValueError(f"{name}: expected logarithms of probabilities, got {value} at {at}")
 
 
 def _longest_first(

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropical import semirings
-from tropical.sequence.chains import Array, Chains, read
+from tropical.arrays import Array
+from tropical.sequence.chains import Chains, read
 
 __all__ = ["viterbi"]
 
@@ -25,47 +26,49 @@ def viterbi(
     Parameters
     ----------
     log_initial : array_like, (..., s)
-        Logarithm of the probability of each state at the first step; -inf for impossible ones.
-        Nothing needs to be normalized: any scores that add up along a path will do.
+        Logarithms of the probabilities of the states at the first step; -inf for impossible states.
+        Normalization is not needed: any scores that add up along a path are allowed.
     log_transition : array_like, (..., s, s)
-        Of going from state i to state j, at (i, j).
+        Element (i, j): the logarithm of the probability that state j follows state i.
     log_emission : array_like, (..., t, s)
-        Of what was observed at each step, given the state.
+        Logarithms of the probabilities of the observation at each step, given the state.
     lengths : array_like of int, (...), optional
-        Steps of each sequence, at most t; what lies beyond is not read. All t unless given.
+        The number of steps of each sequence, at most t. Later steps are not read. Default: t.
 
     Returns
     -------
     paths : ndarray of intp, (..., t)
-        States, -1 beyond a sequence's length, and throughout where no path is possible.
+        States; -1 beyond the length of a sequence, and everywhere if no path is possible.
     scores : ndarray, (...)
-        Of the paths: -inf where none is possible, 0 for a sequence of no steps. float32 if
-        everything is, else float64; integers count as float64.
+        Scores of the paths: -inf if no path is possible, 0 for a sequence of no steps. The dtype is
+        float32 if all arguments are float32, else float64; integers count as float64.
 
     Raises
     ------
     ValueError
-        If shapes do not fit, a length is negative or larger than t, or there is a NaN or +inf.
+        If shapes do not match, a length is negative or larger than t, or there is a NaN or +inf;
+        if log_transition has a matrix for each of the t - 1 steps between the t observations of
+        one sequence.
     TypeError
-        If a dtype is no real number of up to 64 bits, lengths are no integers, or any is a masked
-        array.
+        If a dtype is no real number of up to 64 bits, lengths are no integers, or an argument is a
+        masked array.
 
     Notes
     -----
     A. J. Viterbi, "Error bounds for convolutional codes and an asymptotically optimum decoding
     algorithm", IEEE Transactions on Information Theory 13(2), 1967; G. D. Forney, "The Viterbi
     algorithm", Proceedings of the IEEE 61(3), 1973. A step of all sequences is one max-plus
-    product; which state attained a maximum is asked on the way back alone, and on the path alone.
-    So t times s numbers are kept for each sequence.
+    product. Only the way back, along the best path, looks for the state that attained a maximum. So
+    the memory of each sequence is t times s numbers.
 
-    Of equal scores the lowest state is taken: the lowest last state, and from there at each step
-    back the lowest state before it that attains the score, sums rounded as they are.
+    Of equal scores the lowest state wins: the lowest last state, then at each step back the lowest
+    earlier state that attains the score in rounded sums.
 
     Leading axes are a batch and broadcast: one model for many sequences, or many models.
 
     Examples
     --------
-    Rain or shine, by whether someone took the umbrella:
+    Rain or shine, told by an umbrella:
 
     >>> import numpy as np
     >>> from tropical.sequence import viterbi

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 import tropical
 from tropical import semirings
-from tropical.sequence.chains import Array, Chains, read
+from tropical.arrays import Array
+from tropical.sequence.chains import Chains, read
 
 __all__ = ["Posteriors", "backward", "forward", "posteriors"]
 
@@ -17,17 +18,17 @@ LOGPLUS = semirings.logplus
 
 
 class Posteriors(NamedTuple):
-    """What is known of the states when all of a sequence has been observed.
+    """The probabilities of the states of a sequence, given all observations.
 
     Attributes
     ----------
     states : ndarray, (..., t, s)
-        The probability of each state at each step. 0 beyond a sequence's length, and for a sequence
-        that is impossible.
+        The probability of each state at each step. 0 beyond the length of a sequence, and for an
+        impossible sequence.
     transitions : ndarray, (..., s, s)
-        How often state j is expected to follow on state i: the sum of the posteriors of both.
+        Element (i, j): the expected number of times that state j follows state i.
     log_likelihood : ndarray, (...)
-        Logarithm of the probability of what was observed; -inf if that is impossible.
+        The logarithm of the probability of all observations; -inf if they are impossible.
     """
 
     states: Array
@@ -51,21 +52,22 @@ def forward(
     Returns
     -------
     log_alpha : ndarray, (..., t, s)
-        Logarithm of the probability of all observations up to and including a step, together with
-        the state there: the sum over all paths to it. -inf beyond a sequence's length.
+        The logarithm of the joint probability of a state at a step and all observations up to that
+        step: the sum over all paths to the state. -inf beyond the length of a sequence.
     log_likelihood : ndarray, (...)
-        Of all observations: -inf where they are impossible, 0 for a sequence of no steps.
+        The logarithm of the probability of all observations: -inf if they are impossible, 0 for a
+        sequence of no steps.
 
     Raises
     ------
     ValueError, TypeError
-        As `viterbi`.
+        As for `viterbi`.
 
     Notes
     -----
     L. R. Rabiner, "A tutorial on hidden Markov models and selected applications in speech
-    recognition", Proceedings of the IEEE 77(2), 1989, section III.A, on logarithms: nothing is
-    scaled, and nothing underflows.
+    recognition", Proceedings of the IEEE 77(2), 1989, section III.A, on logarithms: the sums
+    need no scaling and do not underflow.
 
     Examples
     --------
@@ -95,13 +97,13 @@ def backward(
     Returns
     -------
     log_beta : ndarray, (..., t, s)
-        Logarithm of the probability of all observations after a step, given the state there: 0 at a
-        sequence's last step, -inf beyond it.
+        The logarithm of the probability of all observations after a step, given the state at the
+        step: 0 at the last step of a sequence, -inf beyond.
 
     Raises
     ------
     ValueError, TypeError
-        As `viterbi`.
+        As for `viterbi`.
 
     Examples
     --------
@@ -134,12 +136,12 @@ def posteriors(
     Returns
     -------
     Posteriors
-        `states`, `transitions`, `log_likelihood`: all that a step of the Baum-Welch algorithm asks.
+        `states`, `transitions`, `log_likelihood`: the inputs of a step of the Baum-Welch algorithm.
 
     Raises
     ------
     ValueError, TypeError
-        As `viterbi`.
+        As for `viterbi`.
 
     Examples
     --------
@@ -184,7 +186,8 @@ def _backward(chains: Chains) -> tuple[Array, Array]:
 
 def _transitions(chains: Chains, log_alpha: Array, arriving: Array, likelihood: Array) -> Array:
     """Return the expected transitions (b, s, s): one product over the steps of each sequence."""
-    # Numbers of a step as near 0 as they can be, which decline from step to step together.
+    # The logarithms decline from step to step. Subtracting the greatest of each step keeps them
+    # near 0.
     most = log_alpha[:-1].max(axis=-1, keepdims=True, initial=-np.inf)
     most[most == -np.inf] = 0
     leaving = log_alpha[:-1] - most
@@ -198,7 +201,7 @@ def _transitions(chains: Chains, log_alpha: Array, arriving: Array, likelihood: 
 
 
 def _normalized(logs: Array) -> Array:
-    """Return exp(logs) with sums of 1 along the last axis, or of 0 where all is -inf; in place."""
+    """Return exp(logs), in place, with sums of 1 along the last axis; 0 where all logs are -inf."""
     most = logs.max(axis=-1, keepdims=True)
     logs -= np.where(most > -np.inf, most, 0)
     np.exp(logs, out=logs)

@@ -1,4 +1,4 @@
-"""Convolution and deconvolution of sampled curves, and what network calculus makes of them."""
+"""Convolution and deconvolution of sampled curves, and the bounds of network calculus."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import ArrayLike, NDArray
 
 import tropical
-from tropical.arrays import unmasked
+from tropical.arrays import Array, is_kind, unmasked
 
-from .operands import Array, dual, plus_ring, promote
+from .operands import dual, plus_ring, promote
 from .residuals import differences, opposite
 
 if TYPE_CHECKING:
@@ -24,20 +24,20 @@ def convolve(
 ) -> Array:
     """Return the convolution of two curves, ``c[t] = min_s f[s] + g[t - s]`` for minplus.
 
-    Of a flow and a service curve it is what has left at least; of two service curves, that of both
-    servers in a row; of an arrival curve with itself, repeatedly, the tightest that says the same.
+    The convolution of a flow and a service curve is a lower bound of the output. The convolution of
+    two service curves is the service curve of both servers in a row. Repeated convolutions of an
+    arrival curve with itself give the tightest equivalent arrival curve.
 
     Parameters
     ----------
     f : array_like, (..., n)
-        Samples at t = 0, 1, ..., n - 1, at least one. Batches lie along the leading axes, which are
-        broadcast.
+        Samples at t = 0, 1, ..., n - 1, at least one. Leading axes are a batch and broadcast.
     g : array_like, (..., m)
     semiring : {"minplus", "maxplus"}
-        maxplus has the maximum.
+        maxplus takes the maximum.
     mode : {"full", "curve"}
-        "full": of two finite sequences, all n + m - 1 elements, as numpy.convolve has it. "curve":
-        the first min(n, m), those which are the same however the curves go on.
+        "full": all n + m - 1 elements, as in numpy.convolve. "curve": the first min(n, m) elements,
+        which do not depend on later samples.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def convolve(
     Raises
     ------
     ValueError
-        If shapes do not fit, a curve has no samples or holds a NaN, or for an unknown mode.
+        If shapes do not match, a curve has no samples or holds a NaN, or the mode is unknown.
     TypeError
         If the dtype is not one of the semiring's.
 
@@ -69,15 +69,15 @@ def convolve(
     f, g = _curves(ring, f, g)
     n, m = f.shape[-1], g.shape[-1]
     if mode not in ("full", "curve"):
-        raise ValueError(f"mode: is {mode!r}, 'full' or 'curve' is wanted")
+        raise ValueError(f"mode: expected 'full' or 'curve', got {mode!r}")
     return _convolution(f, g, 0, n + m - 1 if mode == "full" else min(n, m), ring)
 
 
 def deconvolve(f: ArrayLike, g: ArrayLike, semiring: str | Semiring = "minplus") -> Array:
     """Return the deconvolution of two curves, ``d[t] = max_s f[t + s] - g[s]`` for minplus.
 
-    The least curve d with ``f <= convolve(d, g)``. Of an arrival curve and a service curve it is
-    the arrival curve of what leaves.
+    The result is the least curve d with ``f <= convolve(d, g)``. The deconvolution of an arrival
+    curve by a service curve is the arrival curve of the output.
 
     Parameters
     ----------
@@ -85,17 +85,17 @@ def deconvolve(f: ArrayLike, g: ArrayLike, semiring: str | Semiring = "minplus")
     g : array_like, (..., m)
         As for `convolve`.
     semiring : {"minplus", "maxplus"}
-        maxplus has the minimum, and is the greatest d with ``f >= convolve(d, g)``.
+        maxplus takes the minimum: the greatest d with ``f >= convolve(d, g)``.
 
     Returns
     -------
     ndarray, (..., n)
-        Of t = 0, ..., n - 1, from the samples that there are: s < min(m, n - t).
+        At t = 0, ..., n - 1, from the given samples: s < min(m, n - t).
 
     Raises
     ------
     ValueError, TypeError
-        As `convolve`.
+        As in `convolve`.
 
     Notes
     -----
@@ -104,7 +104,7 @@ def deconvolve(f: ArrayLike, g: ArrayLike, semiring: str | Semiring = "minplus")
 
     Examples
     --------
-    The output of a flow of burst 2 and rate 1 from a server of rate 3 after 2 has burst 4:
+    A server of rate 3 and latency 2 turns a flow of burst 2 and rate 1 into one of burst 4:
 
     >>> import numpy as np
     >>> from tropical.spectral import deconvolve, rate_latency, token_bucket
@@ -123,20 +123,20 @@ def _curves(ring: Semiring, f: ArrayLike, g: ArrayLike) -> list[Array]:
     f, g = promote(ring, f=f, g=g)
     for name, x in (("f", f), ("g", g)):
         if x.ndim == 0 or x.shape[-1] == 0:
-            raise ValueError(f"{name}: has shape {x.shape}, (..., 1 or more) is wanted")
+            raise ValueError(f"{name}: expected one sample or more, got {x.shape}")
         _refuse_nan(name, x)
     try:
         np.broadcast_shapes(f.shape[:-1], g.shape[:-1])
     except ValueError:
         raise ValueError(
-            f"g: has shape {g.shape}, which is not broadcast with f of shape {f.shape}"
+            f"g: expected a shape that broadcasts with f of shape {f.shape}, got {g.shape}"
         ) from None
     return [f, g]
 
 
 def _refuse_nan(name: str, x: Array) -> None:
     if np.isnan(x).any():
-        raise ValueError(f"{name}: holds a NaN")
+        raise ValueError(f"{name}: expected numbers, got a NaN")
 
 
 def _convolution(f: Array, g: Array, start: int, length: int, ring: Semiring) -> Array:
@@ -170,7 +170,7 @@ def _convolution(f: Array, g: Array, start: int, length: int, ring: Semiring) ->
 
 
 def _window(x: Array, first: int, length: int, ring: Semiring) -> Array:
-    """Return elements first to first + length of x (..., n), the semiring's zero outside of it."""
+    """Return elements first to first + length of x (..., n); the semiring's zero outside of x."""
     window = np.full((*x.shape[:-1], length), ring.zero(x.dtype), x.dtype)
     low, high = max(first, 0), min(first + length, x.shape[-1])
     if low < high:
@@ -179,13 +179,13 @@ def _window(x: Array, first: int, length: int, ring: Semiring) -> Array:
 
 
 def token_bucket(burst: float, rate: float, times: ArrayLike) -> Array:
-    """Return the arrival curve of a flow that a token bucket shapes, ``burst + rate t`` for t > 0.
+    """Return the arrival curve of a flow behind a token bucket, ``burst + rate t`` for t > 0.
 
     Parameters
     ----------
     burst, rate : float
     times : array_like
-        When to sample it; nothing has arrived at 0 and before.
+        The times of the samples; the curve is 0 at time 0 and before.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def rate_latency(rate: float, latency: float, times: ArrayLike) -> Array:
     ----------
     rate, latency : float
     times : array_like
-        When to sample it.
+        The times of the samples.
 
     Examples
     --------
@@ -216,13 +216,13 @@ def rate_latency(rate: float, latency: float, times: ArrayLike) -> Array:
 
 
 def _times(given: ArrayLike) -> Array:
-    """Return times as an array, whole ones as int64: in smaller integers sums would wrap."""
+    """Return times as an array; integers become int64, as sums of smaller integers would wrap."""
     times = unmasked("times", given)
-    return times.astype(np.int64) if times.dtype.kind in "iu" else times
+    return times.astype(np.int64) if is_kind(times.dtype, "integer") else times
 
 
 def backlog(arrival: ArrayLike, service: ArrayLike) -> float:
-    """Return the most that can be waiting: the vertical deviation ``max_t arrival - service``.
+    """Return the largest backlog: the vertical deviation ``max_t arrival - service``.
 
     Parameters
     ----------
@@ -232,12 +232,12 @@ def backlog(arrival: ArrayLike, service: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If they are not of one shape (n,), or hold a NaN.
+        If the shapes are not one shape (n,), or a curve holds a NaN.
 
     Notes
     -----
-    Le Boudec and Thiran (2001), section 1.4. For curves that go on, the samples must reach to where
-    service has overtaken arrival for good.
+    Le Boudec and Thiran (2001), section 1.4. The samples must reach the time from which on service
+    stays above arrival.
 
     Examples
     --------
@@ -249,9 +249,7 @@ def backlog(arrival: ArrayLike, service: ArrayLike) -> float:
     """
     early, late = _flow(arrival, service)
     if early.shape != late.shape:
-        raise ValueError(
-            f"service: has shape {late.shape}, arrival {early.shape}; equal are wanted"
-        )
+        raise ValueError(f"service: expected {early.shape}, the shape of arrival, got {late.shape}")
     none = (late == np.inf) | (early == -np.inf)
     return float(np.max(np.where(none, -np.inf, early - np.where(none, 0, late))))
 
@@ -269,8 +267,8 @@ def delay(arrival: ArrayLike, service: ArrayLike) -> float:
     Returns
     -------
     float
-        The least d for which ``arrival[t] <= service[t + d]`` for all t; +inf if the samples of
-        `service` end before.
+        The least d for which ``arrival[t] <= service[t + d]`` for all t; +inf if `service` has too
+        few samples.
 
     Raises
     ------
@@ -283,7 +281,7 @@ def delay(arrival: ArrayLike, service: ArrayLike) -> float:
 
     Examples
     --------
-    The latency, and what the burst and the first sample take at the server's rate:
+    The latency, and the time of the burst and the first sample at the rate of the server:
 
     >>> import numpy as np
     >>> from tropical.spectral import delay, rate_latency, token_bucket
@@ -293,7 +291,7 @@ def delay(arrival: ArrayLike, service: ArrayLike) -> float:
     """
     early, late = _flow(arrival, service)
     if (late[1:] < late[:-1]).any():
-        raise ValueError("service: decreases")
+        raise ValueError("service: expected a curve that never decreases")
     done = np.searchsorted(late, early)
     if done.max() == len(late):
         return math.inf
@@ -305,7 +303,7 @@ def _flow(arrival: ArrayLike, service: ArrayLike) -> list[NDArray[np.float64]]:
     for name, given in (("arrival", arrival), ("service", service)):
         x = unmasked(name, given).astype(np.float64)
         if x.ndim != 1 or x.size == 0:
-            raise ValueError(f"{name}: has shape {x.shape}, (1 or more,) is wanted")
+            raise ValueError(f"{name}: expected (n,) with one sample or more, got {x.shape}")
         _refuse_nan(name, x)
         curves.append(x)
     return curves

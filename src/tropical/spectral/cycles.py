@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -10,34 +11,37 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropical.arrays import Array, is_kind
 from tropical.graph import closure
+from tropical.graph.components import strong_components
+from tropical.graph.edges import Edges, edges_of
 
 from .howard import howard
 from .karp import karp
-from .operands import Arcs, Array, arcs_of, plus_ring, square_matrix
+from .operands import plus_ring, square_matrix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from tropical.semirings import Semiring
 
 Index: TypeAlias = NDArray[np.intp]
-Solver: TypeAlias = "Callable[[int, Arcs], tuple[int, list[int], Array]]"
+Solver: TypeAlias = "Callable[[Edges], tuple[int, list[int], Array]]"
 
 _METHODS: dict[str, Solver] = {"howard": howard, "karp": karp}
 
 
 class CycleMean(NamedTuple):
-    """A maximum cycle mean and where it is attained.
+    """A maximum cycle mean and a cycle that attains it.
 
     Attributes
     ----------
     mean : float
-        The mean, rounded once; the semiring's zero (-inf for maxplus) where there is no cycle.
+        The mean, rounded once; the semiring's zero (-inf for maxplus) if there is no cycle.
     cycle : list of int
-        The vertices of a cycle of that mean in order, the least first; empty where there is none.
+        The vertices of a cycle of that mean in order, the least first; empty if there is no cycle.
     exact : Fraction or None
-        The mean as it is: the cycle's weight over its number of arcs.
+        The exact mean: the weight of the cycle over its number of edges.
     """
 
     mean: float
@@ -45,13 +49,14 @@ class CycleMean(NamedTuple):
     exact: Fraction | None
 
 
-class Class(NamedTuple):
-    """A strongly connected set of vertices with at least one arc among them."""
+@dataclass(frozen=True)
+class Class:
+    """A strong component with at least one edge, and its maximum cycle mean."""
 
-    vertices: NDArray[np.intp]
+    vertices: Index
     mean: Fraction
     cycle: list[int]
-    critical: Arcs  # those on cycles of that mean
+    critical: Edges  # the edges on cycles of that mean
 
 
 def maximum_cycle_mean(
@@ -59,19 +64,19 @@ def maximum_cycle_mean(
 ) -> CycleMean:
     """Return the greatest mean weight of a cycle, and a cycle that has it.
 
-    It is the rate at which powers of `a` grow: of an irreducible matrix the only eigenvalue, of
-    a timed event graph the cycle time.
+    The mean is the rate at which powers of `a` grow: the only eigenvalue of an irreducible matrix,
+    the cycle time of a timed event graph.
 
     Parameters
     ----------
     a : array_like, (n, n)
-        Element (i, j) is the weight of the arc from i to j, the semiring's zero where there is
-        none. float32, float64, int8, int16, int32 or int64.
+        Element (i, j) is the weight of the edge from i to j, the semiring's zero if there is no
+        edge. The dtype is one of the semiring's.
     semiring : {"maxplus", "minplus"}
-        minplus has the least mean.
+        minplus returns the least mean.
     method : {"howard", "karp"}
-        Howard's policy iteration, of few rounds of n^2 operations each in practice, or Karp's
-        formula, of n^3. Both find the same mean, but perhaps another of its cycles.
+        Howard's policy iteration takes few rounds of n^2 operations in practice, Karp's formula
+        takes n^3 operations. Both find the same mean, but perhaps different cycles of that mean.
 
     Returns
     -------
@@ -81,20 +86,19 @@ def maximum_cycle_mean(
     Raises
     ------
     ValueError
-        If `a` is not square, or holds NaN or the infinity that is not zero, or for an unknown
-        method.
+        If `a` is not square, holds NaN or the infinity that is not zero, or the method is unknown.
     TypeError
-        If its dtype is not one of the semiring's.
+        If the dtype is not one of the semiring's.
 
     Notes
     -----
-    The mean is exact for every dtype: numbers that are no multiples of a common unit that 64 bits
-    hold are rounded to such ones first, and the few arcs which may be on a best cycle then
-    compared as they are, by Howard's algorithm in integers of any size.
+    The mean is exact for every dtype. The algorithms work on multiples of a common unit in 64 bits.
+    If the weights are no such multiples, they are rounded first. Howard's algorithm in integers of
+    any size then compares the exact weights of the few edges that may be on a best cycle.
 
     Sources: F. Baccelli, G. Cohen, G. J. Olsder and J.-P. Quadrat, "Synchronization and
     Linearity", Wiley, 1992, section 3.2.4; P. Butkovic, "Max-linear Systems", Springer, 2010,
-    section 1.6; the algorithms', Karp (1978) and Cochet-Terrasson et al. (1998).
+    section 1.6. Sources of the algorithms: Karp (1978), Cochet-Terrasson et al. (1998).
 
     Examples
     --------
@@ -106,19 +110,19 @@ def maximum_cycle_mean(
     """
     ring = plus_ring(semiring)
     if method not in _METHODS:
-        raise ValueError(f"method: is {method!r}, 'howard' or 'karp' is wanted")
+        raise ValueError(f"method: expected 'howard' or 'karp', got {method!r}")
     matrix = square_matrix(a, ring)
     best = best_classes(classes(matrix, ring, method), ring)
     if not best:
-        return CycleMean(float("-inf" if ring.add == "max" else "inf"), [], None)
+        return CycleMean(ring.zero("float64"), [], None)
     return CycleMean(float(best[0].mean), best[0].cycle, best[0].mean)
 
 
 def cycle_times(a: ArrayLike, semiring: str | Semiring = "maxplus") -> NDArray[np.float64]:
-    """Return at what rate each component of ``x(k + 1) = a (x) x(k)`` grows in the long run.
+    """Return the rate at which each component of ``x(k + 1) = a (x) x(k)`` grows in the long run.
 
-    Component i follows the greatest cycle mean among the cycles that i reaches: as x(k + 1)[i]
-    waits for x(k)[j] wherever there is an arc from i to j, the slowest of these sets its pace.
+    The rate of component i is the greatest cycle mean among the cycles that i reaches: x(k + 1)[i]
+    waits for x(k)[j] if there is an edge from i to j, so the slowest of these cycles sets the pace.
 
     Parameters
     ----------
@@ -129,13 +133,13 @@ def cycle_times(a: ArrayLike, semiring: str | Semiring = "maxplus") -> NDArray[n
     Returns
     -------
     ndarray, (n,), float64
-        The limit of ``x(k)[i] / k`` for finite x(0); zero where i reaches no cycle, and x(k)[i]
-        becomes zero itself. Of an irreducible matrix all are its eigenvalue.
+        The limit of ``x(k)[i] / k`` for finite x(0); zero if i reaches no cycle, and then x(k)[i]
+        becomes zero itself. All rates of an irreducible matrix are its eigenvalue.
 
     Raises
     ------
     ValueError, TypeError
-        As `maximum_cycle_mean`.
+        As for `maximum_cycle_mean`.
 
     Notes
     -----
@@ -155,15 +159,14 @@ def cycle_times(a: ArrayLike, semiring: str | Semiring = "maxplus") -> NDArray[n
     for part in classes(matrix, ring):
         means[part.vertices] = float(part.mean)
     reached = closure(matrix != ring.zero(matrix.dtype), "orand")
-    extreme = np.max if ring.add == "max" else np.min
-    rates: NDArray[np.float64] = extreme(
+    rates: NDArray[np.float64] = ring.add_ufunc.reduce(
         np.where(reached, means, ring.zero("float64")), axis=1, initial=ring.zero("float64")
     )
     return rates
 
 
 def critical_graph(a: ArrayLike, semiring: str | Semiring = "maxplus") -> NDArray[np.bool_]:
-    """Return which arcs are on cycles of the greatest mean.
+    """Return which edges are on cycles of the greatest mean.
 
     Parameters
     ----------
@@ -174,12 +177,12 @@ def critical_graph(a: ArrayLike, semiring: str | Semiring = "maxplus") -> NDArra
     Returns
     -------
     ndarray, (n, n), bool
-        The critical graph; nothing is rounded in finding it.
+        The critical graph, computed without rounding.
 
     Raises
     ------
     ValueError, TypeError
-        As `maximum_cycle_mean`.
+        As for `maximum_cycle_mean`.
 
     Notes
     -----
@@ -199,96 +202,78 @@ def critical_graph(a: ArrayLike, semiring: str | Semiring = "maxplus") -> NDArra
     matrix = square_matrix(a, ring)
     graph = np.zeros(matrix.shape, np.bool_)
     for part in best_classes(classes(matrix, ring), ring):
-        graph[part.critical.tails, part.critical.heads] = True
+        graph[part.critical.source, part.critical.target] = True
     return graph
 
 
 def best_classes(found: list[Class], ring: Semiring) -> list[Class]:
-    """Return those of the greatest mean (for minplus the least)."""
-    extreme = max if ring.add == "max" else min
-    best = extreme((own.mean for own in found), default=None)
-    return [own for own in found if own.mean == best]
+    """Return the classes of the greatest mean (for minplus the least)."""
+    best = max((ring.direction * own.mean for own in found), default=None)
+    return [own for own in found if ring.direction * own.mean == best]
 
 
 def classes(matrix: Array, ring: Semiring, method: str = "howard") -> list[Class]:
-    """Return the strongly connected sets of a graph, with their means and critical arcs."""
+    """Return the strong components of a graph, with their means and critical edges."""
     found = []
-    for vertices, arcs, _ in parts(len(matrix), arcs_of(matrix, ring)):
-        local, critical = _critical(len(vertices), arcs, ring, _METHODS[method])
+    for vertices, edges, _ in strong_components(edges_of(matrix, ring)):
+        local, critical = _critical(edges, ring, _METHODS[method])
         cycle = vertices[local].tolist()
         around = pairwise([*cycle, cycle[0]])
         weight = sum((Fraction(matrix[arc].item()) for arc in around), Fraction(0))
-        tails, heads, weights = arcs.where(critical)
-        graph = Arcs(vertices[tails], vertices[heads], weights)
+        own = edges.where(critical)
+        ends = vertices[own.source], vertices[own.target]
+        graph = Edges(len(matrix), *ends, own.weight)
         found.append(Class(vertices, weight / len(cycle), cycle, graph))
     return found
 
 
-def parts(n: int, arcs: Arcs) -> Iterator[tuple[Index, Arcs, Index]]:
-    """Yield the vertices of each strongly connected set that has arcs, these, their positions.
-
-    In the arcs that it yields the set's vertices are numbered from 0.
-    """
-    reached = np.zeros((n, n), np.bool_)
-    reached[arcs.tails, arcs.heads] = True
-    closure(reached, "orand", overwrite=True)
-    labels = (reached & reached.T).argmax(axis=1) if n else np.zeros(0, np.intp)
-    owners = np.where(labels[arcs.tails] == labels[arcs.heads], labels[arcs.tails], n)
-    numbers = np.empty(n, np.intp)
-    for label in np.flatnonzero(np.bincount(owners, minlength=n)[:n]):
-        vertices, chosen = np.flatnonzero(labels == label), np.flatnonzero(owners == label)
-        numbers[vertices] = np.arange(len(vertices))
-        tails, heads, weights = arcs.where(chosen)
-        yield vertices, Arcs(numbers[tails], numbers[heads], weights), chosen
-
-
-def _critical(n: int, arcs: Arcs, ring: Semiring, solver: Solver) -> tuple[list[int], Index]:
-    """Return a cycle of the greatest mean of a strongly connected set, and all critical arcs."""
-    numbers, exact = to_whole(arcs.weights, 59 - 2 * n.bit_length(), ring)
-    _, cycle, slack = _solve(n, arcs._replace(weights=numbers), solver)
+def _critical(edges: Edges, ring: Semiring, solver: Solver) -> tuple[list[int], Index]:
+    """Return a cycle of the greatest mean of a strong component, and all its critical edges."""
+    n = edges.n
+    numbers, exact = to_whole(edges.weight, 59 - 2 * n.bit_length(), ring)
+    _, cycle, slack = _solve(replace(edges, weight=numbers), solver)
     tight = np.flatnonzero(slack == 0)
     if not exact:
-        # Rounding changes no weight by more than a unit, so on a cycle of L arcs that has the
-        # greatest mean the slacks add up to -L q or more; none is above 0, so each is at least
+        # Rounding changes no weight by more than a unit. So on a cycle of L edges that has the
+        # greatest mean the slacks add up to -L q or more. No slack is above 0, so each is at least
         # -n q.
         near = np.flatnonzero(slack >= -n * len(cycle))
-        integers = arcs.where(near)._replace(weights=_to_integers(arcs.weights[near], ring))
+        integers = replace(edges.where(near), weight=_to_integers(edges.weight[near], ring))
         found = []
-        for vertices, part, chosen in parts(n, integers):
-            mean, local, slack = _solve(len(vertices), part, howard)
+        for vertices, part, chosen in strong_components(integers):
+            mean, local, slack = _solve(part, howard)
             found.append((mean, vertices[local].tolist(), near[chosen[slack == 0]]))
         best, cycle, _ = max(found, key=lambda own: own[0])
         tight = np.sort(np.concatenate([own for mean, _, own in found if mean == best]))
-    on_cycles = [tight[chosen] for _, _, chosen in parts(n, arcs.where(tight))]
+    on_cycles = [tight[chosen] for _, _, chosen in strong_components(edges.where(tight))]
     return cycle, np.sort(np.concatenate(on_cycles))
 
 
-def _solve(n: int, arcs: Arcs, solver: Solver) -> tuple[Fraction, list[int], Array]:
-    """Return the greatest mean, its cycle, and each arc's slack: 0 where critical, never above."""
-    weight, cycle, values = solver(n, arcs)
-    slack = len(cycle) * arcs.weights - weight + values[arcs.heads] - values[arcs.tails]
+def _solve(edges: Edges, solver: Solver) -> tuple[Fraction, list[int], Array]:
+    """Return the greatest mean, its cycle, and each edge's slack: 0 if critical, never above 0."""
+    weight, cycle, values = solver(edges)
+    slack = len(cycle) * edges.weight - weight + values[edges.target] - values[edges.source]
     return Fraction(weight, len(cycle)), cycle, slack
 
 
 def to_whole(weights: Array, bits: int, ring: Semiring) -> tuple[NDArray[np.int64], bool]:
-    """Return weights as multiples of a unit, below 2^bits and to be maximised; whether exact."""
+    """Return weights as multiples of a unit, below 2^bits and to be maximized; whether exact."""
     greatest = max(abs(weights.max().item()), abs(weights.min().item()))
-    if weights.dtype.kind == "f":
+    if is_kind(weights.dtype, "floating"):
         exponent = bits - math.frexp(greatest)[1]
         scaled = np.rint(np.ldexp(weights.astype(np.float64), exponent))
-        with np.errstate(over="ignore"):  # rounded up to infinity, which is not exact
+        with np.errstate(over="ignore"):  # a weight rounded up to infinity is not exact
             exact = np.array_equal(np.ldexp(scaled, -exponent), weights)
         numbers = scaled.astype(np.int64)
     else:
         shift = max(0, greatest.bit_length() - bits)
         numbers = weights.astype(np.int64) >> shift
         exact = np.array_equal(numbers << shift, weights)
-    return numbers if ring.add == "max" else -numbers, exact
+    return ring.direction * numbers, exact
 
 
 def _to_integers(weights: Array, ring: Semiring) -> Array:
-    """Return weights as exact multiples of a unit, Python's integers, to be maximised."""
-    sign = 1 if ring.add == "max" else -1
+    """Return weights as exact multiples of a unit, Python's integers, to be maximized."""
     exact = [Fraction(weight) for weight in weights.tolist()]
     unit = max(weight.denominator for weight in exact)  # powers of two
-    return np.array([sign * int(weight * unit) for weight in exact], dtype=object)
+    return np.array([ring.direction * int(weight * unit) for weight in exact], dtype=object)

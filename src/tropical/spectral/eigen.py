@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,12 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 
 import tropical
 from tropical import semirings
+from tropical.arrays import Array
 from tropical.graph import closure
+from tropical.graph.components import strong_components
+from tropical.graph.edges import dense_of, edges_of
 
-from .cycles import best_classes, classes, parts, to_whole
-from .operands import Arcs, Array, arcs_of, plus_ring, square_matrix
+from .cycles import best_classes, classes, to_whole
+from .operands import plus_ring, square_matrix
 
 if TYPE_CHECKING:
+    from tropical.graph.edges import Edges
     from tropical.semirings import Semiring
 
     from .cycles import Class
@@ -30,8 +35,8 @@ class Eigenspace(NamedTuple):
     value : float
         The eigenvalue: the maximum cycle mean.
     vectors : ndarray, (n, d), float64
-        One column for each of the d strongly connected parts of the critical graph. Their sums,
-        in the semiring, of multiples (a number added to a column) are all eigenvectors.
+        One column for each of the d strong components of the critical graph. Every eigenvector is a
+        sum, in the semiring, of multiples of the columns (a multiple adds a number to a column).
     """
 
     value: float
@@ -41,8 +46,8 @@ class Eigenspace(NamedTuple):
 def eigenvectors(a: ArrayLike, semiring: str | Semiring = "maxplus") -> Eigenspace:
     """Return the eigenvalue of an irreducible matrix and a basis of its eigenspace.
 
-    ``a (x) v = value (x) v``: for a timed event graph v is a timetable, in which everything
-    happens once in every ``value``, as early as possible.
+    ``a (x) v = value (x) v``: for a timed event graph v is a timetable in which each event happens
+    once in every ``value``, as early as possible.
 
     Parameters
     ----------
@@ -58,16 +63,17 @@ def eigenvectors(a: ArrayLike, semiring: str | Semiring = "maxplus") -> Eigenspa
     Raises
     ------
     ValueError
-        As `maximum_cycle_mean`, and if `a` is reducible, or has no arc.
+        As for `maximum_cycle_mean`, and if `a` is reducible or has no edge.
     TypeError
-        As `maximum_cycle_mean`.
+        As for `maximum_cycle_mean`.
 
     Notes
     -----
-    Columns of the star of `a` divided by its eigenvalue (Baccelli et al. 1992, sections 3.2.4
-    and 3.7; Butkovic 2010, chapter 4), each the weights of the best paths to one critical vertex,
-    lengthened by an arc at a time. They are summed from ``q a - p`` and divided by q in the end,
-    where p / q is the eigenvalue: for whole numbers one rounding is all.
+    The eigenvectors are columns of the star of `a` over its eigenvalue (Baccelli et al. 1992,
+    sections 3.2.4 and 3.7; Butkovic 2010, chapter 4). Each column holds the weights of the best
+    paths to one critical vertex; each round lengthens the paths by an edge. With the eigenvalue
+    p / q, the sums are those of ``q a - p``, and the end divides by q: whole numbers are rounded
+    only once.
 
     Examples
     --------
@@ -90,15 +96,16 @@ def eigenvectors(a: ArrayLike, semiring: str | Semiring = "maxplus") -> Eigenspa
     none = matrix == ring.zero(matrix.dtype)
     numbers = np.where(none, 0, matrix).astype(np.float64)
     if abs(numbers).max() > np.finfo(np.float64).max / (4 * n**2):
-        raise ValueError(f"a: holds {abs(numbers).max()}, which is too large to add up paths")
+        most = abs(numbers).max()
+        raise ValueError(f"a: expected numbers small enough for sums of paths, got {most}")
     normal = np.where(none, ring.zero("float64"), length * numbers - float(part.mean * length))
-    roots = [vertices[0] for vertices, _, _ in parts(n, part.critical)]
+    roots = [vertices[0] for vertices, _, _ in strong_components(part.critical)]
     at_roots = roots, np.arange(len(roots))
     paths = np.full((n, len(roots)), ring.zero("float64"))
     paths[at_roots] = 0
     for _ in range(n):
         longer = tropical.gemm(normal, paths, semiring=ring, out=paths.copy(), accumulate=True)
-        longer[at_roots] = 0  # as it is but for rounding
+        longer[at_roots] = 0  # without rounding it is 0
         if np.array_equal(longer, paths):
             break
         paths = longer
@@ -108,8 +115,8 @@ def eigenvectors(a: ArrayLike, semiring: str | Semiring = "maxplus") -> Eigenspa
 def cyclicity(a: ArrayLike, semiring: str | Semiring = "maxplus") -> int:
     """Return the period with which powers of an irreducible matrix end up growing.
 
-    Each strongly connected part of the critical graph has the greatest common divisor of the
-    lengths of its cycles; the cyclicity is the least common multiple of these.
+    Each strong component of the critical graph has a period, the greatest common divisor of the
+    lengths of its cycles. The cyclicity is the least common multiple of the periods.
 
     Parameters
     ----------
@@ -120,12 +127,12 @@ def cyclicity(a: ArrayLike, semiring: str | Semiring = "maxplus") -> int:
     Returns
     -------
     int
-        1 where there is no cycle.
+        1 if there is no cycle.
 
     Raises
     ------
     ValueError, TypeError
-        As `maximum_cycle_mean`.
+        As for `maximum_cycle_mean`.
 
     Notes
     -----
@@ -142,42 +149,42 @@ def cyclicity(a: ArrayLike, semiring: str | Semiring = "maxplus") -> int:
     """
     ring = plus_ring(semiring)
     matrix = square_matrix(a, ring)
-    return _cyclicity(len(matrix), best_classes(classes(matrix, ring), ring))
+    return _cyclicity(best_classes(classes(matrix, ring), ring))
 
 
-def _cyclicity(n: int, found: list[Class]) -> int:
-    critical = (part for own in found for part in parts(n, own.critical))
-    return math.lcm(*(_period(len(vertices), arcs) for vertices, arcs, _ in critical))
+def _cyclicity(found: list[Class]) -> int:
+    parts = (edges for own in found for _, edges, _ in strong_components(own.critical))
+    return math.lcm(*map(_period, parts))
 
 
-def _period(n: int, arcs: Arcs) -> int:
-    """Return the greatest common divisor of the lengths of a connected graph's cycles.
+def _period(edges: Edges) -> int:
+    """Return the greatest common divisor of the lengths of a strongly connected graph's cycles.
 
-    It divides ``level[tail] + 1 - level[head]`` for levels by a breadth-first search, and nothing
-    greater does (E. V. Denardo, "Periods of connected networks and powers of nonnegative matrices",
-    Mathematics of Operations Research 2, 1977).
+    The period is the greatest common divisor of ``level[source] + 1 - level[target]`` of all edges,
+    for the levels of a breadth-first search (E. V. Denardo, "Periods of connected networks and
+    powers of nonnegative matrices", Mathematics of Operations Research 2, 1977).
     """
-    levels = np.full(n, -1)
+    levels = np.full(edges.n, -1)
     front = np.array([0])
-    for level in range(n):
+    for level in range(edges.n):
         levels[front] = level
-        heads = arcs.heads[np.isin(arcs.tails, front)]
-        front = np.unique(heads[levels[heads] < 0])
-    return int(np.gcd.reduce(levels[arcs.tails] + 1 - levels[arcs.heads]))
+        reached = edges.target[np.isin(edges.source, front)]
+        front = np.unique(reached[levels[reached] < 0])
+    return int(np.gcd.reduce(levels[edges.source] + 1 - levels[edges.target]))
 
 
 def transient(a: ArrayLike, semiring: str | Semiring = "maxplus") -> int:
-    """Return how many steps an irreducible matrix takes at most to its periodic regime.
+    """Return after how many steps an irreducible matrix is in its periodic regime at the latest.
 
-    It is the least k from which on all powers obey ``a^(k + c) = value^c a^k``, with c the
-    cyclicity of `a` and ``value`` its eigenvalue: whatever x(0), from the k-th step of ``x(k + 1) =
-    a (x) x(k)`` on everything repeats itself every c steps, c times the eigenvalue later.
+    The transient is the least k from which on all powers obey ``a^(k + c) = value^c a^k``, with c
+    the cyclicity of `a` and ``value`` its eigenvalue. For every x(0), from the k-th step of
+    ``x(k + 1) = a (x) x(k)`` on, the system repeats every c steps, c times the eigenvalue later.
 
     Parameters
     ----------
     a : array_like, (n, n)
-        As for `eigenvectors`. Its numbers must be multiples of a common unit, of which 64 bits can
-        count the weights of n^3 arcs.
+        As for `eigenvectors`. The numbers must be multiples of a common unit, and the weight of n^3
+        edges in that unit must fit 64 bits.
     semiring : {"maxplus", "minplus"}
 
     Returns
@@ -188,14 +195,14 @@ def transient(a: ArrayLike, semiring: str | Semiring = "maxplus") -> int:
     Raises
     ------
     ValueError
-        As `eigenvectors`, and if there is no such unit.
+        As for `eigenvectors`, and if there is no such unit.
     TypeError
-        As `maximum_cycle_mean`.
+        As for `maximum_cycle_mean`.
 
     Notes
     -----
-    Baccelli et al. (1992), section 3.7. A transient has no bound in n alone; it is found in about
-    ``4 log2 k`` products, by squaring and bisection.
+    Baccelli et al. (1992), section 3.7. No bound of a transient depends on n alone. Squaring and
+    bisection find k in about ``4 log2 k`` products.
 
     Examples
     --------
@@ -210,7 +217,7 @@ def transient(a: ArrayLike, semiring: str | Semiring = "maxplus") -> int:
     one = np.full_like(normal, semirings.maxplus.zero(normal.dtype))
     np.fill_diagonal(one, 0)
     period = one
-    for bit in f"{_cyclicity(len(matrix), [part]):b}":
+    for bit in f"{_cyclicity([part]):b}":
         period = tropical.gemm(period, period)
         period = tropical.gemm(period, normal) if bit == "1" else period
 
@@ -231,15 +238,16 @@ def transient(a: ArrayLike, semiring: str | Semiring = "maxplus") -> int:
 
 
 def _irreducible(matrix: Array, ring: Semiring) -> Class:
-    """Return the one class of an irreducible matrix; raise if it is not."""
+    """Return the one class of an irreducible matrix; raise ValueError for other matrices."""
     found = classes(matrix, ring)
     if not found:
-        raise ValueError("a: has no cycle, so no eigenvalue but the semiring's zero")
+        raise ValueError("a: expected a cycle, got a graph without one, whose eigenvalue is zero")
     if len(found[0].vertices) < len(matrix):
         reached = closure(matrix != ring.zero(matrix.dtype), "orand")
         i, j = np.argwhere(~reached)[0]
         raise ValueError(
-            f"a: is reducible, as no path leads from {i} to {j}; cycle_times takes such matrices"
+            f"a: expected an irreducible matrix, but no path leads from {i} to {j}; "
+            "cycle_times takes such matrices"
         )
     return found[0]
 
@@ -247,18 +255,16 @@ def _irreducible(matrix: Array, ring: Semiring) -> Class:
 def _whole_normal(matrix: Array, part: Class, ring: Semiring) -> NDArray[np.int64]:
     """Return a multiple of ``a`` over its eigenvalue, whole and for maxplus; raise if none fits.
 
-    Divided by its eigenvalue, a matrix of weights up to M has powers of any order within 2 n^3 M.
+    The powers of a matrix of weights up to M, divided by its eigenvalue, are within 2 n^3 M.
     """
     n, length = len(matrix), len(part.cycle)
-    tails, heads, weights = arcs_of(matrix, ring)
-    numbers, exact = to_whole(weights, 58 - 3 * n.bit_length(), ring)
+    edges = edges_of(matrix, ring)
+    numbers, exact = to_whole(edges.weight, 58 - 3 * n.bit_length(), ring)
     if not exact:
         raise ValueError(
-            "a: its numbers are multiples of no unit that is large enough for exact powers in 64 "
-            "bits; round them"
+            "a: expected multiples of a unit that allows exact powers in 64 bits; round the numbers"
         )
-    normal = np.full((n, n), semirings.maxplus.zero(np.int64), np.int64)
-    normal[tails, heads] = length * numbers
-    cycle = sum(normal[arc].item() for arc in pairwise([*part.cycle, part.cycle[0]]))
-    normal[tails, heads] -= cycle // length
+    normal = dense_of(replace(edges, weight=length * numbers), semirings.maxplus)
+    cycle = sum(normal[edge].item() for edge in pairwise([*part.cycle, part.cycle[0]]))
+    normal[edges.source, edges.target] -= cycle // length
     return normal

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import tropical
 from tropical import semirings
+from tropical.arrays import Array
+from tropical.graph.edges import dense_of
 
-from .operands import Arcs, Array
+if TYPE_CHECKING:
+    from tropical.graph.edges import Edges
 
 
-def karp(n: int, arcs: Arcs) -> tuple[int, list[int], Array]:
-    """Return what `howard.howard` does; weights are int64.
+def karp(edges: Edges) -> tuple[int, list[int], Array]:
+    """Return the results of `howard.howard`; weights are int64.
 
-    With D[k] the greatest weights of walks of k arcs that end in each vertex, the mean is
+    With D[k] the greatest weights of walks of k edges that end in each vertex, the mean is
     ``max_v min_{k < n} (D[n, v] - D[k, v]) / (n - k)``: R. M. Karp, "A characterization of the
-    minimum cycle mean in a digraph", Discrete Mathematics 23, 1978. His walks begin in one vertex;
-    with any beginning the formula holds too, by a vertex put before all others.
+    minimum cycle mean in a digraph", Discrete Mathematics 23, 1978. Karp's walks begin in one
+    vertex. The formula also holds for walks from any vertex: put one vertex before all others.
 
     n products of a vector and the matrix: n^3 operations, n^2 numbers of memory.
     """
-    a = np.full((n, n), semirings.maxplus.zero(np.int64), np.int64)
-    a[arcs.tails, arcs.heads] = arcs.weights
+    n, a = edges.n, dense_of(edges, semirings.maxplus)
     walks = np.zeros((n + 1, n), np.int64)
     for k in range(n):
         tropical.gemm(walks[k], a, out=walks[k + 1])
@@ -46,10 +49,11 @@ def _best_vertex(walks: Array) -> int:
 
 
 def _cycle(a: Array, walks: Array, vertex: int) -> list[int]:
-    """Return a cycle of the best walk of n arcs to the best vertex.
+    """Return a cycle of the best walk of n edges to the best vertex.
 
-    Each of its cycles has the greatest mean. Subtract that from all weights: no cycle is above 0,
-    and the walk is as good as any shorter one to the vertex, so cutting a cycle out gains nothing.
+    Each cycle of that walk has the greatest mean. Proof: subtract the greatest mean from all
+    weights. Then no cycle is above 0, and the walk is as good as any shorter walk to the vertex. So
+    a walk without one of its cycles is no better.
     """
     walk = [vertex]
     for k in range(len(walks) - 1, 0, -1):

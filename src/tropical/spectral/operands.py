@@ -1,76 +1,59 @@
-"""What the functions here take: one of two semirings, a square matrix over it, its arcs."""
+"""What the functions of this package take: maxplus or minplus, and square matrices over it."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tropical import semirings
-from tropical.arrays import unmasked
+from tropical.arrays import Array, is_kind, unmasked
 from tropical.semirings import Semiring
 
-Array: TypeAlias = NDArray[Any]
+_RINGS = [ring for ring in semirings.ALL if ring.selective and ring.multiply_ufunc is np.add]
 
 
 def plus_ring(semiring: str | Semiring) -> Semiring:
-    """Return maxplus or minplus; raise ValueError for others."""
+    """Return maxplus or minplus; raise ValueError for other semirings."""
     ring = semirings.get(semiring)
-    if ring.name not in ("maxplus", "minplus"):
-        raise ValueError(f"semiring: is {ring.name}, maxplus or minplus is wanted")
+    if ring not in _RINGS:
+        known = " or ".join(own.name for own in _RINGS)
+        raise ValueError(f"semiring: expected {known}, got {ring.name}")
     return ring
 
 
 def dual(ring: Semiring) -> Semiring:
-    """Return minplus for maxplus, and the other way round."""
-    return semirings.get("minplus" if ring.name == "maxplus" else "maxplus")
+    """Return minplus for maxplus, and maxplus for minplus."""
+    return next(other for other in _RINGS if other.direction == -ring.direction)
 
 
 def square_matrix(a: ArrayLike, ring: Semiring) -> Array:
-    """Return `a` as an array; raise where it is no weighted graph, with ring's zero for no arc."""
+    """Return `a` as an array; raise unless `a` is the matrix of a weighted graph."""
     matrix = unmasked("a", a)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"a: has shape {matrix.shape}, (n, n) is wanted")
+        raise ValueError(f"a: expected (n, n), got {matrix.shape}")
     zero = ring.zero(matrix.dtype)
-    if matrix.dtype.kind == "f":
+    if is_kind(matrix.dtype, "floating"):
         for wrong in (np.isnan(matrix), matrix == -zero):
             if wrong.any():
                 i, j = np.argwhere(wrong)[0]
-                raise ValueError(f"a: holds {matrix[i, j]} at ({i}, {j}), which is no weight")
+                raise ValueError(f"a: expected weights, got {matrix[i, j]} at ({i}, {j})")
     return matrix
 
 
 def promote(ring: Semiring, **given: ArrayLike) -> list[Array]:
-    """Return arrays of one dtype, as numpy.result_type has it; infinities stay what they are.
+    """Return arrays of one dtype, that of numpy.result_type; an infinity stays an infinity.
 
-    An integer dtype has them as its least and its greatest value, which another dtype has not.
+    The least and the greatest value of an integer dtype are its infinities. They become those of
+    the common dtype. The least value of an unsigned dtype is 0, a number like others.
     """
     arrays = [unmasked(name, x) for name, x in given.items()]
     dtype = np.result_type(*arrays)
-    zero, top = ring.zero(dtype), dual(ring).zero(dtype)
+    ring.zero(dtype)  # raises TypeError where the semiring has no such dtype
     promoted = []
     for x in arrays:
-        if x.dtype != dtype and x.dtype.kind == "i":
-            ends = x == ring.zero(x.dtype), x == dual(ring).zero(x.dtype)
-            x = np.select(ends, [dtype.type(zero), dtype.type(top)], x.astype(dtype))
-        promoted.append(np.asarray(x, dtype))
+        number = x.astype(dtype, copy=False)
+        for end in (ring, dual(ring)) if x.dtype != dtype and is_kind(x.dtype, "integer") else ():
+            if {x.dtype.name, dtype.name} <= set(end.dtypes):
+                number = np.where(x == end.zero(x.dtype), dtype.type(end.zero(dtype)), number)
+        promoted.append(number)
     return promoted
-
-
-class Arcs(NamedTuple):
-    """The m arcs of a graph: from `tails` (ascending) to `heads`, with their `weights`."""
-
-    tails: NDArray[np.intp]
-    heads: NDArray[np.intp]
-    weights: Array
-
-    def where(self, chosen: Array) -> Arcs:
-        """Return the chosen ones, by a mask or by their positions."""
-        return Arcs(self.tails[chosen], self.heads[chosen], self.weights[chosen])
-
-
-def arcs_of(matrix: Array, ring: Semiring) -> Arcs:
-    """Return an arc from i to j for each element (i, j) that is not the semiring's zero."""
-    tails, heads = np.nonzero(matrix != ring.zero(matrix.dtype))
-    return Arcs(tails, heads, matrix[tails, heads])

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import tropical
+from tropical.arrays import Array
 
-from .operands import Array, plus_ring, promote, square_matrix
+from .operands import plus_ring, promote, square_matrix
 
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
@@ -26,21 +27,22 @@ def schedule(
 ) -> Array:
     """Return x(0) to x(steps) of ``x(k + 1) = a (x) x(k) (+) inputs(k)``.
 
-    In a timed event graph x(k)[i] is when transition i fires for the k-th time: x(k + 1)[i] is
-    a[i, j] after x(k)[j] for whichever j is the last, and no sooner than the input allows.
+    In a timed event graph x(k)[i] is the time of the k-th firing of transition i. The firing
+    x(k + 1)[i] happens as soon as a[i, j] has passed since x(k)[j] for all j, and not before the
+    input allows the firing.
 
     Parameters
     ----------
     a : array_like, (n, n)
-        Element (i, j) is the time from a firing of j to the next of i that waits for it; the
-        semiring's zero where none does.
+        Element (i, j) is the time from a firing of j to the next firing of i; the semiring's zero
+        if i does not wait for j.
     x0 : array_like, (..., n)
-        First firings; a batch of them along the leading axes.
+        First firings; leading axes are a batch.
     steps : int
-        How many firings follow.
+        The number of firings that follow.
     semiring : {"maxplus", "minplus"}
     inputs : array_like, broadcast to (..., steps, n), optional
-        What else x(k + 1) waits for, such as a timetable; ``b (x) u`` of the usual form
+        The earliest times of x(k + 1), such as a timetable. The term ``b (x) u`` of the usual form
         ``x(k + 1) = a (x) x(k) (+) b (x) u(k)`` is ``tropical.gemm(u, b.T)``.
 
     Returns
@@ -51,10 +53,10 @@ def schedule(
     Raises
     ------
     ValueError
-        If shapes do not fit, `steps` is negative, or `a` holds NaN or the infinity that is not the
-        semiring's zero.
+        If shapes do not match, `steps` is negative, or `a` holds NaN or the infinity that is not
+        the semiring's zero.
     TypeError
-        If the dtype is not one of the semiring's, or `steps` no integer.
+        If the dtype is not one of the semiring's, or `steps` is no integer.
 
     Notes
     -----
@@ -76,19 +78,19 @@ def schedule(
     square_matrix(a, ring)
     steps = operator.index(steps)
     if steps < 0:
-        raise ValueError(f"steps: is {steps}, 0 or more is wanted")
+        raise ValueError(f"steps: expected 0 or more, got {steps}")
     given = {"a": a, "x0": x0} if inputs is None else {"a": a, "x0": x0, "inputs": inputs}
     matrix, first, *late = promote(ring, **given)
     n = len(matrix)
     if first.shape[-1:] != (n,):
-        raise ValueError(f"x0: has shape {first.shape}, (..., {n}) is wanted")
+        raise ValueError(f"x0: expected (..., {n}), got {first.shape}")
     try:
         waits = [np.broadcast_to(x, (*x.shape[:-2], steps, n)) for x in late]
         batch = np.broadcast_shapes(first.shape[:-1], *(x.shape[:-2] for x in waits))
     except ValueError:
         raise ValueError(
-            f"inputs: has shape {late[0].shape}, which is not broadcast to {steps} steps of {n} "
-            f"with x0 of shape {first.shape}"
+            f"inputs: expected a shape that broadcasts to (..., {steps}, {n}) with x0 of shape "
+            f"{first.shape}, got {late[0].shape}"
         ) from None
     x = np.empty((*batch, steps + 1, n), matrix.dtype)
     x[..., 0, :] = first

@@ -17,9 +17,9 @@ import numpy as np
 
 import tropical
 from tropical import nn
-from tropical.autograd import softmax, time_products
-from tropical.bench.contenders import require
-from tropical.bench.terminal import new_console, new_table, refusing
+from tropical.autograd import softmax
+from tropical.measure.contenders import require
+from tropical.measure.terminal import POSITIVE, integer, new_console, new_table, refusing
 
 from . import data as mnist
 from . import models, pictures
@@ -39,6 +39,7 @@ KERNELS = ("naive", "tiled", "direct", "packed")
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     # fmt: off
+    count = integer(1)
     p = argparse.ArgumentParser(prog=_NAME, description=__doc__)
     sizes = ", ".join(f"{name} {' '.join(map(str, n))}" for name, n in models.HIDDEN.items())
     rates = ", ".join(f"{name} {rate}" for name, rate in RATES.items())
@@ -47,23 +48,23 @@ def parser() -> argparse.ArgumentParser:
         help="folder with MNIST's four IDX files (default: MNIST_DIR, the cache, a download)")
     add("--model", choices=list(models.MODELS), default="mlp",
         help="perceptron, convolutions, or max-plus layers (%(default)s)")
-    add("--hidden", type=_size, nargs="+", metavar="N", help=f"lengths of hidden layers ({sizes})")
-    add("--seed", type=_seed, default=0, help="of weights and orders (%(default)s)")
+    add("--hidden", type=count, nargs="+", metavar="N", help=f"lengths of hidden layers ({sizes})")
+    add("--seed", type=integer(0), default=0, help="of weights and orders (%(default)s)")
     add = p.add_argument_group("training").add_argument
-    add("--epochs", type=_size, default=3, metavar="N",
+    add("--epochs", type=count, default=3, metavar="N",
         help="times through all digits (%(default)s)")
-    add("--batch", type=_size, default=64, metavar="N", help="digits a step (%(default)s)")
+    add("--batch", type=count, default=64, metavar="N", help="digits a step (%(default)s)")
     add("--optimizer", choices=list(OPTIMIZERS), help="(mlp: sgd, the others: adam)")
-    add("--lr", type=_rate, help=f"learning rate ({rates})")
+    add("--lr", type=POSITIVE, help=f"learning rate ({rates})")
     engine = p.add_argument_group("engine")
     add = engine.add_argument
-    add("--threads", type=_size, metavar="N", help="the most threads (as many as there are cores)")
-    add("--memory", choices=["off", "pool", "plan"], default="plan",
-        help="where arrays live: the system, a pool, a planned arena (%(default)s)")
+    add("--threads", type=count, metavar="N", help="the most threads (as many as there are cores)")
+    add("--memory", choices=["off", "pool"], default="pool",
+        help="where memory for arrays comes from (%(default)s)")
     add = engine.add_mutually_exclusive_group().add_argument
     add("--kernel", choices=KERNELS, help="of every product (chosen by size)")
     add("--fast", action="store_true", help="time kernels and threads, take the best")
-    add("--compare", action="store_true", help="train with every kernel, print what each takes")
+    add("--compare", action="store_true", help="train with each kernel, print the times")
     add = p.add_argument_group("rivals, pictures and weights").add_argument
     add("--rival", nargs="+", choices=list(RIVALS), default=[], metavar="RIVAL",
         help=f"train these too, from the same weights, in turns ({', '.join(RIVALS)}; mlp only)")
@@ -73,28 +74,6 @@ def parser() -> argparse.ArgumentParser:
     add("--predict", type=Path, metavar="IMAGE", help="read a digit from a picture; needs --load")
     # fmt: on
     return p
-
-
-def _size(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"a whole number from 1 on, not {text}")
-    return int(text)
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"a whole number from 0 on, not {text}")
-    return int(text)
-
-
-def _rate(text: str) -> float:
-    try:
-        rate = float(text)
-    except ValueError:
-        rate = -1.0
-    if not 0 < rate < float("inf"):
-        raise argparse.ArgumentTypeError(f"a positive number, not {text}")
-    return rate
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
@@ -110,14 +89,14 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 
 
 def _check(p: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    """Refuse, before anything is trained, what could not be done afterwards."""
+    """Exit, before the training, if a later step would fail."""
     if arguments.rival and arguments.model != "mlp":
         p.error("--rival trains the mlp only")
     if arguments.predict and not arguments.load:
         p.error("--predict needs --load")
     for name in ("rival", "plots", "save", "load"):
         if arguments.compare and getattr(arguments, name):
-            p.error(f"--compare begins anew with every kernel and keeps nothing: not with --{name}")
+            p.error(f"--compare trains new weights for each kernel: expected no --{name}")
     for name in ("plots", "save"):
         target = getattr(arguments, name)
         if target:
@@ -136,19 +115,7 @@ def _check(p: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
 
 @refusing(_NAME)
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments; those of the process unless given.
-
-    Returns
-    -------
-    int
-        The exit status; 2, with a message, if data or a package is missing or damaged; 130 if
-        interrupted.
-    """
+    """Run the command; an interruption saves nothing and returns 130."""
     try:
         return _run(argv)
     except KeyboardInterrupt:
@@ -256,7 +223,7 @@ def _with_bar(
 
 
 def _table(histories: list[History]) -> Any:
-    """Make a table of trainers, the first of which is compared with each."""
+    """Return a table that compares the first trainer with each trainer."""
     table = new_table(
         "Medians over the epochs, taken in turns",
         ["s / epoch", "ours / theirs", "last loss", "last accuracy"],
@@ -275,7 +242,7 @@ def _table(histories: list[History]) -> Any:
 
 
 def _fastest(arguments: argparse.Namespace, settings: Settings, data: mnist.Dataset) -> Settings:
-    """Return the settings whose kernel and threads take least time for a few steps."""
+    """Return the settings with the kernel and the threads that take the least time."""
     choices = [
         replace(settings, kernel=kernel, threads=threads)
         for kernel in (None, "direct", "packed")
@@ -300,7 +267,7 @@ def _seconds(ours: Ours, data: mnist.Dataset, order: Any) -> float:
 def _compare(
     console: Any, arguments: argparse.Namespace, settings: Settings, data: mnist.Dataset
 ) -> None:
-    """Train with every kernel and print what each takes."""
+    """Train with each kernel and print the times."""
     cases = {kernel: replace(settings, kernel=kernel, threads=1) for kernel in KERNELS}
     if settings.threads > 1:
         cases[f"packed, {settings.threads} threads"] = replace(settings, kernel="packed")
@@ -308,7 +275,7 @@ def _compare(
     epochs = f"{arguments.epochs} epoch{'s' if arguments.epochs > 1 else ''}"
     table = new_table(
         f"{arguments.model}, {settings.optimizer}, batches of {settings.batch}, {epochs}",
-        ["s / epoch", "s in total", "naive / this", "validation", "in products"],
+        ["s / epoch", "s in total", "naive / this", "validation"],
         justify="right",
     )
     whole = len(data.train_labels)
@@ -318,10 +285,9 @@ def _compare(
     for name, choice in cases.items():
         part = choice.kernel == "naive" and whole > NAIVE_DIGITS
         ours = Ours(models.build(arguments.model, arguments.hidden, arguments.seed), choice)
-        with console.status(f"training: {name}"), time_products() as clock:
+        with console.status(f"training: {name}"):
             trained = [orders[0][:NAIVE_DIGITS]] if part else orders
             seconds = sum(_seconds(ours, data, order) for order in trained)
-            share = clock.seconds / seconds
             right = accuracy(ours.classify(data.validation_images), data.validation_labels)
         an_epoch = seconds * whole / sum(map(len, trained))
         naive = naive or an_epoch
@@ -331,7 +297,6 @@ def _compare(
             "-" if part else f"{seconds:.3f}",
             f"{naive / an_epoch:.1f}",
             "-" if part else f"{right:.2%}",
-            f"{share:.0%}",
         )
     console.print(table)
     if whole > NAIVE_DIGITS:

@@ -1,4 +1,4 @@
-"""Pictures of what was learned, and a digit read from a picture."""
+"""Pictures of the results of training, and a digit read from a picture."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropical.autograd import softmax
-from tropical.bench.contenders import require
+from tropical.measure.contenders import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,23 +24,9 @@ _WRONG = 25
 
 
 def draw(folder: Path, histories: Sequence[History], scores: Array, data: Dataset) -> list[Path]:
-    """Draw curves, the confusion matrix and the most confident errors.
+    """Draw curves, the confusion matrix and the most confident errors; return the files.
 
-    Parameters
-    ----------
-    folder : Path
-        Where to put them; made if missing.
-    histories : sequence of History
-        Of each trainer.
-    scores : (n, 10) array
-        Of the test digits.
-    data : Dataset
-        Whose test digits they are.
-
-    Returns
-    -------
-    list of Path
-        The files.
+    `scores` (n, 10) belong to the test digits of `data`. The files are in `folder`.
     """
     require("matplotlib", _INSTALL)
     from matplotlib.figure import Figure
@@ -59,7 +45,7 @@ def draw(folder: Path, histories: Sequence[History], scores: Array, data: Datase
 def _curves(figure_type: Any, histories: Sequence[History]) -> Any:
     figure = figure_type(figsize=(10, 3.8), layout="constrained")
     left, right = figure.subplots(1, 2)
-    # Equal trainers lie on each other: whoever comes later is thinner, with other dashes.
+    # Curves may be equal, so a later one is thinner and has other dashes.
     for number, history in enumerate(histories):
         style = {
             "label": history.name,
@@ -82,7 +68,7 @@ def _curves(figure_type: Any, histories: Sequence[History]) -> Any:
 
 
 def confusion(scores: Array, labels: Array) -> Array:
-    """Return how many digits of each label (row) were taken for each (column)."""
+    """Return the number of digits of each label (row) that were classified as each (column)."""
     counts = np.zeros((10, 10), dtype=np.int64)
     np.add.at(counts, (labels, scores.argmax(axis=1)), 1)
     return counts
@@ -123,8 +109,8 @@ def _wrong(figure_type: Any, scores: Array, data: Dataset) -> Any:
 def read_digit(path: Path) -> Array:
     """Return a picture of a digit as MNIST has them: 784 values, ink is 1.
 
-    The digit is cut out, scaled to 20 pixels and centered by its mass in 28 x 28, as the data set's
-    page describes it; dark paper is inverted.
+    The digit is cut out, scaled to 20 pixels and centered by its mass in 28 x 28 pixels, as the
+    page of the data set describes; dark paper is inverted.
 
     Parameters
     ----------
@@ -134,22 +120,24 @@ def read_digit(path: Path) -> Array:
     Raises
     ------
     ValueError
-        If it is no picture, damaged, or blank.
+        If the file is not a picture, is damaged, or is blank.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     image_module: Any = require("PIL.Image", _INSTALL)
     content = path.read_bytes()
     try:
         gray = _gray(image_module, content)
     except image_module.UnidentifiedImageError:
-        raise ValueError(f"{path}: is no picture that Pillow can read") from None
+        raise ValueError(f"{path}: expected a picture that Pillow can read") from None
     except (OSError, SyntaxError, ValueError, image_module.DecompressionBombError) as error:
-        raise ValueError(f"{path}: is damaged or too big ({error})") from None
+        raise ValueError(
+            f"{path}: expected a picture, got a damaged or too large file ({error})"
+        ) from None
     border = np.concatenate([gray[0], gray[-1], gray[:, 0], gray[:, -1]])
     ink = np.abs(gray - np.median(border))
     if ink.max() < 0.1 * max(gray.max(), 1):
-        raise ValueError(f"{path}: is blank")
+        raise ValueError(f"{path}: expected a digit, got a blank picture")
     ink /= ink.max()
     ink[ink < 0.15] = 0
     rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
@@ -161,10 +149,10 @@ def read_digit(path: Path) -> Array:
 
 
 def _gray(image_module: Any, content: bytes) -> Array:
-    """Return the grays of a picture on white, 0 for black, turned as the camera was held."""
+    """Return the gray values of a picture on white, 0 for black, turned upright by its EXIF tag."""
     with image_module.open(io.BytesIO(content)) as image:
         upright = require("PIL.ImageOps", _INSTALL).exif_transpose(image)
-        if upright.mode.startswith("I"):  # 16 bits, which conversions cut off
+        if upright.mode.startswith("I"):  # conversions would cut off 16 bits
             gray = np.asarray(upright, dtype=np.float32)
         else:
             flat = image_module.new("RGBA", upright.size, "white")
@@ -174,7 +162,7 @@ def _gray(image_module: Any, content: bytes) -> Array:
 
 
 def _centered(digit: Array) -> Array:
-    """Return a small picture in 28 x 28, its center of mass in the middle as far as it fits."""
+    """Return a digit in 28 x 28 pixels, with its center of mass in the middle if it fits."""
     result = np.zeros((28, 28), dtype=np.float32)
     corner = []
     for axis, length in enumerate(digit.shape):

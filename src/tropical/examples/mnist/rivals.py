@@ -1,4 +1,4 @@
-"""The same perceptron by NumPy alone, by PyTorch and by JAX, from the same weights."""
+"""The same perceptron in NumPy, PyTorch and JAX, from the same weights."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tropical.bench.contenders import require
+from tropical.measure.contenders import require
 
-from .training import Trainer, batches
+from .training import Trainer, mean_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,11 +30,11 @@ def weights_of(model: nn.Module) -> list[tuple[Array, Array]]:
 
 
 class NumPy(Trainer):
-    """By hand: forward, backward and update written out."""
+    """NumPy: forward, backward and update by hand."""
 
     def __init__(self, model: nn.Module, settings: Settings) -> None:
         if settings.optimizer != "sgd":
-            raise ValueError("rival numpy: only --optimizer sgd is written out")
+            raise ValueError(f"--rival numpy: expected --optimizer sgd, got {settings.optimizer}")
         self.limits: Any = require("threadpoolctl", _INSTALL).threadpool_limits
         self.name = "NumPy"
         self.settings = settings
@@ -72,13 +72,12 @@ class NumPy(Trainer):
 
     def epoch(self, images: Array, labels: Array, order: Array, report: Report) -> float:
         """Train once on the digits in this order; return the mean loss."""
-        total, done = 0.0, 0
+
+        def step(rows: Array) -> float:
+            return self._step(images.take(rows, axis=0), labels[rows])
+
         with self.limits(self.settings.threads, user_api="blas"):
-            for rows in batches(order, self.settings.batch):
-                total += len(rows) * self._step(images.take(rows, axis=0), labels[rows])
-                done += len(rows)
-                report(done, total)
-        return total / done
+            return mean_loss(step, order, self.settings.batch, report)
 
     def classify(self, images: Array) -> Array:
         """Return a score for each class."""
@@ -122,16 +121,16 @@ class Torch(Trainer):
         torch = self.torch
         torch.set_num_threads(self.settings.threads)
         x, t, rows_of = (torch.from_numpy(array) for array in (images, labels, order))
-        total, done = 0.0, 0
-        for rows in batches(rows_of, self.settings.batch):
+
+        def step(rows: Any) -> float:
             loss = torch.nn.functional.cross_entropy(self.model(x[rows]), t[rows])
             self.optimizer.zero_grad(set_to_none=True)
             loss.backward()
             self.optimizer.step()
-            total += len(rows) * loss.item()
-            done += len(rows)
-            report(done, total)
-        return total / done
+            value: float = loss.item()
+            return value
+
+        return mean_loss(step, rows_of, self.settings.batch, report)
 
     def classify(self, images: Array) -> Array:
         """Return a score for each class."""
@@ -141,13 +140,13 @@ class Torch(Trainer):
 
 
 class Jax(Trainer):
-    """JAX: the whole epoch one compiled scan, which wants batches of one size."""
+    """JAX: the whole epoch is one compiled scan, over batches of one size."""
 
     def __init__(self, model: nn.Module, settings: Settings) -> None:
         if settings.optimizer != "sgd":
-            raise ValueError("rival jax: only --optimizer sgd is written out")
+            raise ValueError(f"--rival jax: expected --optimizer sgd, got {settings.optimizer}")
         if settings.threads == 1:
-            os.environ.setdefault("NPROC", "1")  # of XLA's pool, which reads it once
+            os.environ.setdefault("NPROC", "1")  # XLA's pool reads this once
         jax: Any = require("jax", "jax")
         self.jax = jax
         self.name = f"JAX {jax.__version__}"
@@ -178,14 +177,14 @@ class Jax(Trainer):
         self.on_device: tuple[Any, Any] | None = None
 
     def _put(self, images: Array, labels: Array) -> Any:
-        """Return the digits as arrays of JAX; those of the last time are kept."""
+        """Return the digits as arrays of JAX; the last digits stay on the device."""
         if self.digits is None or self.digits[0] is not images or self.digits[1] is not labels:
             self.digits = images, labels
             self.on_device = self.jax.device_put(self.digits)
         return self.on_device
 
     def prepare(self, images: Array, labels: Array) -> None:
-        """Compile; nothing is learned."""
+        """Compile, without learning."""
         count = len(labels)
         images, labels = self._put(images, labels)
         rows = np.arange(count - count % self.settings.batch).reshape(-1, self.settings.batch)

@@ -1,4 +1,4 @@
-"""One epoch after the other, by tropical or by a rival, all in the same order of digits."""
+"""Training by tropical and by rivals, epoch by epoch, in the same order of digits."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from .data import Dataset
 
 Array: TypeAlias = NDArray[Any]
-# Takes the digits done and the sum of their losses.
+# A function of the number of digits done and the sum of their losses.
 Report: TypeAlias = Callable[[int, float], None]
-# Points of a curve, of an epoch.
+# Points of a curve for each epoch.
 POINTS = 25
 
 OPTIMIZERS: dict[str, Callable[[Any, float], optim.Optimizer]] = {
@@ -63,7 +63,7 @@ class Settings:
     kernel : str or None
         As for `tropical.options`.
     memory : str
-        As for `tropical.autograd.memory_mode`.
+        A mode of `tropical.memory.memory_mode`.
     """
 
     batch: int = 64
@@ -71,16 +71,16 @@ class Settings:
     optimizer: str = "sgd"
     threads: int = 1
     kernel: str | None = None
-    memory: Any = "plan"
+    memory: Any = "pool"
 
 
 class Trainer(ABC):
-    """A network, and who trains it."""
+    """A network and its training."""
 
     name: str
 
     def prepare(self, images: Array, labels: Array) -> None:
-        """Do, before epochs of these digits are timed, what is done once."""
+        """Do the work that is done once, before epochs of these digits are timed."""
         return
 
     @abstractmethod
@@ -98,13 +98,23 @@ def batches(order: Array, batch: int) -> Iterator[Array]:
         yield order[start : start + batch]
 
 
+def mean_loss(step: Callable[[Array], float], order: Array, batch: int, report: Report) -> float:
+    """Return the mean loss over an order; `step` returns that of each batch of rows."""
+    total, done = 0.0, 0
+    for rows in batches(order, batch):
+        total += len(rows) * step(rows)
+        done += len(rows)
+        report(done, total)
+    return total / done
+
+
 class Ours(Trainer):
-    """A module of ours, trained on our engine.
+    """A module of ours, trained by our engine.
 
     Parameters
     ----------
     model : nn.Module
-        The network; changed in place.
+        The network, which training changes.
     settings : Settings
         How to train.
     """
@@ -126,14 +136,13 @@ class Ours(Trainer):
 
     def epoch(self, images: Array, labels: Array, order: Array, report: Report) -> float:
         """Train once on the digits in this order; return the mean loss."""
-        total, done = 0.0, 0
         self.model.train()
+
+        def step(rows: Array) -> float:
+            return self.step(images.take(rows, axis=0), labels[rows])
+
         with self._options(), memory_mode(self.settings.memory):
-            for rows in batches(order, self.settings.batch):
-                total += len(rows) * self.step(images.take(rows, axis=0), labels[rows])
-                done += len(rows)
-                report(done, total)
-        return total / done
+            return mean_loss(step, order, self.settings.batch, report)
 
     def classify(self, images: Array) -> Array:
         """Return a score for each class."""
@@ -148,21 +157,20 @@ class Ours(Trainer):
 
 @dataclass
 class History:
-    """What became of one trainer; an entry an epoch.
+    """The results of one trainer, an entry for each epoch.
 
     Attributes
     ----------
     name : str
-        Of the trainer.
+        The name of the trainer.
     seconds : list of float
-        For training alone.
+        The time of the training alone.
     losses : list of float
-        The mean over the digits as they were trained with, in nats.
+        The mean loss of the digits during the epoch, in nats.
     accuracies : list of float
-        On the validation part, after the epoch.
+        The accuracy on the validation part, after the epoch.
     curve : list of (float, float)
-        Epochs done, and the mean loss since the point before: `POINTS` an epoch if the trainer
-        reports as often.
+        Epochs done, and the mean loss since the point before: at most `POINTS` for each epoch.
     """
 
     name: str
@@ -186,33 +194,16 @@ def train(
     report: Callable[[History], None] = lambda history: None,
     finished: Callable[[History], None] = lambda history: None,
 ) -> list[History]:
-    """Train all trainers, epoch by epoch in turns, in the same random orders.
+    """Train all trainers, epoch by epoch in turns, in the same random orders from `seed`.
 
-    Parameters
-    ----------
-    trainers : list of Trainer
-        Who is trained.
-    data : Dataset
-        What on; accuracies are those of its validation part.
-    epochs : int
-        How often.
-    seed : int
-        Of the orders.
-    report : callable
-        Takes the history of whoever has reached another point of its curve.
-    finished : callable
-        Takes the history of whoever has ended an epoch.
-
-    Returns
-    -------
-    list of History
-        Of each trainer.
+    `report` is called with a history after each point of the curve, `finished` after each epoch.
+    Accuracies are those of the validation part.
     """
-    rng = np.random.default_rng((seed, 1))  # not the numbers that the weights were drawn from
+    rng = np.random.default_rng((seed, 1))  # other numbers than those of the weights
     histories = [History(trainer.name) for trainer in trainers]
     for epoch in range(epochs):
         order = rng.permutation(len(data.train_labels))
-        # Each goes first as often: what the one before left behind must favour nobody.
+        # The order alternates, because a trainer leaves caches and threads behind for the next.
         turn = list(zip(trainers, histories, strict=True))
         for trainer, history in turn if epoch % 2 == 0 else turn[::-1]:
             recorder = _Recorder(history, epoch, len(order), report)
@@ -227,7 +218,7 @@ def train(
 
 
 class _Recorder:
-    """What a trainer reports to in an epoch: adds points to the curve, and times itself."""
+    """The report of an epoch: adds points to the curve, and measures its own time."""
 
     def __init__(
         self, history: History, epoch: int, digits: int, report: Callable[[History], None]

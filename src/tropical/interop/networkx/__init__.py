@@ -1,10 +1,12 @@
-"""The networkx backend: all shortest paths, reachability and the measures made of them.
+"""The networkx backend: all shortest paths, reachability, and measures of both.
 
-networkx finds this module by its entry point and calls the functions here in place of its own of
-the same name; they take a `DenseGraph` for a graph, and return what networkx returns.
+networkx finds this module by its entry point and calls these functions in place of its own
+functions of the same name. They take a `DenseGraph` as a graph, and return the results of networkx.
 """
 
 from __future__ import annotations
+
+import networkx as nx
 
 from .choice import can_run, should_run
 from .graph import DenseGraph, convert_from_nx, convert_to_nx
@@ -35,6 +37,9 @@ from .measures import (
     transitive_closure_dag,
     wiener_index,
 )
+
+if hasattr(nx.algorithms.distance_measures, "centroid"):
+    from .measures import centroid  # noqa: F401  (before networkx 3.7 the centroid of trees alone)
 
 __all__ = [
     "DenseGraph",

@@ -1,4 +1,4 @@
-"""A networkx graph as arrays: its edges numbered once, its weights read when first asked for."""
+"""A networkx graph as arrays: edges are numbered once, weights are read at the first use."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from tropical.graph.star import Array
+    from tropical.arrays import Array
 
-# What int and float hold exactly of whole numbers: float32 has twice the lanes of float64.
+# Integers below these bounds are exact: float32 has twice the lanes of float64.
 _EXACT = {np.dtype(np.float32): 2**24, np.dtype(np.float64): 2**53}
 _WHOLE = {int, bool, np.int64}
 _NUMBERS = _WHOLE | {float, np.float64}
 
 
 class _Missing:
-    """Stands for the weight of an edge that has none."""
+    """The weight of an edge without a weight."""
 
 
 _MISSING = _Missing()
@@ -32,9 +32,9 @@ class Column(NamedTuple):
 
     values: Array
     integer: bool
-    """They are Python's integers, or missing."""
+    """Whether all weights are Python's integers, or missing."""
     complete: bool
-    """None is missing."""
+    """Whether no weight is missing."""
 
 
 class DenseGraph:
@@ -43,7 +43,7 @@ class DenseGraph:
     Parameters
     ----------
     source : networkx.Graph
-        Of any kind; it must not change while this object is in use.
+        A graph of any kind, which must not change while this object is in use.
 
     Examples
     --------
@@ -75,17 +75,17 @@ class DenseGraph:
         return bool(self.source.is_multigraph())
 
     def number_of_edges(self) -> int:
-        """How many edges there are, parallel ones counted each."""
+        """The number of edges, with parallel edges."""
         return int(self.source.number_of_edges())
 
     @cached_property
     def labels(self) -> Array:
-        """The nodes, to be taken by arrays of their numbers."""
+        """The nodes as an array of objects, for indexing by numbers."""
         return np.fromiter(self.nodes, object, len(self.nodes))
 
     @cached_property
     def ends(self) -> tuple[Array, Array]:
-        """Numbers of the edges' tails and heads; an undirected edge stands in both directions."""
+        """The numbers of tails and heads of edges; an undirected edge is in both directions."""
         adjacency = self.source._adj.values()
         heads = chain.from_iterable(adjacency)
         if self.is_multigraph():
@@ -100,13 +100,13 @@ class DenseGraph:
         return np.repeat(np.arange(len(self)), degrees), columns
 
     def column(self, attribute: str | None) -> Column:
-        """The weights of `ends`: an attribute of the edges, 1 where it is missing or None.
+        """Return the weights of `ends`: an attribute of the edges, 1 if missing or None.
 
         Raises
         ------
         NotImplementedError
-            If they are not all finite numbers of Python's int and float, or NumPy's int64 and
-            float64: networkx computes with anything, in its own arithmetic.
+            If a weight is not a finite number of int, float, NumPy's int64 or float64: networkx
+            computes with other types in their own arithmetic.
         """
         if attribute is None:
             return Column(np.ones(len(self.ends[0])), True, False)
@@ -135,19 +135,19 @@ class DenseGraph:
         return Column(values, not kinds - _WHOLE - {_Missing}, complete)
 
     def is_whole(self, attribute: str | None) -> bool:
-        """Whether all weights are whole numbers."""
+        """Return whether all weights are whole numbers."""
         values = self.column(attribute).values
         return bool((values == np.floor(values)).all())
 
     def matrix(self, attribute: str | None) -> Array:
-        """Weights, (n, n), inf where there is no edge, the least of parallel ones.
+        """Return weights, (n, n), inf for no edge, the least weight of parallel edges.
 
-        float32 where that holds the length of every path exactly, else float64.
+        The dtype is float32 if the length of every path is exact in float32, else float64.
 
         Raises
         ------
         NotImplementedError
-            As `column`; and if lengths are whole and too long for float64.
+            As `column` does, and for whole lengths that are too long for float64.
         """
         column = self.column(attribute)
         dtype = self._dtype(attribute, np.abs(column.values).max(initial=0) * len(self))
@@ -168,21 +168,21 @@ class DenseGraph:
         raise NotImplementedError(f"{attribute}: lengths up to {longest:g}, 2**53 is the most")
 
     def adjacency(self) -> Array:
-        """Whether there is an edge, (n, n), bool."""
+        """Return where there is an edge, (n, n), bool."""
         there = np.zeros((len(self), len(self)), bool)
         there[self.ends] = True
         return there
 
 
 def convert_from_nx(graph: Any, **how: object) -> DenseGraph:
-    """Wrap a networkx graph; what it holds is read when a function asks for it."""
+    """Return a networkx graph as a `DenseGraph`, which reads nodes, edges and weights later."""
     if not isinstance(graph, nx.Graph):
         raise NotImplementedError(f"not a networkx graph: {type(graph).__name__}")
-    if hasattr(graph, "_graph"):  # a view, whose cache stays when the graph behind it changes
+    if hasattr(graph, "_graph"):  # a view keeps its cache when the graph behind it changes
         graph.__networkx_cache__ = None
     return DenseGraph(graph)
 
 
 def convert_to_nx(result: Any, **how: object) -> Any:
-    """Unwrap a graph; results are as networkx has them already."""
+    """Return the networkx graph of a `DenseGraph`, and other results unchanged."""
     return result.source if isinstance(result, DenseGraph) else result

@@ -1,4 +1,4 @@
-"""networkx's functions of all shortest paths, from the matrix of their lengths."""
+"""networkx's functions of all shortest paths, computed from the matrix of lengths."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from tropical.graph import DivergenceError, closure, shortest_paths
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from tropical.graph.star import Array
+    from tropical.arrays import Array
 
     from .graph import DenseGraph
 
 Node: TypeAlias = "Hashable"
 
+_MISSING_IS_INTEGER = hasattr(nx, "floyd_warshall_tree")  # new in networkx 3.7, too
+
 
 class Lengths:
-    """Lengths of the shortest paths of a graph, and predecessors if wanted.
+    """Lengths of the shortest paths of a graph, and predecessors on request.
 
     Raises
     ------
     NotImplementedError
-        For weights that only networkx can take; for a negative one if `negative` is False, as its
-        Dijkstra answers in its own way; and for a negative one among fractions if predecessors are
-        wanted, which rounding could lead in circles.
+        For weights that only networkx takes; for a negative weight if `negative` is False, because
+        networkx's Dijkstra has its own answer; and for a negative weight among fractions with
+        `predecessors`, because rounding could make predecessors a cycle.
     DivergenceError
         If there is a cycle of negative length.
     """
@@ -56,7 +58,7 @@ class Lengths:
             self.matrix = closure(matrix, overwrite=True)
 
     def numbers(self, lengths: Array) -> list[Any]:
-        """Python's numbers as networkx would have summed them; inf is a float in any case."""
+        """Return lengths as the Python numbers of networkx; inf is always a float."""
         numbers: list[Any]
         if not self.integer:
             numbers = lengths.tolist()
@@ -67,14 +69,14 @@ class Lengths:
         return numbers
 
     def nearest(self, source: int) -> Array:
-        """Numbers of the nodes that can be reached, the nearest first, `source` before all."""
+        """Return the numbers of the reachable nodes, `source` first, then the nearest first."""
         key = self.matrix[source].copy()
         key[source] = -np.inf
         order = np.argsort(key, kind="stable")
         return order[: np.count_nonzero(key < np.inf)]
 
     def from_node(self, source: int) -> dict[Node, Any]:
-        """Lengths of the paths from a node."""
+        """Return the lengths of the paths from a node."""
         order = self.nearest(source)
         found = dict(
             zip(
@@ -87,7 +89,7 @@ class Lengths:
         return found
 
     def paths_from_node(self, source: int) -> dict[Node, list[Node]]:
-        """Shortest paths from a node."""
+        """Return the shortest paths from a node."""
         nodes, before = self.graph.nodes, self.before[source].tolist()
         order = self.nearest(source).tolist()
         paths: list[Any] = [None] * len(nodes)
@@ -104,10 +106,10 @@ class Lengths:
 def _of_any_sign(
     graph: DenseGraph, weight: str | None, *, predecessors: bool = False, unbounded: bool = True
 ) -> Lengths:
-    """Lengths where weights may be negative.
+    """Return lengths for weights that may be negative.
 
-    A negative cycle is networkx's error if `unbounded`, else left to networkx: its functions by
-    Floyd and Warshall do not notice one, and of fractions rounding may have made it.
+    A negative cycle is networkx's error if `unbounded`. Else networkx itself computes: its
+    functions by Floyd and Warshall accept such a cycle, and rounding of fractions may cause one.
     """
     try:
         return Lengths(graph, weight, negative=True, predecessors=predecessors)
@@ -118,8 +120,8 @@ def _of_any_sign(
 
 
 def _table(lengths: Lengths) -> dict[Node, dict[Node, Any]]:
-    """Lengths of all pairs; networkx adds 1.0 for a missing weight here, not 1."""
-    lengths.integer = lengths.integer and lengths.complete
+    """Return the lengths of all pairs; networkx before 3.7 adds 1.0, not 1, for no weight."""
+    lengths.integer = lengths.integer and (_MISSING_IS_INTEGER or lengths.complete)
     nodes = lengths.graph.nodes
     table = {}
     for source, row in zip(nodes, lengths.matrix, strict=True):

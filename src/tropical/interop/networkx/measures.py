@@ -1,4 +1,4 @@
-"""networkx's measures of a graph that are made of all shortest lengths, and reachability."""
+"""networkx's measures that depend on all shortest lengths, and reachability."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tropical.graph import transitive_closure as reachability
 from .lengths import Lengths
 
 if TYPE_CHECKING:
-    from tropical.graph.star import Array
+    from tropical.arrays import Array
 
     from .graph import DenseGraph
     from .lengths import Node
@@ -24,9 +24,9 @@ def _sum(lengths: Lengths, axis: int | None = None) -> Any:
 
 
 def _whole(graph: DenseGraph, weight: str | None) -> str | None:
-    """Refuse fractions where nodes of equal distance are looked for: it hangs on the rounding."""
+    """Return `weight`; raise for fractions, whose rounding decides which nodes are equally far."""
     if not graph.is_whole(weight):
-        raise NotImplementedError(f"{weight}: weights are fractions, ties hang on their rounding")
+        raise NotImplementedError(f"{weight}: weights are fractions, rounding decides ties")
     return weight
 
 
@@ -81,6 +81,9 @@ def barycenter(
     return [node for node, total in zip(G.nodes, sums, strict=True) if total == least]
 
 
+centroid = barycenter  # the name since networkx 3.7
+
+
 def average_shortest_path_length(
     G: DenseGraph, weight: str | None = None, method: None = None
 ) -> float:
@@ -103,7 +106,11 @@ def wiener_index(G: DenseGraph, weight: str | None = None) -> Any:
 
 
 def closeness_centrality(
-    G: DenseGraph, u: None = None, distance: str | None = None, wf_improved: bool = True
+    G: DenseGraph,
+    u: None = None,
+    distance: str | None = None,
+    wf_improved: bool = True,
+    sp: None = None,
 ) -> dict[Node, float]:
     n = len(G)
     matrix = Lengths(G, distance).matrix
@@ -117,7 +124,7 @@ def closeness_centrality(
 
 
 def _inverse(graph: DenseGraph, weight: str | None) -> Array:
-    """1 / length, 0 of what cannot be reached and of lengths 0."""
+    """Return 1 / length; 0 if there is no path, and for length 0."""
     matrix = Lengths(graph, weight).matrix.astype(np.float64)
     return np.divide(1.0, matrix, out=np.zeros_like(matrix), where=matrix > 0)
 
@@ -145,7 +152,7 @@ def transitive_closure_dag(G: DenseGraph, topo_order: None = None) -> Any:
 
 
 def _with_edges(graph: DenseGraph, reach: Array) -> Any:
-    """A copy of the networkx graph with the edges that it lacks."""
+    """Return a copy of the networkx graph with an edge for each path."""
     tails, heads = (graph.labels[ends].tolist() for ends in np.nonzero(reach & ~graph.adjacency()))
     more = graph.source.copy()
     more.add_edges_from(zip(tails, heads, strict=True))

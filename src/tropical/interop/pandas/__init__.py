@@ -1,6 +1,6 @@
-"""Labelled frames of pandas: labels in, labels out.
+"""Matrices as pandas frames with labels.
 
-Rows and columns are matched by label, never by position; a missing value is no edge.
+Labels, not positions, match rows and columns; a missing value is no edge.
 """
 
 from .paths import from_edges, path, shortest_paths

@@ -1,4 +1,4 @@
-"""Frames to arrays and back: numbers, and which label stands where."""
+"""Frames to arrays and back: numbers, and the positions of labels."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 
 def library() -> Any:
-    """pandas, imported when first used."""
+    """Return pandas, imported at the first use."""
     return require("pandas", "'tropical-blas[pandas]'")
 
 
 def check_frame(name: str, frame: object) -> None:
-    """Raise TypeError unless `frame` is one."""
+    """Raise TypeError unless `frame` is a frame of pandas."""
     if not isinstance(frame, library().DataFrame):
-        raise TypeError(f"{name}: a pandas DataFrame is wanted, got {type(frame).__name__}")
+        raise TypeError(f"{name}: expected a pandas DataFrame, got {type(frame).__name__}")
 
 
 def numbers_of(name: str, frame: pd.DataFrame, ring: Semiring) -> Array:
-    """The numbers of a frame, the semiring's zero where one is missing."""
+    """Return the numbers of a frame, with the semiring's zero for a missing value."""
     check_frame(name, frame)
     for label, dtype in frame.dtypes.items():
         if not library().api.types.is_numeric_dtype(dtype):
-            raise TypeError(f"{name}: column {label!r} has dtype {dtype}, numbers are wanted")
+            raise TypeError(f"{name}: column {label!r}: expected numbers, got dtype {dtype}")
     kinds = [
         getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype)) for dtype in frame.dtypes
     ]
@@ -46,14 +46,14 @@ def numbers_of(name: str, frame: pd.DataFrame, ring: Semiring) -> Array:
 
 
 def square(name: str, frame: pd.DataFrame, ring: Semiring) -> tuple[Array, pd.Index]:
-    """The numbers of a frame, its columns in the order of its rows, and their labels."""
+    """Return the numbers of a frame, columns in the order of the rows, and the labels."""
     values = numbers_of(name, frame, ring)
     order = positions(f"the rows of {name}", frame.index, f"the columns of {name}", frame.columns)
     return values[:, order], frame.index
 
 
 def positions(one: str, wanted: pd.Index, other: str, given: pd.Index) -> Array:
-    """Where the labels `wanted` stand in `given`."""
+    """Return the positions in `given` of the labels `wanted`."""
     for what, labels in ((one, wanted), (other, given)):
         if not labels.is_unique:
             raise ValueError(f"{what} have a label twice: {_some(labels[labels.duplicated()])}")
@@ -77,8 +77,8 @@ def _some(labels: pd.Index) -> str:
     return f"{shown} and {len(labels) - 3} more" if len(labels) > 3 else shown
 
 
-def labelled(numbers: Array, labels: pd.Index, like: pd.DataFrame) -> pd.DataFrame:
-    """Labels by their numbers, None for negative ones, in a frame as `like`."""
+def with_labels(numbers: Array, labels: pd.Index, like: pd.DataFrame) -> pd.DataFrame:
+    """Return the labels at `numbers`, None for a negative number, in a frame as `like`."""
     found = np.full(numbers.shape, None, object)
     there = numbers >= 0
     found[there] = np.fromiter(labels, object, len(labels))[numbers[there]]

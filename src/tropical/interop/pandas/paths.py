@@ -1,4 +1,4 @@
-"""Graphs as lists of edges and as labelled matrices, and their shortest paths."""
+"""Graphs as lists of edges and as frames, and their shortest paths."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from tropical import graph, semirings
 from tropical.graph.cycles import show
-from tropical.graph.star import NO_PREDECESSOR
+from tropical.graph.predecessors import NO_PREDECESSOR
 
-from .labels import check_frame, labelled, library, numbers_of, square
+from .labels import check_frame, library, numbers_of, square, with_labels
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from tropical.semirings import Semiring
-
-_UNITE = {"min": np.minimum, "max": np.maximum, "+": np.add, "or": np.logical_or}
 
 
 def from_edges(
@@ -38,27 +36,27 @@ def from_edges(
     ----------
     edges : DataFrame, (edges, ...)
     source, target, weight : label
-        The columns of `edges` that hold an edge's two ends and its weight; `weight` None: each
+        The columns of `edges` with the ends and the weight of an edge; with `weight` None, each
         edge has the semiring's one.
     semiring : str or Semiring, default "minplus"
-        Whose zero says that there is no edge, and whose (+) unites parallel ones.
+        Its zero means no edge, and its (+) combines parallel edges.
     directed : bool, default True
-        False: an edge leads both ways; one from a vertex to itself counts once.
+        False: each edge leads in both directions; an edge from a vertex to itself counts once.
 
     Returns
     -------
     DataFrame, (n, n)
-        Its labels are the ends of edges, sorted as ``pandas.factorize(sort=True)`` does. float32 if
-        the weights are that, bool for orand, else float64.
+        The labels are the ends of edges in the order of ``pandas.factorize(sort=True)``. The dtype
+        is float32 for weights of float32, bool for orand, else float64.
 
     Raises
     ------
     ValueError
-        If an end is missing, or one of the columns is there twice.
+        If an end is missing, or `edges` has a column twice.
     KeyError
         If `edges` lacks one of the columns.
     TypeError
-        If `edges` is no frame, the weights are no numbers, or the ends cannot be sorted.
+        If `edges` is not a frame, weights are not numbers, or ends cannot be sorted.
 
     Examples
     --------
@@ -76,24 +74,24 @@ def from_edges(
     ring = semirings.get(semiring)
     for label in (source, target, *(() if weight is None else (weight,))):
         if (count := edges.columns.tolist().count(label)) > 1:
-            raise ValueError(f"edges: has {count} columns {label!r}")
+            raise ValueError(f"edges: expected one column {label!r}, got {count}")
     ends = edges[[source, target]]
     if ends.isna().any(axis=None):
         row = edges.index[ends.isna().any(axis=1)].tolist()[0]
-        raise ValueError(f"edges: row {row!r} lacks its {source!r} or {target!r}")
+        raise ValueError(f"edges: expected {source!r} and {target!r} in row {row!r}, got none")
     both = library().concat([edges[source], edges[target]])
     try:
         codes, labels = library().factorize(both, sort=True)
     except TypeError as error:
-        raise TypeError(f"edges: their ends have no order: {error}") from None
+        raise TypeError(f"edges: expected ends that can be sorted: {error}") from None
     rows, columns = codes.reshape(2, -1)
-    weights = np.full(len(edges), ring.one("bool" if ring.name == "orand" else "float64"))
+    weights = np.full(len(edges), ring.one("float64" if "float64" in ring.dtypes else "bool"))
     if weight is not None:
         weights = numbers_of("edges", edges[[weight]], ring)[:, 0]
-        if weights.dtype.kind == "i":  # whose zero is a number
+        if weights.dtype.kind == "i":  # an integer dtype has no infinity
             weights = weights.astype(np.float64)
     matrix = np.full((len(labels), len(labels)), ring.zero(weights.dtype), weights.dtype)
-    unite = _UNITE[ring.add]
+    unite = ring.add_ufunc
     unite.at(matrix, (rows, columns), weights)
     if not directed:
         ways = rows != columns
@@ -114,30 +112,30 @@ def shortest_paths(
     Parameters
     ----------
     w : DataFrame, (n, n)
-        Weights of the edges from row to column; inf, or a missing value, where there is none. Rows
-        and columns have the same labels, in any order.
+        Weights of the edges from row to column; inf, or a missing value, means no edge. Rows and
+        columns have the same labels, in any order.
     directed, return_predecessors, unweighted : bool
-        As there.
+        As for `tropical.graph.shortest_paths`.
     sources : list of labels, optional
-        From where paths are wanted, and in which order; from everywhere unless given.
+        The first vertices of the paths, in order; all vertices by default.
 
     Returns
     -------
     lengths : DataFrame, (sources, n)
-        The labels of the columns are those of the rows of `w`, in that order.
+        The columns have the labels of the rows of `w`, in the same order.
     predecessors : DataFrame of labels, (sources, n)
-        The last stop before each column; None where there is no path, and at the source.
+        The vertex before each column on the path; None if there is no path, and at the source.
 
     Raises
     ------
     NegativeCycleError
-        If there is a cycle of negative weight; it carries its labels.
+        If there is a cycle of negative weight; the error carries the labels of the cycle.
     ValueError
         If labels of rows and columns differ, stand twice, or are missing.
     KeyError
-        If a source is no label.
+        If a source is not a label.
     TypeError
-        If `w` is no frame, or holds other than numbers; if `sources` is no list.
+        If `w` is not a frame of numbers, or `sources` is not a list.
 
     Examples
     --------
@@ -159,11 +157,11 @@ def shortest_paths(
     rows = np.arange(len(labels))
     if sources is not None:
         if not library().api.types.is_list_like(sources):
-            raise TypeError(f"sources: a list of labels is wanted, got {sources!r}")
+            raise TypeError(f"sources: expected a list of labels, got {sources!r}")
         sources = list(sources)
         rows = labels.get_indexer(sources)
         if (rows < 0).any():
-            raise KeyError(f"sources: {sources[int(np.argmin(rows))]!r} is no label of w")
+            raise KeyError(f"sources: expected labels of w, got {sources[int(np.argmin(rows))]!r}")
     find = partial(
         graph.shortest_paths, weights, directed=directed, unweighted=unweighted, indices=rows
     )
@@ -175,7 +173,7 @@ def shortest_paths(
             f"w: has a cycle of weight {error.weight:g}: {show(cycle)}", cycle, error.weight
         ) from None
     frame = library().DataFrame(lengths, labels[rows], labels)
-    return frame if before is None else (frame, labelled(before, labels, frame))
+    return frame if before is None else (frame, with_labels(before, labels, frame))
 
 
 def path(predecessors: pd.DataFrame, source: Hashable, target: Hashable) -> list[Hashable]:
@@ -184,23 +182,23 @@ def path(predecessors: pd.DataFrame, source: Hashable, target: Hashable) -> list
     Parameters
     ----------
     predecessors : DataFrame of labels
-        As `shortest_paths` returns it.
+        The second result of `shortest_paths`.
     source, target : label
 
     Returns
     -------
     list of labels
-        Both included; empty where there is no path.
+        From `source` to `target`, both included; empty if there is no path.
 
     Raises
     ------
     KeyError
-        If `source` is none of its rows, or `target` none of its columns.
+        If `source` is not a row, or `target` not a column, of `predecessors`.
     """
     check_frame("predecessors", predecessors)
     sources, labels = predecessors.index.tolist(), predecessors.columns.tolist()
     if source not in sources:
-        raise KeyError(f"source: {source!r} is no row of predecessors")
+        raise KeyError(f"source: expected a row of predecessors, got {source!r}")
     row = predecessors.iloc[sources.index(source)]
     number = {label: i for i, label in enumerate(labels)}
     before = [number.get(label, NO_PREDECESSOR) for label in row]

@@ -1,4 +1,4 @@
-"""Labelled products and Kleene stars."""
+"""Products and Kleene stars of frames."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tropical import _core, graph, semirings
 
-from .labels import labelled, library, numbers_of, positions, square
+from .labels import library, numbers_of, positions, square, with_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def closure(a: pd.DataFrame, semiring: str | Semiring = "minplus") -> pd.DataFrame:
-    """Return the Kleene star of a labelled matrix, see `tropical.graph.closure`.
+    """Return the Kleene star of a frame, see `tropical.graph.closure`.
 
     Parameters
     ----------
     a : DataFrame, (n, n)
-        Edges from row to column; the semiring's zero, or a missing value, where there is none. Rows
-        and columns have the same labels, in any order.
+        Edges from row to column; the semiring's zero, or a missing value, means no edge. Rows and
+        columns have the same labels, in any order.
     semiring : str or Semiring, default "minplus"
 
     Returns
@@ -36,7 +36,7 @@ def closure(a: pd.DataFrame, semiring: str | Semiring = "minplus") -> pd.DataFra
     ValueError
         If labels of rows and columns differ, stand twice, or are missing.
     TypeError
-        If `a` is no frame, or holds other than numbers.
+        If `a` is not a frame of numbers.
 
     Examples
     --------
@@ -61,32 +61,31 @@ def gemm(
     semiring: str | Semiring = "maxplus",
     return_argmax: bool = False,
 ) -> pd.DataFrame | tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the product of two labelled matrices, see `tropical.gemm`.
+    """Return the product of two frames, see `tropical.gemm`.
 
     Parameters
     ----------
     a : DataFrame, (m, k)
     b : DataFrame, (k, n)
-        Its rows have the labels of the columns of `a`, in any order. A missing value in either is
+        The rows have the labels of the columns of `a`, in any order. A missing value in a frame is
         the semiring's zero.
     semiring : str or Semiring, default "maxplus"
     return_argmax : bool, default False
-        Return also through which label each optimum leads.
+        Also return the label that attains each optimum.
 
     Returns
     -------
     c : DataFrame, (m, n)
         The rows of `a`, and the columns of `b`.
     through : DataFrame of labels, (m, n)
-        Of those that attain the optimum, the first in the order of the columns of `a`; None if
-        there are none, k being 0.
+        The first column of `a` that attains the optimum; None if k is 0.
 
     Raises
     ------
     ValueError
         If the labels of the columns of `a` and the rows of `b` differ, stand twice, or are missing.
     TypeError
-        If `a` or `b` is no frame, or holds other than numbers.
+        If `a` or `b` is not a frame of numbers.
 
     Examples
     --------
@@ -110,4 +109,4 @@ def gemm(
     found = _core.gemm(left, right[order], semiring=ring, return_argmax=return_argmax)
     product, index = found if return_argmax else (found, None)
     frame = library().DataFrame(product, a.index, b.columns)
-    return frame if index is None else (frame, labelled(index, a.columns, frame))
+    return frame if index is None else (frame, with_labels(index, a.columns, frame))

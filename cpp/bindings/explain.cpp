@@ -1,0 +1,48 @@
+// What the scheduler would do: the plan of a product that is not computed.
+#include <string>
+
+#include "bindings/module.hpp"
+#include "bindings/shapes.hpp"
+#include "gemm.hpp"
+
+namespace tropical {
+namespace {
+
+py::dict explain(const py::object& m, const py::object& n, const py::object& k,
+                 const py::object& dtype, const py::object& semiring, const py::object& threads,
+                 const py::object& kernel, bool return_argmax, const py::object& batch) {
+    const Choice choice = choose(parse_kernel(kernel.ptr()), parse_threads(threads.ptr()));
+    Problem problem = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
+    problem.batch.items = parse_size(batch, "batch");
+    if (return_argmax && !facts_of(problem.semiring).selective)
+        throw py::value_error(std::string("return_argmax: expected a semiring that selects, got ") +
+                              facts_of(problem.semiring).name);
+    problem.attained.index.data = return_argmax ? problem.c.data : nullptr;
+    use_tuning();
+    const Plan plan = make_plan(problem, choice);
+    py::dict d;
+    d["kernel"] = kernel_names[static_cast<int>(plan.kernel)];
+    d["isa"] = plan.isa->name;
+    d["mr"] = plan.kernels->mr;
+    d["nr"] = plan.kernels->nr;
+    d["mc"] = plan.blocks.mc;
+    d["kc"] = plan.blocks.kc;
+    d["nc"] = plan.blocks.nc;
+    d["threads"] = plan.partition.threads;
+    d["tasks"] = plan.partition.tasks;
+    d["bytes"] = workspace_bytes(plan);
+    d["reason"] = plan.reason;
+    return d;
+}
+
+}  // namespace
+
+void bind_explain(py::module_& module) {
+    using py::arg;
+    module.def("explain", explain, arg("m"), arg("n"), arg("k"), py::kw_only(),
+               arg("dtype") = "float32", arg("semiring") = "maxplus", arg("threads") = py::none(),
+               arg("kernel") = py::none(), arg("return_argmax") = false, arg("batch") = 1,
+               "The scheduler's plan; see tropical.explain.");
+}
+
+}  // namespace tropical

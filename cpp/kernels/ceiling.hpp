@@ -1,0 +1,50 @@
+// The speed that no kernel can exceed: the hot loop with its operands in registers.
+#pragma once
+
+#include "kernels/arithmetic.hpp"
+
+namespace tropical {
+namespace {
+
+// Hides from the compiler what v holds, at no cost.
+template <class V>
+[[gnu::always_inline]] inline void make_opaque(V& v) {
+#if defined(__x86_64__)
+    asm volatile("" : "+v"(v));
+#else
+    asm volatile("" : "+w"(v));
+#endif
+}
+
+// Returns the scalar operations done, two a product. x is opaque at each use, or the compiler would
+// compute the products once.
+template <class R, int MR, int NV>
+std::int64_t ceiling(std::int64_t repeats) {
+    using V = typename R::V;
+    V acc[MR][NV], row[NV], x = broadcast<V>(typename R::T{1});
+    for (V& element : row) {
+        element = x;
+        make_opaque(element);
+    }
+    for (auto& line : acc)
+        for (V& element : line) element = R::zero();
+    for (std::int64_t r = 0; r < repeats; ++r) TROPICAL_UNROLL
+        for (int i = 0; i < MR; ++i) {
+            make_opaque(x);
+            TROPICAL_UNROLL for (int v = 0; v < NV; ++v)
+                acc[i][v] = R::add(R::multiply(x, row[v]), acc[i][v]);
+        }
+    for (auto& line : acc)
+        for (V& element : line) make_opaque(element);
+    return 2 * repeats * MR * NV * R::lanes;
+}
+
+// The same on bits, eight to a byte, with one operation a step. A kernel that looks up four steps
+// at a time may exceed it.
+template <class R, int MR, int NV>
+std::int64_t bit_ceiling(std::int64_t repeats) {
+    return 8 * ceiling<R, MR, NV>(repeats);
+}
+
+}  // namespace
+}  // namespace tropical

@@ -1,0 +1,169 @@
+// Packing: rows of an operand, from any strides, to micro-panels that the hot loop reads with unit
+// stride. The one pass that reads every element, so it also notices NaN and integers beyond the
+// plain arithmetic.
+#pragma once
+
+#include "kernels/tile.hpp"
+
+namespace tropical {
+namespace {
+
+// Squares of 16 x 16 elements at most are transposed in registers; of 8 x 8 for micro-panels of 8
+// rows or fewer. The bytes of a row of such a square, where a register has `Bytes`.
+template <class T, int Bytes, int W>
+constexpr int square_bytes() {
+    constexpr int size = sizeof(T), side = W <= 8 && 8 * size >= 16 ? 8 : 16;
+    return (Bytes / size < side ? Bytes / size : side) * size;
+}
+
+// A piece of an operand, of which rows x cols elements exist.
+struct Piece {
+    ConstView view;
+    ptrdiff_t rows, cols;
+};
+
+// The square's rows where the operand ends within it, zeros behind. Out of line, as all edges.
+template <class Codec, class V>
+[[gnu::noinline]] void load_square_edge(V* rows, const Piece& source, Mask<V>& noticed) {
+    using T = typename Codec::T;
+    for (int i = 0; i < lanes<T, V>; ++i)
+        rows[i] = i < source.rows
+                      ? encode<Codec>(load_some<T, V>(at(source.view, i, 0).data,
+                                                      source.view.col_stride, source.cols),
+                                      noticed)
+                      : V{};
+}
+
+// Writes (i, p) of a piece to target + p * target_stride + i * sizeof(T), i < width, p < L, zeros
+// where a row does not exist. The piece has Rows rows of L elements, or less at the operand's edge.
+template <class Codec, class V, int Rows>
+[[gnu::noinline]] void transpose_square(char* target, ptrdiff_t target_stride, const Piece& source,
+                                        ptrdiff_t width, Mask<V>& noticed) {
+    using T = typename Codec::T;
+    constexpr int L = lanes<T, V>;
+    V rows[L];
+    if (source.rows >= Rows && source.cols >= L && source.view.col_stride == sizeof(T)) {
+        Mask<V> here{};
+        TROPICAL_UNROLL for (int i = 0; i < L; ++i)
+            rows[i] = i < Rows ? encode<Codec>(
+                                     load<V>(source.view.data + i * source.view.row_stride), here)
+                               : V{};
+        noticed |= here;
+    } else {
+        V edge[L];
+        load_square_edge<Codec>(edge, source, noticed);
+        TROPICAL_UNROLL for (int i = 0; i < L; ++i)
+            rows[i] = edge[i];
+    }
+    transpose(rows);
+    if (source.cols >= L) {
+        TROPICAL_UNROLL for (int p = 0; p < L; ++p)
+            store_some<T>(target + p * target_stride, rows[p], sizeof(T), Rows < L ? Rows : width);
+        return;
+    }
+    V edge[L];
+    TROPICAL_UNROLL for (int p = 0; p < L; ++p)
+        edge[p] = rows[p];
+    for (int p = 0; p < L && p < source.cols; ++p)
+        store_some<T>(target + p * target_stride, edge[p], sizeof(T), width);
+}
+
+// The register that divides a row of a micro-panel of width W, as long as it has at least 16 bytes.
+template <class T, int Bytes, int W>
+constexpr int row_bytes() {
+    constexpr int row = W * static_cast<int>(sizeof(T));
+    if (row >= Bytes) return Bytes;
+    return row == 32 || row == 16 ? row : square_bytes<T, Bytes, W>();
+}
+
+// Rows of B (or of a transposed A) are contiguous in the operand: copied in groups of rows, each of
+// which is read once from end to end, as the hardware prefetches it.
+template <class Codec, int Bytes, int W>
+[[gnu::noinline]] bool pack_rows(const PackArgs& g) {
+    using T = typename Codec::T;
+    using V = Register<T, row_bytes<T, Bytes, W>()>;
+    constexpr ptrdiff_t size = sizeof(T), L = lanes<T, V>, group = 8;
+    Mask<V> noticed{};
+    for (ptrdiff_t pg = 0; pg < g.depth; pg += group)
+        for (ptrdiff_t i = 0; i < g.length; i += W)
+            for (ptrdiff_t p = pg; p < pg + group && p < g.depth; ++p) {
+                const char* const source = g.source + i * size + p * g.depth_stride;
+                char* const target = g.target + (i * g.depth + p * W) * size;
+                if (W % L == 0 && g.length - i >= W) {
+                    TROPICAL_UNROLL for (ptrdiff_t v = 0; v < W * size; v += 64)
+                        prefetch<Nearest::l1>(source, group * g.depth_stride + v);
+                    TROPICAL_UNROLL for (ptrdiff_t v = 0; v < W; v += L)
+                        store(target + v * size,
+                              encode<Codec>(load<V>(source + v * size), noticed));
+                    continue;
+                }
+                for (ptrdiff_t v = 0; v < W; v += L) {
+                    const ptrdiff_t left = g.length - i - v;
+                    const V some = left > 0 ? load_some<T, V>(source + v * size, size, left) : V{};
+                    store_some<T>(target + v * size, encode<Codec>(some, noticed), size, W - v);
+                }
+            }
+    return first_set<T>(noticed) >= 0;
+}
+
+// Rows of A (or of a transposed B), from any strides: transposed square by square.
+template <class Codec, int Bytes, int W>
+[[gnu::noinline]] bool pack_columns(const PackArgs& g) {
+    using T = typename Codec::T;
+    using V = Register<T, square_bytes<T, Bytes, W>()>;
+    constexpr int L = lanes<T, V>, last = W % L ? W % L : L;
+    constexpr ptrdiff_t size = sizeof(T);
+    Mask<V> noticed{};
+    const auto square = [&](auto rows, ptrdiff_t i, ptrdiff_t p, ptrdiff_t v) {
+        const Piece source{{g.source + (i + v) * g.length_stride + p * g.depth_stride,
+                            g.length_stride, g.depth_stride},
+                           g.length - i - v,
+                           g.depth - p};
+        transpose_square<Codec, V, decltype(rows)::value>(
+            g.target + (i * g.depth + p * W + v) * size, W * size, source, W - v, noticed);
+    };
+    for (ptrdiff_t i = 0; i < g.length; i += W)
+        for (ptrdiff_t p = 0; p < g.depth; p += L) {
+            if (p * size % 64 == 0) TROPICAL_UNROLL
+                for (ptrdiff_t next = W; next < 2 * W; ++next)
+                    prefetch<Nearest::l1>(g.source,
+                                          (i + next) * g.length_stride + p * g.depth_stride);
+            for (ptrdiff_t v = 0; v < W - last; v += L) square(Constant<L>{}, i, p, v);
+            square(Constant<last>{}, i, p, W - last);
+        }
+    return first_set<T>(noticed) >= 0;
+}
+
+// Operand to ceil(length / W) micro-panels: target[i * depth + p * W + v] = encoded (i + v, p) for
+// i = 0, W, ...; v < W, zeros behind the operand's end. True: operands were noticed.
+template <class Codec, int Bytes, int W>
+bool pack(const PackArgs& g) {
+    return g.length_stride == sizeof(typename Codec::T) ? pack_rows<Codec, Bytes, W>(g)
+                                                        : pack_columns<Codec, Bytes, W>(g);
+}
+
+// True if an element of a piece is one that the codec notices as it stands in memory.
+template <class Codec, int Bytes>
+[[gnu::noinline]] bool scan(const Piece& piece) {
+    using T = typename Codec::T;
+    using V = Register<T, Bytes>;
+    constexpr ptrdiff_t size = sizeof(T), L = lanes<T, V>;
+    const bool by_rows = piece.view.col_stride == size;
+    const ConstView lines = by_rows ? piece.view : transposed(piece.view);
+    const ptrdiff_t count = by_rows ? piece.rows : piece.cols,
+                    length = by_rows ? piece.cols : piece.rows;
+    const ptrdiff_t whole = lines.col_stride == size ? length / L * L : 0;
+    Mask<V> noticed{};
+    for (ptrdiff_t i = 0; i < count; ++i) {
+        const char* const line = lines.data + i * lines.row_stride;
+        for (ptrdiff_t j = 0; j < whole; j += L)
+            noticed |= Codec::uncovered(load<V>(line + j * size));
+        for (ptrdiff_t j = whole; j < length; j += L)
+            noticed |= Codec::uncovered(
+                load_some<T, V>(line + j * lines.col_stride, lines.col_stride, length - j));
+    }
+    return first_set<T>(noticed) >= 0;
+}
+
+}  // namespace
+}  // namespace tropical

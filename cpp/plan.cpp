@@ -1,0 +1,169 @@
+#include "plan.hpp"
+
+#include <algorithm>
+
+namespace tropical {
+namespace {
+
+constexpr ptrdiff_t index_size = sizeof(ptrdiff_t), lookup_size = sizeof(std::int32_t);
+constexpr ptrdiff_t cache_line = 64, page = 4096;
+constexpr ptrdiff_t longest_segment = 64;  // of the argmax
+
+// Partial results and their indices; each array starts on a cache line.
+ptrdiff_t parts_bytes(const Plan& plan, const Product& p) {
+    const ptrdiff_t elements = (plan.partition.parts - 1) * p.m * p.n;
+    const bool argmax = p.attained.index.data;
+    return round_up(elements * item_size(p.dtype), cache_line) +
+           (argmax ? round_up(elements * index_size, cache_line) : 0);
+}
+
+// Why to compute straight from strides; null where it does not pay. Direct reads A and B in place,
+// so it wins while B stays in L2, and where so little is computed with each element that packing
+// would dominate.
+const char* reason_for_direct(const Product& p, const Kernels& kernels) {
+    const DirectNeeds& needs = kernels.direct_needs;
+    if (needs.packs_always) return nullptr;
+    if (p.m <= needs.few_rows) return "few rows: packing would read more than the product does";
+    if (p.k <= needs.few_steps) return "few steps: packing would take longer than the product";
+    const bool light = needs.light && !p.attained.index.data;
+    const ptrdiff_t side = setting(light ? Setting::direct_side : Setting::heavy_side);
+    const ptrdiff_t item = item_size(p.dtype);
+    if (p.m <= side && p.k * p.n * item <= std::min(side * side * item, caches().l2 / 2))
+        return "small: B stays in cache unpacked";
+    return nullptr;
+}
+
+// Whether direct may go row by row: rows of B are contiguous, or its columns are and sums may be
+// taken in any order.
+bool takes_few_rows(const Product& p) {
+    const ptrdiff_t item = item_size(p.dtype);
+    if (p.m > most_direct_rows || p.attained.index.data) return false;
+    if (p.b.col_stride == item) return true;
+    const bool columns = p.b.row_stride == item && p.a.col_stride == item;
+    return columns && p.k * item >= 1024 * p.m && sums_are_exact(p.semiring, p.dtype);
+}
+
+// Rows of C must be contiguous for the vector stores; a narrow C is turned so that its long side
+// lies along registers.
+bool better_transposed(const Product& p, int lanes) {
+    const ptrdiff_t item = item_size(p.dtype);
+    if (p.attained.lookup.data) return false;
+    if (p.n == 1 || (p.n <= lanes / 2 && p.m >= lanes)) return p.m > p.n;
+    return p.c.col_stride != item && p.c.row_stride == item && p.m > 1;
+}
+
+// The product as its kernels see it; an axis of length 0 counts as 1, so that nothing divides by 0.
+Product oriented(const Problem& problem, bool turned) {
+    Product p = turned ? transposed(problem) : static_cast<const Product&>(problem);
+    for (ptrdiff_t* size : {&p.m, &p.n, &p.k}) *size = std::max<ptrdiff_t>(*size, 1);
+    return p;
+}
+
+// The narrow tile, which has no argmax, where it computes fewer elements that do not exist.
+const Kernels& pick_tile(const KernelSet& set, const Product& p) {
+    if (p.attained.index.data) return set.wide;
+    const auto computed = [&](const Kernels& k) {
+        return round_up(p.m, k.mr) * round_up(p.n, k.nr);
+    };
+    return computed(set.narrow) * 10 < computed(set.wide) * 9 ? set.narrow : set.wide;
+}
+
+const KernelSet& kernels_of(const Isa& isa, const Product& p) {
+    return isa.table->sets[p.semiring][static_cast<int>(p.dtype)];
+}
+
+SlotLayout layout_of(const Plan& plan, const Kernels& kernels, const Product& p) {
+    return slot_layout(kernels, plan.blocks, item_size(p.dtype), p.attained.index.data,
+                       p.attained.lookup.data);
+}
+
+Fallback fallback_of(const Plan& plan, const KernelSet& set, bool chosen) {
+    if (!set.careful.macro || plan.kernel < KernelKind::direct) return Fallback::none;
+    const bool packing_helps = plan.kernel == KernelKind::direct && !chosen && !plan.few_rows &&
+                               plan.kernels->packed_needs.covers_more;
+    return packing_helps ? Fallback::packed : Fallback::careful;
+}
+
+}  // namespace
+
+SlotLayout slot_layout(const Kernels& kernels, const CacheBlocks& blocks, ptrdiff_t item,
+                       bool argmax, bool lookup) {
+    const PackedNeeds& needs = kernels.packed_needs;
+    const ptrdiff_t rows = round_up(blocks.mc, kernels.mr),
+                    columns = round_up(blocks.nc, kernels.nr);
+    const auto packed_bytes = [&](ptrdiff_t lines, ptrdiff_t depth) {
+        return round_up(lines * (depth + needs.behind) * needs.bits / 8, cache_line);
+    };
+    SlotLayout layout{};
+    layout.b = packed_bytes(rows, round_up(blocks.kc, needs.depth_unit));
+    layout.scratch = layout.b + packed_bytes(columns, blocks.kc);
+    layout.bytes = layout.scratch + needs.scratch_bytes + rows * needs.scratch_bytes_a_row;
+    if (argmax)
+        layout.bytes +=
+            round_up((rows + kernels.nr) * round_up(blocks.kc, longest_segment) * item, cache_line);
+    if (lookup) layout.bytes += round_up(blocks.kc * kernels.nr * lookup_size, cache_line);
+    layout.bytes = round_up(layout.bytes, page);
+    return layout;
+}
+
+ptrdiff_t nan_bytes(const Product& p) {
+    const bool spreads = is_floating(p.dtype) && facts_of(p.semiring).selective;
+    return spreads ? round_up((p.m + p.n) * index_size, cache_line) : 0;
+}
+
+ptrdiff_t workspace_bytes(const Plan& plan) {
+    return plan.slot.bytes * plan.partition.threads + plan.shared_bytes;
+}
+
+Plan make_plan(const Problem& problem, const Choice& choice) {
+    const KernelSet& set = kernels_of(*choice.isa, problem);
+    Plan plan{};
+    plan.isa = choice.isa;
+    plan.transposed = better_transposed(problem, set.narrow.nr);
+    const Product p = oriented(problem, plan.transposed);
+    plan.kernels = &pick_tile(set, p);
+    const char* const direct = reason_for_direct(p, set.wide);
+    const char* const packs = set.wide.direct_needs.packs_always;
+    plan.kernel = choice.kernel.value_or(direct ? KernelKind::direct : KernelKind::packed);
+    plan.reason = choice.kernel ? "chosen by the caller"
+                  : direct      ? direct
+                  : packs       ? packs
+                                : "large: packed operands are read many times from cache";
+    const bool packed = plan.kernel == KernelKind::packed;
+    const bool splits_k = plan.kernel >= KernelKind::direct && !p.attained.lookup.data &&
+                          sums_are_exact(p.semiring, p.dtype);
+    plan.partition =
+        make_partition(p, problem.batch, *plan.kernels,
+                       packed ? plan.kernels->packed_needs.cost : plan.kernels->direct_needs.cost,
+                       splits_k, choice.threads);
+    plan.few_rows = plan.kernel == KernelKind::direct && takes_few_rows(p);
+    plan.blocks =
+        plan.kernel == KernelKind::direct
+            ? direct_blocks(p, *plan.kernels)
+            : packed_blocks(p, *plan.kernels, plan.partition.block_m, plan.partition.block_n);
+    plan.fallback = fallback_of(plan, set, choice.kernel.has_value());
+    if (packed) {
+        plan.slot = layout_of(plan, *plan.kernels, p);
+        if (set.careful.macro)
+            plan.slot.bytes = std::max(plan.slot.bytes, layout_of(plan, set.careful, p).bytes);
+    }
+    plan.shared_bytes = parts_bytes(plan, p) + nan_bytes(p);
+    return plan;
+}
+
+Plan packed_fallback(const Problem& problem, const Plan& plan) {
+    return make_plan(problem, {KernelKind::packed, plan.isa, plan.partition.threads});
+}
+
+Plan careful_fallback(const Problem& problem, const Plan& plan) {
+    Plan careful = plan;
+    careful.kernels = &kernels_of(*plan.isa, problem).careful;
+    careful.fallback = Fallback::none;
+    if (plan.kernel == KernelKind::packed) {
+        careful.slot = layout_of(careful, *careful.kernels, oriented(problem, plan.transposed));
+        careful.slot.bytes = plan.slot.bytes;
+    }
+    return careful;
+}
+
+}  // namespace tropical

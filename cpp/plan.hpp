@@ -1,0 +1,64 @@
+// The scheduler: from shape, dtype, semiring, settings and threads to a kernel with its reason, its
+// blocks, its partition and its memory.
+#pragma once
+
+#include <optional>
+
+#include "dispatch.hpp"
+#include "partition.hpp"
+
+namespace tropical {
+
+enum class KernelKind { naive, tiled, direct, packed };
+inline constexpr const char* kernel_names[] = {"naive", "tiled", "direct", "packed"};
+inline constexpr int kernel_count = 4;
+
+// What the user chose; empty fields are the scheduler's.
+struct Choice {
+    std::optional<KernelKind> kernel;
+    const Isa* isa;
+    int threads;
+};
+
+// Where a thread's memory holds packed A, packed B and scratch of the macro-kernel: offsets in
+// bytes, each on a cache line. With the argmax, scratch holds ceil(mc / MR) * MR + NR rows of kc
+// elements, kc rounded up to a multiple of 64; with a lookup then kc * NR of its.
+struct SlotLayout {
+    ptrdiff_t a, b, scratch, bytes;
+};
+SlotLayout slot_layout(const Kernels& kernels, const CacheBlocks& blocks, ptrdiff_t item,
+                       bool argmax, bool lookup = false);
+
+// What computes again where a kernel noticed an operand that it does not cover.
+enum class Fallback {
+    none,    // the kernels cover every operand, but for the spread of NaN
+    packed,  // packing may map what direct could not; see fallback_plan
+    careful  // the careful kernels, which cover all
+};
+
+struct Plan {
+    KernelKind kernel;
+    const Isa* isa;
+    const Kernels* kernels;
+    Fallback fallback;
+    bool few_rows;    // direct: row by row
+    bool transposed;  // computes C^T = B^T (x) A^T
+    CacheBlocks blocks;
+    Partition partition;
+    SlotLayout slot;         // packing memory of each thread
+    ptrdiff_t shared_bytes;  // partial results, scratch for NaN
+    const char* reason;
+};
+
+Plan make_plan(const Problem& problem, const Choice& choice);
+
+// The plan to go on with where `plan` noticed an operand and has a fallback. The careful plan takes
+// no more memory than `plan`.
+Plan packed_fallback(const Problem& problem, const Plan& plan);
+Plan careful_fallback(const Problem& problem, const Plan& plan);
+
+// Bytes of workspace for a plan, and the part of them at the end that is scratch for spread_nan.
+ptrdiff_t workspace_bytes(const Plan& plan);
+ptrdiff_t nan_bytes(const Product& p);
+
+}  // namespace tropical

@@ -1,0 +1,63 @@
+// One call as the core sees it: C = (C (+)) A (x) B for a batch of matrices.
+// All strides are in bytes; nothing here knows an element type.
+#pragma once
+
+#include "table.hpp"
+
+namespace tropical {
+
+inline constexpr int max_batch_dims = 64;  // as many as NumPy has
+
+// The batch: `dims` leading axes. Along each axis a, b, c and the index move by so many bytes (0
+// where an operand repeats).
+struct Batch {
+    int dims = 0;
+    ptrdiff_t items = 1;
+    ptrdiff_t shape[max_batch_dims];
+    ptrdiff_t a_stride[max_batch_dims], b_stride[max_batch_dims], c_stride[max_batch_dims],
+        index_stride[max_batch_dims];
+};
+
+// A is m x k, B is k x n, C is m x n. `attained` and `epilogue`: see table.hpp.
+struct Product {
+    int semiring;
+    DType dtype;
+    ptrdiff_t m, n, k;
+    ConstView a, b;
+    View c;
+    bool accumulate;
+    Attained attained = {};
+    Epilogue epilogue = {};
+};
+
+struct Problem : Product {
+    Batch batch;
+};
+
+// The same product as C^T = B^T (x) A^T: every (x) here commutes.
+inline Product transposed(const Product& p) {
+    Product t = p;
+    t.m = p.n;
+    t.n = p.m;
+    t.a = transposed(p.b);
+    t.b = transposed(p.a);
+    t.c = transposed(p.c);
+    t.attained.index = transposed(p.attained.index);
+    t.epilogue.start = transposed(p.epilogue.start);
+    return t;
+}
+
+// Rows [i, i + m) and columns [j, j + n) of C.
+inline Product block(const Product& p, ptrdiff_t i, ptrdiff_t m, ptrdiff_t j, ptrdiff_t n) {
+    Product s = p;
+    s.m = m;
+    s.n = n;
+    s.a = at(p.a, i, 0);
+    s.b = at(p.b, 0, j);
+    s.c = at(p.c, i, j);
+    s.attained = at(p.attained, 0, i, j);
+    s.epilogue = at(p.epilogue, i, j);
+    return s;
+}
+
+}  // namespace tropical

@@ -1,0 +1,178 @@
+#include "reference.hpp"
+
+#include "definition.hpp"
+
+namespace tropical {
+namespace {
+
+// What a sum starts from: zero, C (+) zero, or the product's start.
+template <class S, class T>
+T start(const Product& g, ptrdiff_t i, ptrdiff_t j) {
+    if constexpr (fuses<S, T>)
+        if (g.epilogue.start.data && !g.accumulate) return read<T>(g.epilogue.start, i, j);
+    if (!g.accumulate) return S::template zero<T>;
+    const T c = read<T>(g.c, i, j);
+    return same_type<typename S::Add, Plus> ? c : add<S>(c, S::template zero<T>);
+}
+
+// A whole sum as it goes to memory.
+template <class S, class T>
+T finished(const Product& g, T sum) {
+    if constexpr (fuses<S, T>)
+        if (g.epilogue.activation == Activation::relu && sum < 0) return 0;
+    return canonical<S>(sum);
+}
+
+// log(exp(A[i, first] + B[first, j]) + ...): the largest product first, then the others by their
+// distance to it.
+template <class S, class T>
+T log_of_products(const Product& g, ptrdiff_t i, ptrdiff_t j, ptrdiff_t first, ptrdiff_t last) {
+    const auto product = [&](ptrdiff_t p) {
+        return spreading_product<S>(read<T>(g.a, i, p), read<T>(g.b, p, j));
+    };
+    T most = lowest<T>, sum = 0;
+    for (ptrdiff_t p = first; p < last; ++p) {
+        const T x = product(p);
+        if (is_nan(x)) return x;
+        if (x > most) most = x;
+    }
+    if (most - most != 0) return most;
+    for (ptrdiff_t p = first; p < last; ++p) sum += std::exp(product(p) - most);
+    return most + std::log(sum);
+}
+
+// C[i, j] (+)= A[i, p] (x) B[p, j] for p in [first, last), in order, in `sum`; the first of the
+// best in `index`.
+template <class S, class T, class Sum>
+void inner_product(const Product& g, ptrdiff_t i, ptrdiff_t j, ptrdiff_t first, ptrdiff_t last,
+                   Sum& sum, ptrdiff_t& index) {
+    if constexpr (same_type<typename S::Add, LogAddExp>) {
+        sum = log_of_sum(sum, log_of_products<S, T>(g, i, j, first, last));
+        return;
+    }
+    for (ptrdiff_t p = first; p < last; ++p) {
+        const Sum product = spreading_product<S, Sum>(read<T>(g.a, i, p), read<T>(g.b, p, j));
+        if constexpr (selective<S>)
+            if (improves<S>(product, sum)) index = p;
+        sum = add<S>(sum, product);
+    }
+}
+
+template <class S, class Row>
+void naive(const Product& g) {
+    using T = typename Row::type;
+    using Sum = typename Row::accumulator;
+    for (ptrdiff_t i = 0; i < g.m; ++i)
+        for (ptrdiff_t j = 0; j < g.n; ++j) {
+            Sum sum = start<S, T>(g, i, j);
+            ptrdiff_t index = 0;
+            inner_product<S, T>(g, i, j, 0, g.k, sum, index);
+            write(g.c, i, j, static_cast<T>(finished<S>(g, sum)));
+            if (g.attained.index.data) write(g.attained.index, i, j, index);
+        }
+}
+
+// Tiles of 64 x 64 x 64: three tiles of doubles are 96 KiB, in any L2.
+template <class S, class T>
+void tiled(const Product& g) {
+    constexpr ptrdiff_t tile = 64;
+    const auto end = [](ptrdiff_t start, ptrdiff_t size) {
+        return start + tile < size ? start + tile : size;
+    };
+    for (ptrdiff_t jt = 0; jt < g.n; jt += tile)          // C[:, jt:jt+tile]
+        for (ptrdiff_t pt = 0; pt < g.k; pt += tile)      // B[pt:pt+tile, jt:jt+tile]
+            for (ptrdiff_t it = 0; it < g.m; it += tile)  // A[it:it+tile, pt:pt+tile]
+                for (ptrdiff_t i = it; i < end(it, g.m); ++i)
+                    for (ptrdiff_t j = jt; j < end(jt, g.n); ++j) {
+                        const bool fresh = pt == 0;
+                        T sum = fresh ? start<S, T>(g, i, j) : read<T>(g.c, i, j);
+                        ptrdiff_t index = fresh || !g.attained.index.data
+                                              ? 0
+                                              : read<ptrdiff_t>(g.attained.index, i, j);
+                        inner_product<S, T>(g, i, j, pt, end(pt, g.k), sum, index);
+                        const bool whole = end(pt, g.k) == g.k;
+                        write(g.c, i, j, whole ? finished<S>(g, sum) : canonical<S>(sum));
+                        if (g.attained.index.data) write(g.attained.index, i, j, index);
+                    }
+}
+
+template <class S, class T>
+void combine(const Product& g, const ConstView& part, const ConstView& part_index,
+             ptrdiff_t first_p) {
+    for (ptrdiff_t i = 0; i < g.m; ++i)
+        for (ptrdiff_t j = 0; j < g.n; ++j) {
+            const T c = read<T>(g.c, i, j), other = read<T>(part, i, j);
+            if constexpr (selective<S>)
+                if (g.attained.index.data && improves<S>(other, c))
+                    write(g.attained.index, i, j, first_p + read<ptrdiff_t>(part_index, i, j));
+            write(g.c, i, j, canonical<S>(add<S>(c, other)));
+        }
+}
+
+// The least p at which element (line, p) is NaN, for every line; `none` where there is no such p.
+template <class T>
+void find_nan(const ConstView& v, ptrdiff_t lines, ptrdiff_t k, ptrdiff_t none, ptrdiff_t* first) {
+    for (ptrdiff_t i = 0; i < lines; ++i) first[i] = none;
+    for (ptrdiff_t p = k - 1; p >= 0; --p)
+        for (ptrdiff_t i = 0; i < lines; ++i)
+            if (is_nan(read<T>(v, i, p))) first[i] = p;
+}
+
+template <class T>
+void spread(const Product& g, ptrdiff_t* first) {
+    ptrdiff_t* const first_of_column = first + g.m;
+    find_nan<T>(g.a, g.m, g.k, g.k, first);
+    find_nan<T>({g.b.data, g.b.col_stride, g.b.row_stride}, g.n, g.k, g.k, first_of_column);
+    for (ptrdiff_t i = 0; i < g.m; ++i)
+        for (ptrdiff_t j = 0; j < g.n; ++j) {
+            const ptrdiff_t p = first[i] < first_of_column[j] ? first[i] : first_of_column[j];
+            if (p == g.k) continue;
+            write(g.c, i, j, std::numeric_limits<T>::quiet_NaN());
+            if (g.attained.index.data && !g.attained.lookup.data) write(g.attained.index, i, j, p);
+        }
+}
+
+}  // namespace
+
+void naive_kernel(const Product& p) {
+    with_types(p.semiring, p.dtype, [&]<class S, class Row>() { naive<S, Row>(p); });
+}
+
+void tiled_kernel(const Product& p) {
+    with_types(p.semiring, p.dtype, [&]<class S, class Row>() { tiled<S, typename Row::type>(p); });
+}
+
+void fill_empty(const Product& p) {
+    with_types(p.semiring, p.dtype, [&]<class S, class Row>() {
+        for (ptrdiff_t i = 0; i < p.m; ++i)
+            for (ptrdiff_t j = 0; j < p.n; ++j) {
+                write(p.c, i, j, finished<S>(p, start<S, typename Row::type>(p, i, j)));
+                if (p.attained.index.data) write(p.attained.index, i, j, ptrdiff_t{-1});
+            }
+    });
+}
+
+void combine_part(const Product& p, const ConstView& part, const ConstView& part_index,
+                  ptrdiff_t first_p) {
+    with_types(p.semiring, p.dtype, [&]<class S, class Row>() {
+        combine<S, typename Row::type>(p, part, part_index, first_p);
+    });
+}
+
+void spread_nan(const Product& p, ptrdiff_t* first) {
+    const auto spread_in = [&]<class Row>() {
+        if constexpr (Row::kind == Kind::floating) spread<typename Row::type>(p, first);
+    };
+    with_item(static_cast<int>(p.dtype), spread_in, DTypes{});
+}
+
+void constants(int semiring, DType dtype, char* zero, char* one) {
+    with_types(semiring, dtype, [&]<class S, class Row>() {
+        constexpr auto z = S::template zero<typename Row::type>,
+                       e = S::template one<typename Row::type>;
+        std::memcpy(zero, &z, sizeof z);
+        std::memcpy(one, &e, sizeof e);
+    });
+}
+
+}  // namespace tropical

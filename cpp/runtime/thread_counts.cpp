@@ -1,0 +1,74 @@
+#include "runtime/thread_counts.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "runtime/lazy.hpp"
+
+namespace tropical {
+namespace {
+
+constexpr int most_threads = 65535;
+
+// 0 where the variable is not set.
+int environment_threads() {
+    const char* const text = std::getenv("TROPICAL_NUM_THREADS");
+    if (!text || !*text) return 0;
+    char* end = nullptr;
+    const long value = std::strtol(text, &end, 10);
+    if (*end || value < 1 || value > most_threads)
+        throw std::invalid_argument("TROPICAL_NUM_THREADS: expected an integer from 1 to " +
+                                    std::to_string(most_threads) + ", got '" + std::string(text) +
+                                    "'");
+    return static_cast<int>(value);
+}
+
+// The number given to set_num_threads; 0: none.
+std::atomic<int>& chosen_threads() {
+    static constinit std::atomic<int> threads = 0;
+    return threads;
+}
+
+// 0: none.
+int& thread_limit() {
+    static thread_local int threads = 0;
+    return threads;
+}
+
+// OpenMP's number when the library was loaded. threadpoolctl or omp_set_num_threads may change it
+// later.
+int initial_openmp_threads() { return lazy<omp_get_max_threads>(); }
+
+int process_threads() {
+    if (const int chosen = chosen_threads().load(std::memory_order_relaxed)) return chosen;
+    const int environment = lazy<environment_threads>();
+    return environment ? environment : initial_openmp_threads();
+}
+
+}  // namespace
+
+void note_openmp_threads() { initial_openmp_threads(); }
+
+int get_num_threads() {
+    const int openmp = omp_get_max_threads();
+    if (openmp == initial_openmp_threads()) return get_thread_limit();
+    return thread_limit() ? std::min(openmp, thread_limit()) : openmp;
+}
+
+void set_num_threads(int threads) {
+    chosen_threads().store(threads, std::memory_order_relaxed);
+    thread_limit() = 0;
+}
+
+int get_thread_limit() { return thread_limit() ? thread_limit() : process_threads(); }
+
+void set_thread_limit(int threads) {
+    thread_limit() = threads == process_threads() ? 0 : std::max(threads, 1);
+}
+
+}  // namespace tropical

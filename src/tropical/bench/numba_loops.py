@@ -1,0 +1,130 @@
+"""Products and closures by hand-written loops, compiled by numba.
+
+LLVM vectorizes the innermost loops. Each function compiles a loop once, and raises `AbsentError`
+without numba.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropical.measure import contenders
+from tropical.measure.contenders import require
+
+Array = NDArray[Any]
+Product = Callable[[Array, Array, Array], Array]
+
+
+def limited(threads: int) -> Callable[[], AbstractContextManager[None]]:
+    """Return a maker of contexts in which numba's loops use so many threads."""
+    return functools.partial(contenders.limited, require("numba"), threads)
+
+
+# Python's max and min treat NaN in a way that is not vectorized.
+def _larger(x: Any, y: Any) -> Any:
+    return x if x > y else y  # noqa: FURB136
+
+
+def _smaller(x: Any, y: Any) -> Any:
+    return x if x < y else y  # noqa: FURB136
+
+
+_SCALARS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda x, y: x + y,
+    "x": lambda x, y: x * y,
+    "max": _larger,
+    "min": _smaller,
+}
+
+
+@functools.cache
+def product(multiply: str, add: str) -> Product:
+    """Compile ``c = c (+) a (x) b``, by the symbols of the operations; the loop returns `c`."""
+    numba = require("numba")
+    times, plus = numba.njit(_SCALARS[multiply]), numba.njit(_SCALARS[add])
+
+    def loop(a: Array, b: Array, c: Array) -> Array:
+        for i in range(a.shape[0]):
+            for p in range(a.shape[1]):
+                x = a[i, p]
+                for j in range(b.shape[1]):
+                    c[i, j] = plus(times(x, b[p, j]), c[i, j])
+        return c
+
+    compiled: Product = numba.njit(loop)
+    return compiled
+
+
+@functools.cache
+def logplus() -> Product:
+    """Compile ``c = log(exp(a) @ exp(b))``: the maxima of a row, then the sums of exponentials."""
+    numba = require("numba")
+
+    def loop(a: Array, b: Array, c: Array) -> Array:
+        for i in numba.prange(a.shape[0]):
+            most = np.full(b.shape[1], -np.inf, a.dtype)
+            total = np.zeros(b.shape[1], a.dtype)
+            for p in range(a.shape[1]):
+                x = a[i, p]
+                for j in range(b.shape[1]):
+                    y = x + b[p, j]
+                    most[j] = y if y > most[j] else most[j]  # noqa: FURB136
+            for p in range(a.shape[1]):
+                x = a[i, p]
+                for j in range(b.shape[1]):
+                    total[j] += np.exp(x + b[p, j] - most[j])
+            for j in range(b.shape[1]):
+                c[i, j] = most[j] + np.log(total[j])
+        return c
+
+    compiled: Product = numba.njit(parallel=True)(loop)
+    return compiled
+
+
+@functools.cache
+def floyd_warshall() -> Callable[[Array], Array]:
+    """Compile the k-i-j loop on weights (n, n), which it replaces by the lengths of paths.
+
+    Rows run in parallel: in step k no row reads what another row writes, except row k, which the
+    step leaves as it is.
+    """
+    numba = require("numba")
+    prange = numba.prange
+
+    def lengths(a: Array) -> Array:
+        n = a.shape[0]
+        for k in range(n):
+            for i in prange(n):
+                x = a[i, k]
+                for j in range(n):
+                    y = x + a[k, j]
+                    a[i, j] = y if y < a[i, j] else a[i, j]  # noqa: FURB136
+        return a
+
+    compiled: Callable[[Array], Array] = numba.njit(parallel=True)(lengths)
+    return compiled
+
+
+@functools.cache
+def warshall() -> Callable[[Array], None]:
+    """Compile Warshall's loops on rows of bits, 64 in a word; the rows run in parallel."""
+    numba = require("numba")
+    prange = numba.prange
+
+    def closure(words: Array) -> None:
+        n, width = words.shape
+        for k in range(n):
+            word, bit = k >> 6, np.uint64(1) << np.uint64(k & 63)
+            for i in prange(n):
+                if i != k and words[i, word] & bit:
+                    for j in range(width):
+                        words[i, j] |= words[k, j]
+
+    compiled: Callable[[Array], None] = numba.njit(parallel=True)(closure)
+    return compiled

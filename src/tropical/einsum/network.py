@@ -1,0 +1,148 @@
+"""The steps of an einsum: read the subscripts, check the operands, find a path, follow it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropical import semirings
+from tropical.arrays import unmasked
+
+from . import counting, order
+from .counting import Counted
+from .pairwise import Choice, Term, contract, ones
+from .subscripts import Index, Subscripts, resolve, split, trim
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tropical.semirings import Semiring
+
+Array: TypeAlias = NDArray[Any]
+Where: TypeAlias = dict[Any, NDArray[np.intp]]
+
+
+def compute(
+    subscripts: Any,
+    operands: Sequence[Any],
+    semiring: str | Semiring,
+    out: Array | None,
+    optimize: Any,
+    return_argmax: bool,
+    return_counts: bool,
+) -> Any:
+    """Return what `einsum` returns; the parameters are those of `einsum`."""
+    ring = semirings.get(semiring)
+    if return_argmax and not ring.selective:
+        raise ValueError(f"return_argmax: expected a selective semiring, got {ring.name}")
+    if return_counts:
+        counting.check(ring)
+    inputs, output, arrays = split((subscripts, *operands))
+    whole = _operands(arrays, ring, return_counts)
+    dtype = whole[0].values.dtype
+    read = resolve(inputs, output, [term.values.shape for term in whole])
+    if out is not None:
+        _check_out(out, read.shape(), dtype)
+    choices: list[Choice] | None = [] if return_argmax else None
+    if any(read.sizes[index] == 0 for index in read.summed()):
+        values = np.full(read.shape(), ring.zero(dtype), dtype)
+        counts = np.zeros(read.shape(), np.int64) if return_counts else None
+        result = Term(read.output, values, counts)
+    else:
+        result = _contract(whole, read, ring, optimize, choices)
+    values = result.values[()]
+    if out is not None:
+        out[...] = values
+        values = out
+    best = values if result.counts is None else Counted(values, result.counts[()])
+    return best if choices is None else (best, _where(choices, read))
+
+
+def _operands(arrays: Sequence[Any], ring: Semiring, counted: bool) -> list[Term]:
+    """Return the operands as arrays of one dtype, with counts if they are asked for."""
+    values = []
+    for i, array in enumerate(arrays):
+        if isinstance(array, Counted) and not counted:
+            raise TypeError(
+                f"operand {i}: expected an array, got Counted, which needs return_counts=True"
+            )
+        bare = array.values if isinstance(array, Counted) else array
+        values.append(unmasked(f"operand {i}", bare))
+    dtype = np.result_type(*values)
+    ring.zero(dtype)  # raises for those that the semiring lacks
+    terms = []
+    for i, (array, value) in enumerate(zip(arrays, values, strict=True)):
+        value = value.astype(dtype, copy=False)
+        given = array.counts if isinstance(array, Counted) else None
+        counts = counting.counts_of(value, given, ring, i) if counted else None
+        terms.append(Term((), value, counts))
+    return terms
+
+
+def _check_out(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out: expected an array, got {out!r}")
+    if out.dtype != dtype:
+        raise TypeError(f"out: expected dtype {dtype}, got {out.dtype}")
+    if out.shape != shape:
+        raise ValueError(f"out: expected {shape}, got {out.shape}")
+    if not out.flags.writeable:
+        raise ValueError("out: expected a writeable array, got one that is read-only")
+
+
+def _contract(
+    whole: Sequence[Term],
+    read: Subscripts,
+    ring: Semiring,
+    optimize: Any,
+    choices: list[Choice] | None,
+) -> Term:
+    """Contract the operands along a path; return the result with its axes in order."""
+    terms = []
+    for indices, term in zip(read.inputs, whole, strict=True):
+        values, own = trim(term.values, indices, read.sizes)
+        counts = None if term.counts is None else trim(term.counts, indices, read.sizes)[0]
+        terms.append(Term(own, values, counts))
+    needed = Counter(index for term in terms for index in term.indices)  # by how many
+    needed.update(read.output)
+    for step in order.find([term.indices for term in terms], read.output, read.sizes, optimize):
+        taken = [terms[i] for i in step]
+        terms = [term for i, term in enumerate(terms) if i not in step]
+        terms.append(_fold(taken, needed, ring, choices))
+    return terms[0].arranged(read.output)
+
+
+def _fold(
+    taken: Sequence[Term], needed: Counter[Index], ring: Semiring, choices: list[Choice] | None
+) -> Term:
+    """Contract some terms from left to right; `needed` counts how many terms need each index."""
+    product, *rest = taken
+    needed.subtract(product.indices)
+    if not rest:
+        summed = tuple(index for index in product.indices if not needed[index])
+        rest = [ones(product, summed, ring)]
+        needed.update(summed)
+    for term in rest:
+        needed.subtract(term.indices)
+        keep = {index for index in (*product.indices, *term.indices) if needed[index]}
+        product = contract(product, term, keep, ring, choices)
+    needed.update(product.indices)
+    return product
+
+
+def _where(choices: Sequence[Choice], read: Subscripts) -> Where:
+    """Return the value of each summed index: trace back from the last product to the first."""
+    grid = np.ix_(*(np.arange(read.sizes[index]) for index in read.output))
+    values: dict[Index, Array] = dict(zip(read.output, grid, strict=True))
+    for choice in reversed(choices):
+        attained = choice.attained[tuple(values[index] for index in choice.indices)]
+        found = np.unravel_index(attained.astype(np.intp), choice.lengths)
+        values.update(zip(choice.summed, found, strict=True))
+    none = np.intp(-1)  # where the sum is empty
+    return {
+        index: np.broadcast_to(values.get(index, none), read.shape()).astype(np.intp)[()]
+        for index in read.summed()
+    }

@@ -1,0 +1,247 @@
+"""A graph as arrays: read from arrays, masked arrays, SciPy's sparse arrays and networkx graphs.
+
+`read` returns a dense array, whose missing edges are the semiring's zero, or `Edges`. `read` copies
+nothing that it can avoid. SciPy and networkx are not imported here: nobody passes an object of a
+module that the process has not imported.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tropical.arrays import Array, check_square, is_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tropical.semirings import Semiring
+
+# networkx graphs and SciPy's sparse arrays have no types of their own.
+GraphLike: TypeAlias = ArrayLike | Any
+# The name of an attribute of networkx's edges, or a function of two vertices and attributes.
+Weight: TypeAlias = "str | Callable[[Any, Any, Any], float | None] | None"
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The m edges of a graph of n vertices; the best of several edges from i to j counts.
+
+    Attributes
+    ----------
+    n : int
+        Number of vertices.
+    source, target : (m,) intp arrays
+        The vertex that each edge leaves, and the vertex that it enters.
+    weight : (m,) array
+    """
+
+    n: int
+    source: NDArray[np.intp]
+    target: NDArray[np.intp]
+    weight: Array
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the weights."""
+        return self.weight.dtype
+
+    def where(self, chosen: Array) -> Edges:
+        """Return the chosen edges of the same vertices; `chosen` is a mask or holds positions."""
+        return Edges(self.n, self.source[chosen], self.target[chosen], self.weight[chosen])
+
+    def both_ways(self) -> Edges:
+        """Return the graph in which each edge leads in both directions."""
+        ends = np.append(self.source, self.target), np.append(self.target, self.source)
+        return Edges(self.n, *ends, np.append(self.weight, self.weight))
+
+
+def dense_of(graph: Array | Edges, ring: Semiring) -> Array:
+    """Return a graph as an array, `ring`'s zero where there is no edge; an array unchanged."""
+    if not isinstance(graph, Edges):
+        return graph
+    a = np.full((graph.n, graph.n), ring.zero(graph.dtype), graph.dtype)
+    ring.add_ufunc.at(a, (graph.source, graph.target), graph.weight)
+    return a
+
+
+def edges_of(graph: Array | Edges, ring: Semiring) -> Edges:
+    """Return the edges of an (n, n) array in the order of their sources; `Edges` unchanged."""
+    if isinstance(graph, Edges):
+        return graph
+    source, target = np.nonzero(graph != ring.zero(graph.dtype))
+    return Edges(len(graph), source, target, graph[source, target])
+
+
+def both_ways(graph: Array | Edges, ring: Semiring) -> Array | Edges:
+    """Return the graph in which each edge leads in both directions, the better of two counting."""
+    if isinstance(graph, Edges):
+        return graph.both_ways()
+    both: Array = ring.add_ufunc(graph, graph.swapaxes(-1, -2))
+    return both
+
+
+def number_of_vertices(graph: Array | Edges) -> int:
+    """Return n."""
+    return graph.n if isinstance(graph, Edges) else int(graph.shape[-1])
+
+
+def read(w: GraphLike, ring: Semiring, weight: Weight = "weight") -> Array | Edges:
+    """Return a graph as an array or as `Edges`, checked; `shortest_paths` says what `w` may be.
+
+    `read` returns an array of the right dtype unchanged, so nobody may write to the result.
+    """
+    graph = _read(w, ring, weight)
+    if isinstance(graph, Edges):
+        _check_weights(graph.weight, ring)
+        there = graph.weight != ring.zero(graph.dtype)
+        return graph if there.all() else graph.where(there)
+    check_square("w", graph)
+    ring.zero(graph.dtype)  # raises TypeError where the semiring has no such dtype
+    _check_weights(graph, ring)
+    if not isinstance(w, np.ma.MaskedArray):  # the mask says where there is no edge
+        _warn_of_zeros(graph, ring)
+    return graph
+
+
+def _warn_of_zeros(a: Array, ring: Semiring) -> None:
+    """Warn of a matrix that seems to say "no edge" by 0, which is the best edge of all to `ring`.
+
+    SciPy reads dense matrices so. Every path would have length 0, without an error. The sign is
+    that most elements off the diagonal are 0 and none of them is `ring`'s zero.
+    """
+    n = a.shape[-1]
+    if n < 2 or ring.add_ufunc is not np.minimum:
+        return
+    zeros = a.size - np.count_nonzero(a)
+    if 2 * zeros <= a.size - a.size // n:  # so few that the diagonal's need not be subtracted
+        return
+    off_diagonal = ~np.eye(n, dtype=np.bool_)
+    values = a[..., off_diagonal]
+    if 2 * np.count_nonzero(values) < values.size and not (values == ring.zero(a.dtype)).any():
+        warnings.warn(
+            "w: most elements are 0, which is an edge of weight 0 in an array, not a missing edge; "
+            f"where there is no edge, expected {ring.zero(a.dtype)}, or pass "
+            "scipy.sparse.csr_array(w)",
+            stacklevel=5,  # the caller of `shortest_paths`
+        )
+
+
+def _check_weights(weights: Array, ring: Semiring) -> None:
+    """Raise ValueError for a NaN, and for a weight that makes all paths with it the same."""
+    if is_kind(weights.dtype, "bool") or not weights.size:
+        return
+    best = ring.add_ufunc.reduce(weights, axis=None)
+    if np.isnan(best):
+        zero = ring.zero(weights.dtype)
+        raise ValueError(f"w: expected numbers, got a NaN; {zero} says that there is no edge")
+    if ring.nonnegative and weights.min() < 0:
+        raise ValueError(f"w: expected weights of 0 or more for {ring.name}, got {weights.min()}")
+    if ring.multiply_ufunc is np.add and np.isinf(best) and best != ring.zero(weights.dtype):
+        raise ValueError(f"w: expected weights of {ring}, got {best}")
+
+
+def read_pattern(a: GraphLike) -> NDArray[np.bool_]:
+    """Return where a graph has edges, (..., n, n); an array of booleans is returned unchanged."""
+    if _is_from("networkx", "Graph", a) or is_sparse(a):
+        edges = _from_sparse(a) if is_sparse(a) else _from_networkx(a, None)
+        there = np.zeros((edges.n, edges.n), np.bool_)
+        there[edges.source, edges.target] = True
+        return there
+    values = np.asarray(a.filled(0) if isinstance(a, np.ma.MaskedArray) else a)
+    check_square("a", values)
+    if not is_kind(values.dtype, "bool", "integer", "floating", "complexfloating"):
+        raise TypeError(f"a: expected numbers or booleans, got dtype {values.dtype}")
+    if is_kind(values.dtype, "floating", "complexfloating") and not np.isfinite(values).all():
+        wrong = values[~np.isfinite(values)][0]
+        raise ValueError(
+            f"a: expected finite numbers, got {wrong}; pass np.isfinite(a) if {wrong} is no edge"
+        )
+    return values if values.dtype == np.bool_ else values != 0
+
+
+def _read(w: GraphLike, ring: Semiring, weight: Weight) -> Array | Edges:
+    if isinstance(w, Edges):
+        return w
+    if _is_from("networkx", "Graph", w):
+        return _from_networkx(w, weight)
+    if is_sparse(w):
+        return _from_sparse(w)
+    zero = ring.zero("float64")
+    if isinstance(w, np.ma.MaskedArray):
+        a = np.array(w.data, dtype=_floating(w.dtype))
+        a[np.ma.getmaskarray(w)] = zero
+        return a
+    a = np.asarray(w)
+    if a.dtype == np.bool_:
+        return np.where(a, 1.0, zero)
+    return a if a.dtype.isnative else a.astype(a.dtype.newbyteorder("="))
+
+
+def _floating(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of weights where a mask or a missing element says that there is no edge.
+
+    Integers become float64, as in SciPy: an integer dtype has no infinity for "no path".
+    """
+    if not is_kind(dtype, "bool", "integer", "floating"):
+        raise TypeError(f"w: expected real numbers, got dtype {dtype}")
+    return np.dtype(np.float32 if dtype == np.float32 else np.float64)
+
+
+def is_sparse(w: object) -> bool:
+    """Return whether `w` is one of SciPy's sparse arrays or matrices."""
+    module = sys.modules.get("scipy.sparse")
+    return module is not None and bool(module.issparse(w))
+
+
+def _is_from(module: str, kind: str, w: object) -> bool:
+    """Return whether `w` is a `module`.`kind`; it is not if the process never imported `module`."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(w, getattr(loaded, kind))
+
+
+def _from_sparse(w: Any) -> Edges:
+    if w.ndim != 2 or w.shape[0] != w.shape[1]:
+        raise ValueError(f"w: expected (n, n), got {w.shape}")
+    rows = w.tocsr()  # which adds up what COO stores twice, as SciPy's own functions do
+    if w.format == "bsr":  # blocks are filled up with 0
+        rows.eliminate_zeros()
+    n = rows.shape[0]
+    source = np.repeat(np.arange(n, dtype=np.intp), np.diff(rows.indptr))
+    values = rows.data.astype(_floating(rows.dtype), copy=False)
+    return Edges(n, source, rows.indices.astype(np.intp, copy=False), values)
+
+
+def _from_networkx(graph: Any, weight: Weight) -> Edges:
+    position = {vertex: i for i, vertex in enumerate(graph)}
+    if callable(weight):  # as networkx calls it; None hides the edge
+        listed = (
+            (u, v, weight(u, v, attributes))
+            for u, neighbors in graph.adjacency()
+            for v, attributes in neighbors.items()
+        )
+        triples = [triple for triple in listed if triple[2] is not None]
+    else:
+        triples = list(graph.edges(data=weight, default=1))
+    source, target = (
+        np.array([position[triple[side]] for triple in triples], dtype=np.intp) for side in (0, 1)
+    )
+    values = np.array([_number(triple[2], weight) for triple in triples], dtype=np.float64)
+    edges = Edges(len(position), source, target, values)
+    return edges if callable(weight) or graph.is_directed() else edges.both_ways()
+
+
+def _number(x: Any, weight: Weight) -> float:
+    try:
+        # float() takes the real part of NumPy's complex numbers, and warns.
+        if not isinstance(x, complex | np.complexfloating):
+            return float(x)
+        why = f"{x!r}"
+    except (TypeError, ValueError, OverflowError) as error:
+        why = str(error)
+    raise TypeError(f"w: expected a number as an edge's {weight!r}, got {why}")

@@ -1,0 +1,239 @@
+"""Shortest paths between all pairs, or from some vertices, with the arguments of SciPy's function.
+
+The options of all functions of paths stand in `PathOptions`, for their overloads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypedDict, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tropical.arrays import Array, is_kind
+
+from .all_pairs import all_pairs, check_writeable, select, sources_of
+from .bellman_ford import potentials
+from .dijkstra import from_sources
+from .edges import Edges, dense_of, edges_of
+from .method import RING, choose, is_negative, prepare
+from .star import DivergenceError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .edges import GraphLike, Weight
+    from .predecessors import Predecessors
+    from .progress import Progress
+
+
+class PathOptions(TypedDict, total=False):
+    """What every function of paths takes by name; `shortest_paths` describes each option."""
+
+    overwrite: bool
+    indices: ArrayLike | None
+    weight: Weight
+    progress: Progress
+
+
+class DirectedOptions(PathOptions, total=False):
+    """The options of functions for graphs that may be undirected."""
+
+    directed: bool
+
+
+class ShortestOptions(DirectedOptions, total=False):
+    """The options of `shortest_paths`."""
+
+    unweighted: bool
+
+
+@overload
+def shortest_paths(
+    w: GraphLike,
+    method: str = "auto",
+    *,
+    return_predecessors: Literal[False] = False,
+    **options: Unpack[ShortestOptions],
+) -> Array: ...
+@overload
+def shortest_paths(
+    w: GraphLike,
+    method: str = "auto",
+    *,
+    return_predecessors: Literal[True],
+    **options: Unpack[ShortestOptions],
+) -> tuple[Array, Predecessors]: ...
+def shortest_paths(
+    w: GraphLike,
+    method: str = "auto",
+    *,
+    directed: bool = True,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    overwrite: bool = False,
+    indices: ArrayLike | None = None,
+    weight: Weight = "weight",
+    progress: Progress = None,
+) -> Array | tuple[Array, Predecessors]:
+    """Return the lengths of the shortest paths; in an array +inf, not 0, means "no edge".
+
+    The arguments and results are those of ``scipy.sparse.csgraph.shortest_path``.
+
+    Parameters
+    ----------
+    w : array_like (..., n, n), sparse array (n, n) or networkx graph
+        Weights of the edges from i to j; a weight may be negative.
+
+        In an array +inf means no edge (in an integer array the greatest value of the dtype), and 0
+        is an edge of weight 0. If 0 means no edge, pass ``scipy.sparse.csr_array(w)``. Leading
+        axes are a batch of graphs. The dtype is one of minplus, or bool: True is an edge of weight
+        1. In a masked array and a sparse array, elements that are
+        masked or not stored are no edges; all others are edges, also a stored 0. The vertices of a
+        networkx graph are numbered in the graph's order.
+    method : str, default "auto"
+        ``"FW"``: Floyd and Warshall's algorithm by blocks, on an array; ``"D"``: SciPy's Dijkstra
+        from each source, for weights of 0 or more; ``"J"`` or ``"BF"``: Johnson's algorithm, which
+        is Bellman and Ford's method once, then ``"D"``. See `explain_shortest_paths`.
+    directed : bool, default True
+        False: each edge leads in both directions, with the lesser of two weights.
+    return_predecessors : bool, default False
+        Return also the last vertex before each end, see `path`.
+    unweighted : bool, default False
+        Count edges: each edge weighs 1.
+    overwrite : bool, default False
+        Write the lengths into `w` itself if ``"FW"`` can compute in that array; ignored otherwise.
+    indices : int or array_like of int, optional
+        The vertices from which paths are wanted; all vertices by default. Negative numbers count
+        from the end.
+    weight : str, callable or None, default "weight"
+        The attribute of a networkx graph's edges that is the weight; 1 if an edge has none. Or, as
+        in networkx, a function of both vertices and the attributes of the edge (of a multigraph: a
+        dictionary of the attributes of all edges between the vertices) that returns the weight, or
+        None if there is no edge.
+    progress : callable or bool, optional
+        A function that is called now and then with the share that is done, up to 1; True draws a
+        bar (needs rich).
+
+    Returns
+    -------
+    lengths : ndarray, (..., n, n), or ``(..., *indices.shape, n)``
+        +inf (the dtype's greatest integer) where there is no path, 0 from a vertex to itself. The
+        dtype is that of an array; float32 for other graphs of float32, else float64.
+    predecessors : ndarray of int32, of the same shape
+        The vertex before j on the path from i; -9999 where there is no path, and for i itself.
+
+    Raises
+    ------
+    NegativeCycleError
+        If there is a cycle of negative weight; the error carries a cycle. A `DivergenceError`,
+        which carries none, if sums of integers exceed 2**53.
+    ValueError
+        If `w` is not square or holds a NaN or -inf, if the method is unknown or cannot take `w`, or
+        if indices are out of range.
+    TypeError
+        If the dtype is none of minplus, or indices are no integers.
+    NotInstalledError
+        If SciPy or rich is asked for and not installed.
+
+    Notes
+    -----
+    Sums of integers saturate. Johnson's algorithm rounds as much as the largest sum of negative
+    weights is rounded. If Ctrl-C interrupts the call, `w` is unchanged; with `overwrite`, `w` is
+    then between `w` and the result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical.graph import path, shortest_paths
+    >>> inf = np.inf
+    >>> roads = np.array([[inf, 7, inf, 2],
+    ...                   [7, inf, 1, 3],
+    ...                   [inf, 1, inf, inf],
+    ...                   [2, 3, inf, inf]])
+    >>> lengths, predecessors = shortest_paths(roads, return_predecessors=True)
+    >>> lengths
+    array([[0., 5., 6., 2.],
+           [5., 0., 1., 3.],
+           [6., 1., 0., 4.],
+           [2., 3., 4., 0.]])
+    >>> path(predecessors, 0, 2)
+    [0, 3, 1, 2]
+    """
+    graph = prepare(w, directed, unweighted, weight)
+    sources = sources_of(indices, graph)
+    negative = is_negative(graph)
+    chosen, _ = choose(graph, method, sources, return_predecessors, negative)
+    if chosen == "FW":
+        found = _by_blocks(graph, w, overwrite, return_predecessors, progress, negative)
+        lengths, predecessors = select(*found, sources)
+    else:
+        edges = edges_of(graph, RING)
+        lengths, predecessors = from_sources(
+            edges, sources, return_predecessors, progress, johnson=chosen == "J"
+        )
+    return lengths if predecessors is None else (lengths, predecessors)
+
+
+def _by_blocks(
+    graph: Array | Edges,
+    w: object,
+    overwrite: bool,
+    predecessors: bool,
+    progress: Progress,
+    negative: bool,
+) -> tuple[Array, Predecessors | None]:
+    """Return the star and its predecessors, in `w` itself if `graph` is `w` and may be overwritten.
+
+    If weights are negative, a copy becomes the star: finding a cycle still needs the graph. If
+    weights are also fractions, a path can seem to become shorter on a cycle of weight 0, by
+    rounding: then each vertex of the cycle is the predecessor of the next one. So `_shifted` finds
+    the predecessors of such a graph.
+    """
+    in_place = overwrite and graph is w
+    if in_place and not isinstance(graph, Edges):
+        check_writeable(graph)
+    if not negative:
+        return all_pairs(graph, RING, in_place, predecessors, progress)
+    exact = is_kind(graph.dtype, "integer")
+    twice = predecessors and not exact
+    try:
+        lengths, before = all_pairs(
+            graph, RING, False, predecessors and exact, None if twice else progress
+        )
+    except DivergenceError:
+        if exact:
+            _potentials(graph)
+            raise  # sums beyond 2**53, of which float64 shows no cycle
+        lengths, before = _shifted(graph, predecessors, progress)
+    if twice and before is None:
+        before = _shifted(graph, True, progress)[1]
+    if in_place and not isinstance(graph, Edges):
+        graph[...] = lengths
+        lengths = graph
+    return lengths, before
+
+
+def _shifted(
+    graph: Array | Edges, predecessors: bool, progress: Progress
+) -> tuple[Array, Predecessors | None]:
+    """Return the star of a graph in which only rounding can make the weight of a cycle negative.
+
+    As in Johnson's algorithm, potentials make the weights positive first, in float64.
+    """
+    a = dense_of(graph, RING)
+    h = _potentials(a)
+    shift = h[..., :, None] - h[..., None, :]
+    lengths, before = all_pairs(np.maximum(a + shift, 0), RING, True, predecessors, progress)
+    with np.errstate(over="ignore"):  # in float32
+        return (lengths - shift).astype(a.dtype, copy=False), before
+
+
+def _potentials(graph: Array | Edges) -> Array:
+    """Return the potentials (..., n) of each graph, or raise NegativeCycleError."""
+    if isinstance(graph, Edges):
+        return potentials(graph)
+    h = np.zeros(graph.shape[:-1])
+    for item in np.ndindex(graph.shape[:-2]):
+        h[item] = potentials(edges_of(graph[item], RING), item)
+    return h

@@ -1,0 +1,183 @@
+"""Predecessors: the vertex before each last one on the best paths, in the format of SciPy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tropical import _core
+from tropical.arrays import Array
+
+from .progress import most_work
+from .star import check_divergence
+
+if TYPE_CHECKING:
+    from tropical.semirings import Semiring
+
+    from .progress import Report
+
+Predecessors: TypeAlias = NDArray[np.int32]
+
+NO_PREDECESSOR = -9999  # as in scipy.sparse.csgraph
+MOST_DEPTH = 2048  # of a product of predecessors in one call of the core, which hears no Ctrl-C
+
+
+def path(predecessors: ArrayLike, i: int, j: int, *, indices: ArrayLike | None = None) -> list[int]:
+    """Return the vertices of the best path from `i` to `j`.
+
+    Parameters
+    ----------
+    predecessors : array_like of int, (n, n), (r, n) or (n,)
+        The result of `shortest_paths` or of SciPy's functions; (n,) is the row of `i`, the result
+        for ``indices=i``.
+    i, j : int
+        The first and the last vertex.
+    indices : array_like of int, (r,) or (), optional
+        The vertices that the rows begin at, as `shortest_paths` took them; 0 to n - 1 by default.
+
+    Returns
+    -------
+    list of int
+        From `i` to `j`, both included; ``[i]`` if they are the same, empty if there is no path.
+
+    Raises
+    ------
+    IndexError
+        If `i` or `j` is no vertex.
+    ValueError
+        If `predecessors` has another shape, if its row has the paths from another vertex than `i`,
+        or if `i` is not one of `indices`.
+
+    Examples
+    --------
+    >>> from tropical.graph import path
+    >>> predecessors = [[-9999, 0, 1], [-9999, -9999, 1], [-9999, -9999, -9999]]
+    >>> path(predecessors, 0, 2), path(predecessors, 2, 0), path(predecessors, 2, 2)
+    ([0, 1, 2], [], [2])
+    >>> path(predecessors[1:], 1, 2, indices=[1, 2])
+    [1, 2]
+    """
+    table = np.asarray(predecessors)
+    n = table.shape[-1] if table.ndim else 0
+    starts = np.arange(n) if indices is None else np.atleast_1d(indices)
+    if indices is None and table.ndim == 1:
+        starts = np.array([i])
+    if table.ndim not in (1, 2) or np.atleast_2d(table).shape != (len(starts), n):
+        expected = "(n, n), or the row (n,) of i" if indices is None else f"({len(starts)}, n)"
+        raise ValueError(f"predecessors: expected {expected}, got {table.shape}")
+    check_vertices(n, i=i, j=j)
+    (places,) = np.nonzero(starts == i)
+    if not len(places):
+        raise ValueError(f"i: expected one of indices, got {i}")
+    row = np.atleast_2d(table)[places[0]]
+    vertices = _trace(row, int(j))
+    (reached,) = np.nonzero(row != NO_PREDECESSOR)
+    start = _trace(row, int(reached[0]))[-1] if len(reached) else i
+    if start != i:
+        raise ValueError(
+            f"predecessors: expected paths from {i} in its row, got paths from {start}: "
+            "indices= names the vertices of rows in another order"
+        )
+    return vertices[::-1] if vertices[-1] == i else []
+
+
+def _trace(row: Predecessors, vertex: int) -> list[int]:
+    """Return the path from the first vertex of a row to another, backward."""
+    vertices = [vertex]
+    while (before := int(row[vertices[-1]])) != NO_PREDECESSOR:
+        if not 0 <= before < len(row) or len(vertices) == len(row):
+            raise ValueError(
+                f"predecessors: lead from {vertex} to {vertices[-1]}, and not to a first vertex"
+            )
+        vertices.append(before)
+    return vertices
+
+
+def check_vertices(n: int, **vertices: int) -> None:
+    """Raise IndexError for a vertex that is not in [0, n)."""
+    for name, vertex in vertices.items():
+        if not 0 <= vertex < n:
+            raise IndexError(f"{name}: expected 0 <= {name} < {n}, got {vertex}")
+
+
+def edge_predecessors(a: Array, ring: Semiring) -> Predecessors:
+    """Return i where there is an edge from i to another j, `NO_PREDECESSOR` elsewhere."""
+    n = a.shape[-1]
+    # C-contiguous, whatever the layout of `a`: rows that are read and written must lie apart.
+    before = np.full(a.shape, NO_PREDECESSOR, np.int32)
+    np.copyto(before, np.arange(n, dtype=np.int32)[:, None], where=a != ring.zero(a.dtype))
+    before[..., np.arange(n), np.arange(n)] = NO_PREDECESSOR
+    return before
+
+
+def star_with_predecessors(
+    a: Array, ring: Semiring, before: Predecessors, progress: Report = lambda share: None
+) -> None:
+    """Replace a matrix by its star, and edges' predecessors by those of the best paths.
+
+    Parameters
+    ----------
+    a : ndarray, (n, n)
+        The matrix, checked by `closure` or `read`; writeable and C-contiguous.
+    ring : Semiring
+        A selective one.
+    before : ndarray of int32, (n, n)
+        On entry i where there is an edge from i to j, `NO_PREDECESSOR` elsewhere. On return the
+        last vertex before j on the path of element (i, j).
+    progress : callable
+        As for `closure`.
+
+    Raises
+    ------
+    DivergenceError
+        As for `closure`; `a` and `before` then hold an intermediate state.
+
+    Notes
+    -----
+    Of equal paths, the path that Floyd and Warshall's loops find first is right, but not any other:
+    with zeros or ties, two vertices could each become the predecessor of the other. So
+    `_core.eliminate` works on a block of rows in the order of the loops. Other rows then take a
+    product, whose path counts only where it is better than the known one. Halves of halves make
+    such products few and large, which saves lookups of predecessors.
+    """
+    if not len(a):
+        return
+    i = np.arange(len(a))
+    a[i, i] = ring.add_ufunc(a[i, i], ring.one(a.dtype))
+    _take_paths_within(a, before, ring, (0, len(a)), progress)
+    np.fill_diagonal(before, NO_PREDECESSOR)  # a path of no edges has no predecessor
+    check_divergence(a, ring)
+
+
+def _take_paths_within(
+    a: Array, before: Predecessors, ring: Semiring, vertices: tuple[int, int], progress: Report
+) -> None:
+    """Let the rows of these vertices take all paths through these vertices."""
+    start, stop = vertices
+    step = _core.STAR_SIZE
+    if stop - start <= step:
+        _core.eliminate(a[start:stop], ring, before[start:stop], start)
+        progress(stop / len(a))
+        return
+    middle = start + (stop - start + step) // (2 * step) * step
+    halves = (start, middle), (middle, stop)
+    for via, other in (halves, halves[::-1]):
+        _take_paths_within(a, before, ring, via, progress)
+        _take_paths_through(a, before, ring, via, other)
+
+
+def _take_paths_through(
+    a: Array, before: Predecessors, ring: Semiring, via: tuple[int, int], rows: tuple[int, int]
+) -> None:
+    """Let rows take the paths through the vertices `via`, whose own rows are complete."""
+    depth = min(via[1] - via[0], MOST_DEPTH)
+    step = max(most_work(a) // (2 * depth * len(a)), 128)
+    for first in range(*rows, step):
+        part = slice(first, min(first + step, rows[1]))
+        left = a[part, slice(*via)].copy()
+        for start in range(0, left.shape[1], depth):
+            middle = slice(via[0] + start, min(via[0] + start + depth, via[1]))
+            factor = left[:, start : start + depth]
+            _core.relax(factor, a[middle], ring, a[part], before[part], before[middle])

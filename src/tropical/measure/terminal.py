@@ -1,0 +1,82 @@
+"""Commands on a terminal: types of arguments, errors, and tables by rich."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tropical.measure.contenders import NotInstalledError, require
+
+
+def refusing(name: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Decorate a command's main: print errors of packages, files and values, and return 2."""
+
+    def decorate(main: Callable[..., int]) -> Callable[..., int]:
+        @functools.wraps(main)
+        def wrapped(argv: Sequence[str] | None = None) -> int:
+            try:
+                return main(argv)
+            except (NotInstalledError, OSError, ValueError) as error:
+                print(f"{name}: error: {error}", file=sys.stderr)
+                return 2
+
+        return wrapped
+
+    return decorate
+
+
+def number(expected: str, holds: Callable[[float], bool]) -> Callable[[str], float]:
+    """Return the argparse type of numbers for which `holds`; its refusal names what is expected."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not holds(value):
+            raise argparse.ArgumentTypeError(f"expected {expected}, got {text}")
+        return value
+
+    return parse
+
+
+POSITIVE = number("a positive number", lambda x: 0 < x < math.inf)
+NOT_NEGATIVE = number("a number of at least 0", lambda x: 0 <= x < math.inf)
+
+
+def integer(least: int) -> Callable[[str], int]:
+    """Return the argparse type of integers from `least` on."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least:
+            raise argparse.ArgumentTypeError(f"expected an integer of at least {least}, got {text}")
+        return value
+
+    return parse
+
+
+def new_console() -> Any:
+    """Return a console, wide enough for a table if the output is not a terminal."""
+    console = require("rich.console").Console()
+    if not console.is_terminal:
+        console.width = 140
+    return console
+
+
+def new_table(title: str, headings: Iterable[str] = (), *, justify: str = "left") -> Any:
+    """Return a table whose first column names the rows and has no heading."""
+    table = require("rich.table").Table(
+        title=title, title_justify="left", box=require("rich.box").SIMPLE
+    )
+    table.add_column("", no_wrap=True)
+    for heading in headings:
+        table.add_column(heading, justify=justify, no_wrap=True)
+    return table

@@ -1,0 +1,283 @@
+"""The gradient of every operation, of first and second order, against finite differences."""
+
+import inspect
+from functools import partial
+
+import numpy as np
+import pytest
+from support import NO_OPERATIONS
+
+import tropical
+from tropical import autograd
+from tropical.autograd import GradientError, Tensor, check_gradients
+
+RINGS = ["plustimes", "maxplus", "minplus", "maxtimes", "maxmin", "minmax"]
+
+
+def draws(seed=1):
+    return np.random.default_rng(seed).standard_normal
+
+
+def positive(*shape):
+    return np.random.default_rng(2).random(shape) + 0.5
+
+
+R = draws()
+CASES = {
+    # name: (function, inputs)
+    "add": (autograd.add, [R((3, 4)), R(4)]),
+    "subtract": (autograd.subtract, [R((3, 1)), R((2, 1, 4))]),
+    "multiply": (autograd.multiply, [R((3, 4)), R(())]),
+    "divide": (autograd.divide, [R((3, 1)), positive(1, 4)]),
+    "power": (autograd.power, [positive(3, 1), R((1, 4))]),
+    "power by a number": (lambda x: x**3, [R(5)]),
+    "power by zero": (lambda x: x**0 + x**1, [R(5)]),
+    "power of a number": (lambda x: 2.5**x, [R(5)]),
+    "power by an array": (lambda x: x ** np.array([0.0, 2.0, 3.0]), [R(3)]),
+    "maximum": (autograd.maximum, [R((3, 4)), R(4)]),
+    "minimum": (autograd.minimum, [R((3, 4)), R(4)]),
+    "negative": (autograd.negative, [R(3)]),
+    "absolute": (autograd.absolute, [R((3, 4))]),
+    "exp": (autograd.exp, [R((3, 4))]),
+    "log": (autograd.log, [positive(3, 4)]),
+    "sqrt": (autograd.sqrt, [positive(3, 4)]),
+    "tanh": (autograd.tanh, [R((3, 4))]),
+    "sigmoid": (autograd.sigmoid, [R((3, 4))]),
+    "relu": (autograd.relu, [R((3, 4))]),
+    "gelu": (autograd.gelu, [R((3, 4))]),
+    "clip": (lambda x: autograd.clip(x, -0.5, 0.5), [R(9)]),
+    "clip below": (lambda x: x.clip(min=0.1), [R(9)]),
+    "where": (lambda a, b: autograd.where([True, False, True], a, b), [R((2, 3)), R(3)]),
+    "reshape": (lambda x: x.reshape(2, -1), [R((3, 4))]),
+    "transpose": (lambda x: x.transpose(1, 2, 0), [R((3, 4, 2))]),
+    "T": (lambda x: x.T, [R((3, 4, 2))]),
+    "broadcast_to": (lambda x: autograd.broadcast_to(x, (5, 3, 4)), [R((3, 1))]),
+    "cast": (lambda x: x.astype("float64"), [R(3)]),
+    "squeeze": (lambda x: autograd.squeeze(x, 1) * 2, [R((3, 1, 2))]),
+    "swapaxes": (lambda x: autograd.swapaxes(x, 0, -1) * 2, [R((3, 2))]),
+    "clip to arrays": (
+        lambda x: autograd.clip(
+            x, np.array([[-0.5], [0.125]], np.float32), np.array([0.25, 0.875, 5.0], np.float32)
+        ),
+        [R((3,))],
+    ),
+    "getitem": (lambda x: autograd.getitem(x, (slice(1), -1)), [R((3, 4))]),
+    "slice": (lambda x: x[1:, ::-2], [R((3, 4))]),
+    "new axis": (lambda x: x[None, ..., 1], [R((3, 4))]),
+    "rows, one twice": (lambda x: x[[0, 0, 2]], [R((3, 4))]),
+    "elements, one twice": (lambda x: x[[0, 0, 2], [1, 1, 0]], [R((3, 4))]),
+    "mask": (lambda x: x[x > 0], [R((3, 4))]),
+    "iteration": (lambda x: sum(row * i for i, row in enumerate(x)), [R((3, 4))]),
+    "concatenate": (lambda a, b: autograd.concatenate([a, b, a], 1), [R((3, 4)), R((3, 2))]),
+    "stack": (lambda a, b: autograd.stack([a, b], -1), [R((3, 4)), R((3, 4))]),
+    "pad": (lambda x: autograd.pad(x, ((1, 2), (0, 1)), 3.0), [R((3, 4))]),
+    "pad all": (lambda x: autograd.pad(x, 2), [R((3, 4))]),
+    "softmax": (lambda x: autograd.softmax(x, 0), [R((3, 4))]),
+    "log_softmax": (autograd.log_softmax, [R((3, 4))]),
+    "cross_entropy": (lambda x: autograd.cross_entropy(x, [0, 2, 2]), [R((3, 4))]),
+    "cross_entropy, sum": (
+        lambda x: autograd.cross_entropy(x, [0, 2, 2], reduction="sum"),
+        [R((3, 4))],
+    ),
+    "mse": (autograd.mse, [R((3, 4)), R((3, 4))]),
+    "mse, sum": (lambda x, t: autograd.mse(x, t, reduction="sum"), [R(4), R(4)]),
+    "layer_norm": (autograd.layer_norm, [R((3, 5)), R(5), R(5)]),
+    "batch_norm": (autograd.batch_norm, [R((4, 3, 2, 2)), R(3), R(3)]),
+    "batch_norm of rows": (autograd.batch_norm, [R((6, 3))]),
+    "batch_norm, evaluated": (
+        lambda x, w: autograd.batch_norm(
+            x, w, running_mean=np.arange(3.0), running_var=np.ones(3), training=False
+        ),
+        [R((4, 3)), R(3)],
+    ),
+    "dropout": (lambda x: autograd.dropout(x, 0.3, rng=np.random.default_rng(0)), [R((3, 4))]),
+    "embedding": (lambda w: autograd.embedding(w, [[0, 1], [1, 1]]), [R((3, 4))]),
+    "var": (lambda x: autograd.var(x, 1), [R((3, 4))]),
+    "vector of a matrix": (lambda a, b: a @ b, [R((3, 4)), R(4)]),
+    "matrix by NumPy's": (lambda x: np.arange(6.0).reshape(2, 3) @ x, [R((3, 4))]),
+}
+CASES |= {
+    f"linear {shape} {act}{'' if bias else ' without bias'}": (
+        partial(autograd.linear, activation=act),
+        [R(shape), R((4, 5)), *([R(4)] if bias else [])],
+    )
+    for act in (None, "relu")
+    for shape in ((5,), (3, 5), (2, 3, 5))
+    for bias in (True, False)
+}
+CASES |= {
+    f"{name} over {axis} {keep}": (
+        partial(getattr(autograd, name), axis=axis, keepdims=keep),
+        [R((3, 2, 4))],
+    )
+    for axis in (None, 0, (0, 2), -1)
+    for name in ("sum", "mean", "max", "min", "logsumexp")
+    for keep in (False, True)
+}
+CASES |= {
+    f"conv2d {stride} {padding}": (
+        partial(autograd.conv2d, stride=stride, padding=padding),
+        [R((2, 3, 5, 6)), R((4, 3, 3, 2)), R(4)],
+    )
+    for stride, padding in ((1, 0), (2, 1), ((2, 1), (0, 2)))
+}
+CASES |= {
+    f"{name} {kernel} {stride} {padding}": (
+        partial(getattr(autograd, name), kernel=kernel, stride=stride, padding=padding),
+        [R((2, 2, 5, 6))],
+    )
+    for kernel, stride, padding in ((2, None, 0), (3, 2, 1), ((2, 3), (1, 2), (1, 0)))
+    for name in ("max_pool2d", "avg_pool2d")
+}
+SHAPES = [
+    ((3, 4), (4, 5)),
+    ((2, 3, 4), (4, 5)),
+    ((2, 3, 4), (2, 4, 5)),
+    ((2, 1, 3, 4), (5, 4, 2)),
+    ((3, 4), (2, 4, 2)),
+    ((4,), (4, 5)),
+    ((3, 4), (4,)),
+    ((4,), (4,)),
+    ((4,), (2, 4, 3)),
+]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", CASES)
+def test_operation(name, order):
+    function, inputs = CASES[name]
+    check_gradients(function, *inputs, order=order, rtol=1e-4 if "norm" in name else 1e-5)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("a, b", SHAPES)
+@pytest.mark.parametrize("ring", RINGS)
+def test_product(ring, a, b, order):
+    draw = positive if ring == "maxtimes" else lambda *shape: R(shape)
+    check_gradients(
+        lambda x, y: autograd.matmul(x, y, semiring=ring), draw(*a), draw(*b), order=order
+    )
+
+
+def test_every_operation_is_checked():
+    here = inspect.getsource(inspect.getmodule(test_every_operation_is_checked))
+    for name in set(autograd.__all__) - NO_OPERATIONS:
+        assert "memory" in name or f'"{name}' in here or f"autograd.{name}" in here, name
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_wrong_gradients_are_found(order, monkeypatch):
+    from tropical.autograd import operation
+
+    wrong = operation.Operation(np.sin, lambda g, x: g * x)
+    with pytest.raises(
+        GradientError, match=r"first order, input 0, element \(0,\): the gradient is 0"
+    ):
+        check_gradients(wrong, [0.0, 0.5], order=order)
+
+
+def test_wrong_second_order_is_found():
+    from tropical.autograd import operation
+
+    # The rule is right in value, but hides from the walk that it depends on x.
+    hiding = operation.Operation(
+        np.sin, lambda g, x: g * np.cos(x.data if isinstance(x, Tensor) else x)
+    )
+    check_gradients(hiding, [0.3, 0.5])
+    with pytest.raises(GradientError, match="second order"):
+        check_gradients(hiding, [0.3, 0.5], order=2)
+
+
+def test_order_of_checks():
+    with pytest.raises(ValueError, match="order: expected 1 or 2, got 3"):
+        check_gradients(autograd.exp, [1.0], order=3)
+
+
+@pytest.mark.parametrize("ring", RINGS[1:])
+def test_what_no_product_attains_has_no_gradient(ring):
+    """The second column is the semiring's zero: b has nothing else there."""
+    zero = tropical.semirings.get(ring).zero("float64")
+    a = Tensor([[1.0, 2.0], [4.0, 3.0]], requires_grad=True)
+    b = Tensor([[5.0, zero], [0.5, zero]], requires_grad=True)
+    c = autograd.matmul(a, b, semiring=ring)
+    assert (c.data[:, 1] == zero).all()
+    c[:, 1].sum().backward()
+    assert not a.grad.data.any() and not b.grad.data.any()
+    autograd.matmul(a, b, semiring=ring)[:, 0].sum().backward()
+    assert a.grad.data.any() or b.grad.data.any()
+
+
+def test_a_function_without_gradient_has_zeros():
+    check_gradients(lambda x: Tensor(np.ones(3)) + (x.data > 0), [0.5, -0.5, 1.0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_dtypes_stay(dtype):
+    for name, (function, inputs) in CASES.items():
+        if name in ("cast", "matrix by NumPy's", "power by an array", "batch_norm, evaluated"):
+            continue
+        tensors = [Tensor(np.asarray(x, dtype=dtype), requires_grad=True) for x in inputs]
+        value = function(*tensors)
+        assert value.dtype == dtype, name
+        value.backward(np.ones(value.shape))
+        for tensor in tensors:
+            assert tensor.grad.dtype == dtype, name
+            assert tensor.grad.shape == tensor.shape, name
+
+
+def test_mixed_dtypes_promote_and_gradients_return():
+    a = Tensor(np.ones((2, 3), np.float32), requires_grad=True)
+    b = Tensor(np.ones((3, 2), np.float64), requires_grad=True)
+    for value in (a @ b, a + b.T, a * b.T, autograd.concatenate([a, b.T])):
+        assert value.dtype == np.float64
+        a.grad = b.grad = None
+        value.sum().backward()
+        assert a.grad.dtype == np.float32 and b.grad.dtype == np.float64
+
+
+def test_infinities():
+    x = Tensor([-np.inf, 0.0, 1.0], requires_grad=True)
+    autograd.logsumexp(x).backward()
+    np.testing.assert_allclose(x.grad.data, [0, 1 / (1 + np.e), np.e / (1 + np.e)])
+    nothing = Tensor([-np.inf, -np.inf], requires_grad=True)
+    value = autograd.logsumexp(nothing)
+    assert value.item() == -np.inf
+    far = Tensor([1000.0, -1000.0], requires_grad=True)
+    for function in (autograd.sigmoid, autograd.tanh, autograd.softmax, autograd.log_softmax):
+        function(far).sum().backward()
+        assert np.isfinite(far.grad.data).all()
+
+
+@pytest.mark.parametrize("ring", RINGS)
+def test_empty_products(ring):
+    a = Tensor(np.zeros((2, 0)), requires_grad=True)
+    b = Tensor(np.zeros((0, 3)), requires_grad=True)
+    autograd.matmul(a, b, semiring=ring).backward(np.ones((2, 3)))
+    assert a.grad.shape == (2, 0) and b.grad.shape == (0, 3)
+
+
+INF = np.inf
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "a, b, of_a, of_b",
+    [
+        (0.0, -1.0, -INF, -INF),
+        (0.0, 0.0, 0.0, 0.0),
+        (0.0, 2.0, 0.0, 0.0),
+        (INF, 0.0, 0.0, INF),
+        (-2.0, 2.0, -4.0, 0.0),
+    ],
+)
+def test_powers_at_the_edge(a, b, of_a, of_b, dtype):
+    """The limits of the gradients, which were NaN."""
+    base, exponent = (Tensor(np.array([x], dtype), requires_grad=True) for x in (a, b))
+    with np.errstate(all="ignore"):
+        (base**exponent).sum().backward()
+        assert (base.grad.data[0], exponent.grad.data[0]) == (of_a, of_b)
+        base.grad = exponent.grad = None
+        (base**b).sum().backward()
+        (a**exponent).sum().backward()
+    assert (base.grad.data[0], exponent.grad.data[0]) == (of_a, of_b)
+    assert base.grad.dtype == exponent.grad.dtype == dtype

@@ -1,0 +1,66 @@
+"""What training loops take of memory: nothing new after the third step, and little in all."""
+
+import gc
+
+import numpy as np
+import pytest
+
+from tropical.examples.mnist import models
+from tropical.examples.mnist.training import OPTIMIZERS, Ours, Settings
+from tropical.memory import memory_stats, release_memory, reset_memory_stats
+
+BATCH = 32
+STEPS = 8
+
+
+@pytest.fixture(scope="module")
+def digits():
+    rng = np.random.default_rng(0)
+    images = rng.random((BATCH * STEPS, models.PIXELS), dtype=np.float32)
+    return images, rng.integers(0, models.CLASSES, len(images))
+
+
+def epoch(digits, model, settings, hidden=None):
+    """Counters after each step of an epoch, whose peak does not have what lived before."""
+    gc.collect()
+    release_memory()
+    ours = Ours(models.build(model, hidden), settings)
+    reset_memory_stats()
+    before = memory_stats().live_bytes
+    steps = []
+    ours.epoch(*digits, np.arange(len(digits[1])), lambda *_: steps.append(memory_stats()))
+    assert len(steps) == steps[-1].steps == STEPS
+    return steps, steps[-1].peak_live_bytes - before
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("model", models.MODELS)
+def test_steps_after_the_third_allocate_nothing(digits, model, optimizer):
+    steps, _ = epoch(digits, model, Settings(BATCH, optimizer=optimizer))
+    assert [step.step_allocations for step in steps[3:]] == [0] * (STEPS - 3)
+    assert steps[0].step_allocations > 0
+    assert steps[-1].reserved_bytes == steps[3].reserved_bytes
+
+
+@pytest.mark.parametrize("model", models.MODELS)
+def test_the_pool_reserves_little_more_than_the_peak(digits, model):
+    steps, peak = epoch(digits, model, Settings(BATCH, memory="pool"))
+    assert peak < steps[-1].reserved_bytes <= 1.5 * peak
+
+
+def test_without_pool_every_step_allocates(digits):
+    steps, _ = epoch(digits, "mlp", Settings(BATCH, memory="off"))
+    assert min(step.step_allocations for step in steps) > 10
+
+
+@pytest.mark.parametrize("batch", [128, 256])
+def test_peak_of_a_deep_perceptron(batch):
+    """Twenty layers: gradients take the place of activations that are dead."""
+    rng = np.random.default_rng(0)
+    images = rng.random((batch * STEPS, models.PIXELS), dtype=np.float32)
+    digits = images, rng.integers(0, models.CLASSES, len(images))
+    pool, off = (
+        epoch(digits, "mlp", Settings(batch, memory=mode), (256,) * 19)[1]
+        for mode in ("pool", "off")
+    )
+    assert 0 < pool <= 0.6 * off

@@ -1,0 +1,237 @@
+"""`python -m tropical paths`: every format, every semiring, every error with its file and line."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import run_command
+
+from tropical.cli import main
+from tropical.graph import command, path
+
+ROADS = "a,b,7\na,d,2\nb,a,7\nb,c,1\nb,d,3\nc,b,1\nd,a,2\nd,b,3\n"
+BACKWARD = "\n".join(["km,to,from", *(",".join(line.split(",")[::-1]) for line in ROADS.split())])
+ANSWER = """minplus (min, +): 6
+a -> d -> b -> c
+  a -> d\t2
+  d -> b\t3
+  b -> c\t1
+"""
+
+
+def run(capsys, *arguments):
+    assert main(["paths", *map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
+def refused(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        main(["paths", *map(str, arguments)])
+    captured = capsys.readouterr()
+    assert stop.value.code == 2 and not captured.out
+    return captured.err.splitlines()[-1].removeprefix("python -m tropical paths: error: ")
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, text):
+        file = tmp_path / name
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return file
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "name,text,options",
+    [
+        ("roads.csv", ROADS, []),
+        ("roads.csv", "from,to,km\n" + ROADS, []),
+        ("roads.csv", "\ufeff# roads\n\nfrom, to, km\n" + ROADS.replace(",", " , "), []),
+        ("roads.tsv", ROADS.replace(",", "\t"), []),
+        ("roads.csv", BACKWARD,
+         ["--columns", "from,to,km"]),
+        ("roads.txt", "\n".join("0," + line for line in ROADS.split()), ["--columns", "2,3,4"]),
+        ("roads.csv", "a,b,7\na,d,2\nb,c,1\nb,d,3\n", ["--undirected"]),
+    ],
+)  # fmt: skip
+def test_csv(capsys, write, name, text, options):
+    assert run(capsys, write(name, text), "--from", "a", "--to", "c", *options) == ANSWER
+
+
+def test_csv_without_weights(capsys, write):
+    file = write("follows.csv", "x,y\ny,z\nz,x\n")
+    assert run(capsys, file, "--from", "y") == "x\t2\ty -> z -> x\ny\t0\ty\nz\t1\ty -> z\n"
+
+
+def test_csv_labels_like_comments(capsys, write):
+    file = write("roads.csv", '#a,b,1\n"#7",b,2\n"b\n#2",c,3\n #b,c,1\nb,"#7",4\n')
+    assert run(capsys, file, "--from", "#7", "--to", "b").splitlines()[1] == "#7 -> b"
+    assert run(capsys, file, "--from", "b", "--to", "#7").splitlines()[1] == "b -> #7"
+    assert run(capsys, file, "--from", "b\n#2").count("->") == 1
+
+
+def test_graphml(capsys, write, tmp_path):
+    nx = pytest.importorskip("networkx", reason="reads GraphML")
+    graph = nx.DiGraph()
+    for line in ROADS.split():
+        start, end, km = line.split(",")
+        graph.add_edge(start, end, weight=float(km), lanes=1)
+    nx.write_graphml(graph, tmp_path / "roads.graphml")
+    asked = [tmp_path / "roads.graphml", "--from", "a", "--to", "c"]
+    assert run(capsys, *asked) == ANSWER
+    assert "a -> b -> c" in run(capsys, *asked, "--columns", "lanes")
+    assert refused(capsys, *asked, "--columns", "lane") == f"{asked[0]}: no edge has 'lane'"
+    (tmp_path / "roads.graphml").write_text("<graphml>\n<oops\n")
+    assert refused(capsys, *asked).startswith(f"{tmp_path / 'roads.graphml'}:2: ")
+    (tmp_path / "roads.graphml").write_text("<graphml></graphml>")
+    assert "roads.graphml: " in refused(capsys, *asked)
+
+
+def test_matrix_market(capsys, write):
+    pytest.importorskip("scipy", reason="reads MatrixMarket")
+    head = "%%MatrixMarket matrix coordinate real general\n"
+    file = write("roads.mtx", head + "3 3 2\n1 2 5\n2 3 0.5\n")
+    assert run(capsys, file, "--from", 1, "--to", 3).startswith(
+        "minplus (min, +): 5.5\n1 -> 2 -> 3\n"
+    )
+    file = write("roads.mtx", head + "3 3 2\n1 2 5\n2 x 0.5\n")
+    assert refused(capsys, file, "--from", 1).startswith(f"{file}:4: ")
+    file = write("roads.mtx", head.replace("real", "integer") + f"2 2 1\n1 2 {10**20}\n")
+    assert refused(capsys, file, "--from", 1).startswith(f"{file}:3: ")
+    file = write("roads.mtx", head + "2 3 1\n1 2 5\n")
+    assert refused(capsys, file, "--from", 1) == f"{file}: expected (n, n), got (2, 3)"
+
+
+def test_npz(capsys, write, tmp_path):
+    sparse = pytest.importorskip("scipy.sparse", reason="writes npz")
+    inf = np.inf
+    file = tmp_path / "roads.npz"
+    dense = np.array([[inf, 5, inf], [inf, inf, 0.5], [inf, inf, inf]])
+    sparse.save_npz(file, sparse.csr_array(np.where(dense == inf, 0, dense)))
+    want = "minplus (min, +): 5.5\n0 -> 1 -> 2\n"
+    assert run(capsys, file, "--from", 0, "--to", 2).startswith(want)
+    for arrays in ({"weights": dense, "other": [1]}, {"w": dense}):
+        np.savez(file, **arrays)
+        assert run(capsys, file, "--from", 0, "--to", 2).startswith(want)
+    np.savez(file, weights=dense, labels=["x", "y", "z"])
+    assert "x -> y -> z" in run(capsys, file, "--from", "x", "--to", "z")
+    for arrays, why in (
+        ({"a": dense, "b": dense}, "no array 'weights' among a, b"),
+        ({"w": dense[:2]}, "expected (..., n, n), got (2, 3)"),
+        ({"w": dense[None]}, "w: expected (n, n), got (1, 3, 3)"),
+        ({"w": dense, "labels": ["x"]}, "labels: expected (3,), got (1,)"),
+        ({"w": dense, "labels": "x"}, "labels: expected (3,), got ()"),
+        ({"format": b"csr"}, "data is not a file in the archive"),
+        ({"w": np.array([[None]])}, "Object arrays cannot be loaded when allow_pickle=False"),
+    ):
+        np.savez(file, **arrays)
+        assert refused(capsys, file, "--from", 0) == f"{file}: {why}"
+    np.savez(file, weights=dense, labels=[b"x", b"y", b"z"])
+    assert run(capsys, file, "--from", "z") == "z\t0\tz\n"
+    with file.open("wb") as one:
+        np.save(one, dense)
+    for content in (file.read_bytes(), b"PK\x03\x04 half a file", b"", b"some text"):
+        file.write_bytes(content)
+        assert refused(capsys, file, "--from", 0) == f"{file}: File is not a zip file"
+
+
+@pytest.mark.parametrize(
+    "semiring,value,stops",
+    [
+        ("minplus", "3", "a -> b -> c"),
+        ("maxplus", "4", "a -> c"),
+        ("maxmin", "4", "a -> c"),
+        ("minmax", "2", "a -> b -> c"),
+        ("maxtimes", "4", "a -> c"),
+    ],
+)
+def test_semirings(capsys, write, semiring, value, stops):
+    file = write("graph.csv", "a,b,1\nb,c,2\na,c,4\n")
+    lines = run(capsys, file, "--from", "a", "--to", "c", "--semiring", semiring).splitlines()
+    assert (lines[0].split(": ")[1], lines[1]) == (value, stops)
+
+
+def test_all_pairs(capsys, write, tmp_path):
+    file, out = write("roads.csv", ROADS), tmp_path / "out.npz"
+    for options in ([], ["--from", "a", "--to", "c"]):
+        assert run(capsys, file, "--all-pairs", out, *options) == (ANSWER if options else "")
+        with np.load(out) as saved:
+            labels = saved["labels"].tolist()
+            assert labels == ["a", "b", "d", "c"] and saved["distances"][0, 3] == 6
+            stops = path(saved["predecessors"], 0, 3)
+        assert [labels[stop] for stop in stops] == ["a", "d", "b", "c"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.npz", "roads.csv"]
+
+
+def test_no_half_file(capsys, write, tmp_path, monkeypatch):
+    file, out = write("roads.csv", ROADS), write("out.npz", "old")
+
+    def interrupted(file, **arrays):
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command.np, "savez", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        main(["paths", str(file), "--all-pairs", str(out)])
+    assert out.read_text() == "old"
+    file.write_text("a,b,-1\nb,a,0\n")
+    assert refused(capsys, file, "--all-pairs", out).endswith("cycle of weight -1: b -> a -> b")
+    assert out.read_text() == "old" and len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    "text,why",
+    [
+        ("a,b,1\n\nb,c\n", ":3: expected columns 1, 2, 3, got 2 fields"),
+        ("a,b\nb,c,5\n", ":2: expected 2 fields, as in the first line, got 3"),
+        ("a,b,\nb,c,5\n", ":1: the weight '' is no number"),
+        ("a,b,1\nb,c,much\n", ":2: the weight 'much' is no number"),
+        ("a,b,km\nb,c,NaN\n", ":2: the weight 'NaN' is no number"),
+        ("a\n", ":1: expected source and target, got 1 fields"),
+        ('a,b,1\n"b,c,1\n', ":2: unexpected end of data"),
+        (b"a,b,1\n\xff,c,1\n", ":2: is no UTF-8 text"),
+        ("a,b,-1\nb,c,0\nc,a,0.5\n", ": has a cycle of weight -0.5: "),
+        ("a,b,1\n", "--from: no vertex 'x'"),
+        ("x1,b,1\n", "--from: no vertex 'x'; near: x1"),
+        ("", "--from: no vertex 'x'"),
+    ],
+)  # fmt: skip
+def test_errors(capsys, write, text, why):
+    file = write("graph.csv", text)
+    start = "x" if why.startswith("--from") else "a"
+    message = refused(capsys, file, "--from", start)
+    assert why in message and message.startswith((str(file), "--from"))
+    assert message.count(str(file)) <= 1
+
+
+def test_more_errors(capsys, write):
+    file = write("graph.csv", "a,b,1\nb,a,2\n")
+    assert refused(capsys, file) == "--from: expected the first vertex of the paths, or --all-pairs"
+    matrix, negative = write("graph.npz", ""), write("negative.csv", "a,b,-1\n")
+    for wrong, options, why in (
+        (file, ("--columns", "a,b,km"), "no column 'km' among a, b, 1"),
+        (file, ("--semiring", "maxplus"), "has a cycle of weight 3"),
+        (file, ("--semiring", "maxtimes"), "has no maxtimes star"),
+        (matrix, ("--columns", "1,2"), "expected no names of columns"),
+        (negative, ("--semiring", "maxtimes"), "weights of 0 or more for maxtimes, got -1"),
+    ):
+        assert why in refused(capsys, wrong, "--from", "a", *options)
+    assert run(capsys, file, "--from", "a", "--to", "a") == "minplus (min, +): 0\na\n"
+    one_way = write("way.csv", "a,b,1\n")
+    assert run(capsys, one_way, "--from", "b", "--to", "a") == "no path from b to a\n"
+    with pytest.raises(IsADirectoryError):
+        main(["paths", str(one_way), "--all-pairs", "."])
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    paths = "-m", "tropical", "paths", "none.csv", "--from", "a"
+    done = run_command(sys.executable, *paths, cwd=tmp_path)
+    assert done.returncode == 1 and "none.csv" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_flights(capsys):
+    flights = Path(command.__file__).parents[1] / "data" / "flights_2008.csv"
+    widest = run(capsys, flights, "--from", "SEA", "--to", "MIA", "--semiring", "maxmin")
+    assert widest.startswith("maxmin (max, min): 6628\nSEA -> ")

@@ -1,0 +1,147 @@
+"""return_argmax: the first p whose product attains C, under every rule and for every kernel."""
+
+import functools
+import itertools
+
+import numpy as np
+import oracle
+import pytest
+from layouts import LAYOUTS
+from support import KERNELS, SELECTIVE, THREADS, assert_same_bits, operands, ran, remainders, values
+
+import tropical
+
+SHAPES = [
+    (1, 1, 1),
+    (40, 9, 3),
+    (9, 40, 2),
+    (5, 1, 9),
+    (1, 37, 64),
+    (7, 70, 65),
+    (35, 18, 129),
+    (20, 66, 300),
+]
+KINDS = ("plain", "ties", "edge", "nan", "zeros")
+
+
+@functools.cache
+def sample(m, n, k, semiring, dtype, kind):
+    """(a, b, (C, index)) by the oracle."""
+    a, b = operands(m, n, k, semiring, dtype, kind)
+    return a, b, (oracle.gemm(a, b, semiring), oracle.argmax(a, b, semiring))
+
+
+def check(a, b, semiring, want=None, **how):
+    """tropical.gemm(..., return_argmax=True) has the bits of the oracle's C and index."""
+    c, index = want or (oracle.gemm(a, b, semiring), oracle.argmax(a, b, semiring))
+    got = tropical.gemm(a, b, semiring=semiring, return_argmax=True, **how)
+    assert isinstance(got, tuple) and len(got) == 2
+    note = semiring, a.shape, b.shape, how
+    assert_same_bits(got[0], c, *note)
+    assert_same_bits(got[1], index, "index", *note)
+    ran["kernel", how.get("kernel") or "chosen"] += 1
+    ran["threads", str(how.get("threads") or "default")] += 1
+    return got
+
+
+@pytest.mark.parametrize("semiring,dtype", SELECTIVE)
+@pytest.mark.parametrize("kernel", [None, *KERNELS])
+def test_first_index(isa, semiring, dtype, kernel):
+    for (m, n, k), kind in itertools.product(SHAPES, KINDS):
+        a, b, want = sample(m, n, k, semiring, dtype, kind)
+        check(a, b, semiring, want, kernel=kernel)
+
+
+@pytest.mark.parametrize("semiring,dtype", SELECTIVE)
+def test_remainders(isa, semiring, dtype):
+    rows, cols, shapes = remainders(semiring, dtype, return_argmax=True)
+    a, b = operands(rows, cols, 7, semiring, dtype, "ties")
+    c, index = oracle.gemm(a, b, semiring), oracle.argmax(a, b, semiring)
+    for (m, n), kernel in itertools.product(shapes, ("direct", "packed")):
+        check(a[:m], b[:, :n], semiring, (c[:m, :n], index[:m, :n]), kernel=kernel)
+
+
+@pytest.mark.parametrize("semiring,dtype", SELECTIVE)
+@pytest.mark.parametrize("kernel", [None, *KERNELS])
+def test_the_optimum_at_each_depth(isa, semiring, dtype, kernel):
+    """Around every checkpoint and block of k: the best product alone, then attained twice."""
+    s = oracle.SEMIRINGS[semiring]
+    kc = tropical.explain(8, 33, 5000, dtype=dtype, semiring=semiring, kernel="packed").kc
+    m, n, k = 3, 35, 2 * kc + 70
+    depths = {0, 1, 62, 63, 64, 65, 127, 128, kc - 1, kc, kc + 1, 2 * kc - 1, 2 * kc, k - 2, k - 1}
+    for p, second in itertools.product(sorted(depths), (None, 1, 64, kc)):
+        if second is None or p + second < k:
+            a, b = np.full((m, k), s.zero(dtype)), np.full((k, n), s.zero(dtype))
+            for q in (p, *(() if second is None else (p + second,))):
+                a[:, q], b[q] = s.one(dtype), s.one(dtype)
+            c = np.full((m, n), s.multiply(s.one(dtype), s.one(dtype)))
+            check(a, b, semiring, (c, np.full((m, n), p)), kernel=kernel)
+
+
+@pytest.mark.parametrize("semiring,dtype", SELECTIVE)
+@pytest.mark.parametrize("kernel", [None, *KERNELS])
+def test_all_products_zero(isa, semiring, dtype, kernel):
+    """The index is 0; and -1 where there are no products at all."""
+    zero = oracle.SEMIRINGS[semiring].zero(dtype)
+    a, b = np.full((9, 70), zero), np.full((70, 35), zero)
+    want = np.full((9, 35), zero)
+    check(a, b, semiring, (want, np.zeros((9, 35), np.intp)), kernel=kernel)
+    check(a[:, :0], b[:0], semiring, (want, np.full((9, 35), -1, np.intp)), kernel=kernel)
+    a[::2, ::2] = values((5, 35), dtype, 1, "bound")
+    a[1::2, 1::2] = values((4, 35), dtype, 2, "bound")
+    check(a, b, semiring, (want, np.zeros((9, 35), np.intp)), kernel=kernel)
+    check(b.T, a.T, semiring, (want.T, np.zeros((35, 9), np.intp)), kernel=kernel)
+
+
+@pytest.mark.parametrize("semiring,dtype", [i for i in SELECTIVE if i[1].startswith("float")])
+@pytest.mark.parametrize("kernel", [None, *KERNELS])
+def test_nan_rows_and_columns(isa, semiring, dtype, kernel):
+    """The first p at which an operand is NaN, of the row or of the column."""
+    a, b = values((9, 150), dtype, 1), values((150, 35), dtype, 2)
+    a[2, 149], a[3, [70, 80]], b[75, 3], b[[0, 5], 34], b[149, 20] = (np.nan,) * 5
+    check(a, b, semiring, kernel=kernel)
+
+
+@pytest.mark.parametrize("semiring,dtype", SELECTIVE)
+def test_threads(isa, semiring, dtype):
+    """Over rows, over columns, and over k where C is a single tile."""
+    shapes = [(90, 130, 70), (1, 700, 200), (700, 1, 200), (3, 2, 200003)]
+    assert tropical.explain(*shapes[-1], threads=2, return_argmax=True).threads == 2
+    for shape in shapes:
+        a, b, want = sample(*shape, semiring, dtype, "plain" if shape == shapes[-1] else "ties")
+        for kernel, threads in itertools.product((None, *KERNELS), THREADS):
+            check(a, b, semiring, want, kernel=kernel, threads=threads)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_layouts(isa, layout, kernel):
+    a, b, want = sample(21, 40, 130, "minplus", "float32", "ties")
+    got, _ = check(layout(a), layout(b), "minplus", want, kernel=kernel)
+    assert got.dtype == np.float32
+
+
+@pytest.mark.parametrize("kernel", [None, *KERNELS])
+def test_batches_vectors_and_empties(isa, kernel):
+    a, b = values((5, 1, 7, 66), "int16", 1, "ties"), values((4, 66, 9), "int16", 2, "ties")
+    want = oracle.gemm(a, b, "maxplus"), oracle.argmax(a, b, "maxplus")
+    check(a, b, "maxplus", want, kernel=kernel)
+    check(a, b, "maxplus", want, kernel=kernel, threads=3)
+    for x, y, at in [(a[0, 0, 0], b[0], (0, 0, 0)), (a[0, 0], b[0][:, 1], (0, 0, np.s_[:], 1))]:
+        check(x, y, "maxplus", (want[0][at], want[1][at]), kernel=kernel)
+    check(a[:0], b, "maxplus", (want[0][:0], want[1][:0]), kernel=kernel)
+    check(a[..., :0, :], b, "maxplus", (want[0][..., :0, :], want[1][..., :0, :]), kernel=kernel)
+
+
+def test_out_is_returned_with_the_index():
+    a, b = values((3, 4), "float32", 1), values((4, 5), "float32", 2)
+    out = np.empty((3, 5), np.float32)
+    c, _ = check(a, b, "maxplus", out=out)
+    assert c is out
+
+
+@pytest.mark.parametrize("semiring", ["plustimes", "orand", "logplus"])
+def test_not_selective(semiring):
+    x = np.ones((2, 2), bool if semiring == "orand" else float)
+    with pytest.raises(ValueError, match=semiring):
+        tropical.gemm(x, x, semiring=semiring, return_argmax=True)

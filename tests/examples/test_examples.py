@@ -1,0 +1,141 @@
+"""The short examples: what they learn is right, and they run as modules."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import run_module, run_python
+
+from tropical.autograd import Tensor
+from tropical.examples import airports, learn_paths, letters, maps, xor
+
+
+def test_maps(tmp_path):
+    pytest.importorskip("matplotlib", reason="draws the maps")
+    maps.main([str(tmp_path)])
+    for name in ("itineraries", "bottlenecks"):
+        drawn = (tmp_path / f"{name}.png").read_bytes()
+        assert drawn.startswith(b"\x89PNG") and len(drawn) < 120_000
+    (axes,) = maps.itineraries(airports.load()).axes
+    entries = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert entries[0] == "Shortest: MFR - RDM - IDA - MSP - BTV" and len(set(entries)) == 3
+
+
+RUNNABLE = [
+    path.stem
+    for path in sorted(Path(xor.__file__).parent.glob("[!_]*.py"))
+    if "__main__" in path.read_text()
+]
+
+
+def test_examples_answer_help(tmp_path):
+    """They neither run nor write a file of that name, and refuse options that they lack."""
+    assert len(RUNNABLE) >= 7
+    out = run_python(f"""
+        import os, runpy, sys
+        os.chdir({str(tmp_path)!r})
+        for name in {[*RUNNABLE, "mnist"]}:
+            for option, status in (("--help", 0), ("--no-such", 2)):
+                sys.argv = [name, option]
+                try:
+                    runpy.run_module(f"tropical.examples.{{name}}", run_name="__main__")
+                except SystemExit as error:
+                    assert (error.code or 0) == status, (name, option, error.code)
+                else:
+                    raise AssertionError(f"{{name}} {{option}} was no reason to stop")
+    """)
+    assert out.lower().count("usage: ") == len(RUNNABLE) + 1 and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_xor_is_learned_from_any_weights(seed):
+    answers = xor.learn(seed)(xor.QUESTIONS).data
+    np.testing.assert_allclose(answers, xor.ANSWERS, atol=0.05)
+
+
+def test_xor_is_not_known_from_the_start():
+    assert abs(xor.learn(steps=0)(xor.QUESTIONS).data - xor.ANSWERS).max() > 0.3
+
+
+def test_xor_runs():
+    lines = run_module("tropical.examples.xor")
+    assert [line[:10] for line in lines] == [
+        "0 xor 0 = ", "0 xor 1 = ", "1 xor 0 = ", "1 xor 1 = ",
+    ]  # fmt: skip
+    assert [round(float(line[10:])) for line in lines] == [0, 1, 1, 0]
+
+
+def floyd_warshall(roads, lengths):
+    n = roads.max() + 1
+    far = np.full((n, n), np.inf)
+    far[roads[:, 0], roads[:, 1]] = far[roads[:, 1], roads[:, 0]] = lengths
+    np.fill_diagonal(far, 0)
+    for stop in range(n):
+        far = np.minimum(far, far[:, stop, None] + far[stop])
+    return far
+
+
+@pytest.mark.parametrize("side", [2, 3, 5])
+def test_trips_are_the_shortest(side):
+    roads = learn_paths.grid(side)
+    lengths = np.random.default_rng(side).uniform(0.1, 5, len(roads))
+    got = learn_paths.trips(Tensor(lengths), roads).data
+    np.testing.assert_allclose(got, floyd_warshall(roads, lengths), rtol=1e-12)
+
+
+def test_a_trip_longer_than_any_power_of_two_below():
+    """A street of 10 places, whose ends are 9 roads apart."""
+    roads = np.stack([np.arange(9), np.arange(1, 10)], axis=1)
+    lengths = Tensor(np.arange(1.0, 10), requires_grad=True)
+    far = learn_paths.trips(lengths, roads)[0, 9]
+    assert far.item() == 45
+    far.backward()
+    assert lengths.grad.data.tolist() == [1] * 9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_roads_are_learned_from_trips(seed):
+    """All of them from half of the trips between places that are no neighbors."""
+    *_, last = (line for line in learn_paths.report(seed) if " km" in line and "." in line)
+    _, road, _, trip, _ = last.split()
+    assert float(road) < 0.02 and float(trip) < 0.02
+
+
+def test_learn_paths_runs():
+    lines = run_module("tropical.examples.learn_paths")
+    assert lines[0] == "40 roads, unknown; 130 trips of two roads or more, known"
+    true = np.random.default_rng(0).uniform(learn_paths.LEAST, learn_paths.MOST, 40)
+    assert lines[-9:] == list(learn_paths.drawing(true))
+
+
+@pytest.fixture(scope="module")
+def learned():
+    words = letters.reference()
+    return words, *letters.learn(words)
+
+
+def test_letters_are_vowels_and_consonants(learned):
+    words, model, likelihoods = learned
+    assert words.counts.sum() > 4000 and (np.diff(likelihoods) > -1e-6).all()  # EM never declines
+    found = letters.vowels(model)
+    assert set("aeiou") <= set(found) <= set("aeiouygh")
+    for table in (model.initial, model.transition, model.emission):
+        np.testing.assert_allclose(table.sum(axis=-1), 1)
+    assert letters.decode(model, ["nobody", "named"]) == ["nObOdY", "nAmEd"]
+
+
+def test_letters_report_and_draw(learned, tmp_path):
+    words, model, likelihoods = learned
+    lines = list(letters.report(words, model, likelihoods))
+    assert lines[-1] == " ".join(letters.decode(model, letters.SENTENCE))
+    assert letters.as_words([]).letters.shape == (0, 0)
+    pytest.importorskip("matplotlib", reason="draws")
+    letters.draw(model, letters.SENTENCE, str(tmp_path / "letters.svg"))
+    assert (tmp_path / "letters.svg").read_text().count("<path") > 20
+
+
+def test_letters_run(monkeypatch, capsys):
+    short = letters.as_words(["banana", "papaya"])
+    monkeypatch.setattr(letters, "reference", lambda: short)
+    letters.main([])
+    assert capsys.readouterr().out.startswith("2 words, 12 letters")

@@ -1,0 +1,178 @@
+"""Kleene stars, against Floyd and Warshall's loops in NumPy."""
+
+import numpy as np
+import pytest
+from layouts import read_only
+from support import check_refused
+
+import tropical
+from tropical import _core, semirings
+from tropical.graph import DivergenceError, closure
+
+IDEMPOTENT = [ring for ring in semirings.ALL if ring.exact]
+
+
+def random_graphs(ring, dtype, n, seed, batch=(), degree=4):
+    """Random graphs without cycles that improve; their numbers are whole, so sums are exact."""
+    rng = np.random.default_rng((seed, n))
+    there = rng.random((*batch, n, n)) < degree / max(n, 1)
+    if dtype == "bool":
+        return there
+    low, high = (0 if dtype[0] == "u" else -9), 9
+    if ring.multiply == "+":
+        low, high = (0, 9) if ring.direction < 0 else (-9, 0)
+    elif ring.multiply == "x":
+        low, high = (1, 2) if ring.direction < 0 else (0, 1)
+    weights = rng.integers(low, high, (*batch, n, n), endpoint=True).astype(dtype)
+    return np.where(there, weights, ring.zero(dtype)).astype(dtype)
+
+
+def loops(a, ring):
+    """Floyd and Warshall's, a product of a column and a row at a time."""
+    star = a.copy()
+    n = a.shape[-1]
+    i = np.arange(n)
+    star[..., i, i] = ring.add_ufunc(star[..., i, i], ring.one(a.dtype))
+    for k in range(n):
+        column, row = star[..., :, k, None], star[..., None, k, :]
+        if ring.multiply in ("+", "x"):
+            zero = ring.zero(a.dtype)
+            none = (column == zero) | (row == zero)
+            wide = np.float64 if a.dtype.kind == "f" else np.int64
+            numbers = (np.where(none, 0, side).astype(wide) for side in (column, row))
+            product = ring.multiply_ufunc(*numbers)
+            if a.dtype.kind != "f":
+                product = np.clip(product, np.iinfo(a.dtype).min, np.iinfo(a.dtype).max)
+            product = np.where(none, a.dtype.type(zero), product.astype(a.dtype))
+        else:
+            product = ring.multiply_ufunc(column, row)
+        star = ring.add_ufunc(star, product)
+    return star
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 16, 33, 63, 64, 65, 100, 128, 200, 257])
+@pytest.mark.parametrize("ring", IDEMPOTENT, ids=lambda ring: ring.name)
+def test_closure(ring, n):
+    for dtype in ring.dtypes:
+        for degree in (1.2, 4, n):
+            a = random_graphs(ring, dtype, n, 0, degree=degree)
+            found = closure(a, ring)
+            assert found.dtype == a.dtype
+            np.testing.assert_array_equal(found, loops(a, ring), err_msg=f"{dtype} {degree}")
+
+
+@pytest.mark.parametrize("n", [5, 64, 90])
+def test_batches(n):
+    for ring in IDEMPOTENT:
+        a = random_graphs(ring, ring.dtypes[0], n, 1, (2, 3))
+        np.testing.assert_array_equal(closure(a, ring), loops(a, ring))
+    many = random_graphs(semirings.minplus, "float32", 6, 2, (5000,))
+    np.testing.assert_array_equal(closure(many), loops(many, semirings.minplus))
+
+
+@pytest.mark.parametrize("n", [8, 64, 150])
+@pytest.mark.parametrize("layout", ["c", "fortran", "strided", "reversed", "batch inside"])
+def test_in_place_in_any_layout(layout, n):
+    ring = semirings.minplus
+    a = random_graphs(ring, "float64", n, 3, (2,))
+    want = loops(a, ring)
+    room = {
+        "c": lambda: np.empty((2, n, n)),
+        "fortran": lambda: np.empty((n, n, 2), order="C").T,
+        "strided": lambda: np.empty((2, 2 * n, 3 * n))[:, ::2, ::3],
+        "reversed": lambda: np.empty((2, n, n))[:, ::-1, ::-1],
+        "batch inside": lambda: np.moveaxis(np.empty((n, n, 2)), -1, 0),
+    }[layout]()
+    room[...] = a
+    assert closure(room, ring, overwrite=True) is room
+    np.testing.assert_array_equal(room, want)
+    again = a.copy()
+    closure(a, ring)
+    np.testing.assert_array_equal(a, again)
+
+
+def test_what_is_big_saturates():
+    a = np.full((3, 3), 127, np.int8)
+    a[0, 1] = a[1, 2] = 100
+    np.testing.assert_array_equal(closure(a), [[0, 100, 127], [127, 0, 100], [127, 127, 0]])
+
+
+@pytest.mark.parametrize("n", [3, 64, 130])
+def test_cycles_that_improve(n):
+    for name, sign in (("minplus", -1), ("maxplus", 1)):
+        ring = semirings.get(name)
+        for dtype in ("float64", "int32"):
+            a = np.full((n, n), ring.zero(dtype), dtype)
+            i = np.arange(n)
+            a[i, (i + 1) % n] = 0
+            closure(a, ring)  # a cycle of nothing is none
+            a[n - 1, 0] = sign
+            before = a.copy()
+            with pytest.raises(DivergenceError, match=f"no {name} star"):
+                closure(a, ring)
+            np.testing.assert_array_equal(a, before)
+    with pytest.raises(DivergenceError):
+        closure(np.array([[1.5]]), "maxtimes")
+    assert closure(np.array([[1e300]]), "maxmin") == np.inf
+
+
+def test_refuses():
+    negative = "a: expected numbers of 0 or more for maxtimes, got -1"
+    check_refused(
+        closure,
+        (ValueError, r"a: expected \(..., n, n\), got \(2, 3\)", np.zeros((2, 3))),
+        (ValueError, "a: expected numbers, got a NaN", [[np.nan]]),
+        (ValueError, negative, [[-1.0]], "maxtimes"),
+        (ValueError, "expected an idempotent one, got plustimes", [[1.0]], "plustimes"),
+        (ValueError, "expected an idempotent one, got logplus", [[1.0]], "logplus"),
+        (TypeError, "complex128", [[1j]]),
+    )
+    for overwrite in (False, True):
+        with pytest.raises(TypeError, match="a is a masked array"):
+            closure(np.ma.masked_array(np.zeros((2, 2)), np.eye(2)), overwrite=overwrite)
+    with pytest.raises(TypeError, match="overwrite: a must be an array, got list"):
+        closure([[1.0]], overwrite=True)
+    frozen = read_only(np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="read-only"):
+        closure(frozen, overwrite=True)
+    closure(frozen)
+
+
+def test_bytes_in_the_other_order():
+    a = np.array([[9.0, 2.0], [3.0, 1.0]])
+    other = a.astype(a.dtype.newbyteorder())
+    np.testing.assert_array_equal(closure(other), closure(a))
+    with pytest.raises(TypeError, match="dtype"):
+        closure(other, overwrite=True)
+
+
+def test_progress_and_interruption():
+    a = random_graphs(semirings.minplus, "float32", 300, 4)
+    shares = []
+    closure(a, progress=shares.append)
+    assert shares == sorted(shares) and shares[-1] == 1 and len(shares) > 3
+
+    def interrupt(share):
+        raise KeyboardInterrupt
+
+    before = a.copy()
+    with pytest.raises(KeyboardInterrupt):
+        closure(a, progress=interrupt)
+    np.testing.assert_array_equal(a, before)
+    with pytest.raises(KeyboardInterrupt):
+        closure(a, overwrite=True, progress=interrupt)
+    np.testing.assert_array_equal(closure(a), loops(before, semirings.minplus))
+
+
+def test_threads_give_the_same_bits():
+    a = random_graphs(semirings.maxplus, "float32", 333, 5) * np.float32(0.1)
+    want = closure(a, "maxplus")
+    for threads in (1, 2, 5):
+        with tropical.options(threads=threads):
+            np.testing.assert_array_equal(closure(a, "maxplus"), want)
+
+
+def test_star_of_small_matrices_says_what_it_takes():
+    for wrong in (np.zeros((65, 65)), np.zeros(3), np.zeros((2, 3))):
+        with pytest.raises(ValueError, match=r"a: expected shape \(.*n\) with n <= 64"):
+            _core.star(wrong, "minplus")
