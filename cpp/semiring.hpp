@@ -168,6 +168,17 @@ struct MaxTimes {
     template <class T>
     static constexpr T one = 1;
 };
+struct MinTimes {
+    static constexpr const char* name = "mintimes";
+    using Add = Min;
+    using Multiply = Times;
+    static constexpr unsigned kinds = numbers;
+    static constexpr Domain domain = Domain::nonnegative;
+    template <class T>
+    static constexpr T zero = highest<T>;
+    template <class T>
+    static constexpr T one = 1;
+};
 struct MaxMin {
     static constexpr const char* name = "maxmin";
     using Add = Max;
@@ -213,7 +224,8 @@ struct LogPlus {
     static constexpr T one = 0;
 };
 
-using Semirings = List<PlusTimes, MaxPlus, MinPlus, MaxTimes, MaxMin, MinMax, OrAnd, LogPlus>;
+using Semirings =
+    List<PlusTimes, MaxPlus, MinPlus, MaxTimes, MinTimes, MaxMin, MinMax, OrAnd, LogPlus>;
 
 // --- what follows from the structs
 // ----------------------------------------------------------------

@@ -29,6 +29,7 @@ SEMIRINGS = {
     "maxplus": Semiring(np.maximum, np.add, "least", 0),
     "minplus": Semiring(np.minimum, np.add, "greatest", 0),
     "maxtimes": Semiring(np.maximum, np.multiply, 0, 1),
+    "mintimes": Semiring(np.minimum, np.multiply, "greatest", 1),
     "maxmin": Semiring(np.maximum, np.minimum, "least", "greatest"),
     "minmax": Semiring(np.minimum, np.maximum, "greatest", "least"),
     "orand": Semiring(np.logical_or, np.logical_and, False, True),

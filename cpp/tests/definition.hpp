@@ -19,8 +19,9 @@ struct Definition {
 inline constexpr Definition definitions[] = {
     {"plustimes", Op::plus, Op::times}, {"maxplus", Op::max, Op::plus},
     {"minplus", Op::min, Op::plus},     {"maxtimes", Op::max, Op::times},
-    {"maxmin", Op::max, Op::min},       {"minmax", Op::min, Op::max},
-    {"orand", Op::either, Op::both},    {"logplus", Op::log, Op::plus},
+    {"mintimes", Op::min, Op::times},   {"maxmin", Op::max, Op::min},
+    {"minmax", Op::min, Op::max},       {"orand", Op::either, Op::both},
+    {"logplus", Op::log, Op::plus},
 };
 
 inline const Definition& definition_of(int semiring) {
