@@ -54,6 +54,24 @@ struct Int64 {
     using accumulator = std::int64_t;
     static constexpr Kind kind = Kind::integer;
 };
+struct UInt8 {
+    static constexpr const char* name = "uint8";
+    using type = std::uint8_t;
+    using accumulator = std::uint8_t;
+    static constexpr Kind kind = Kind::natural;
+};
+struct UInt16 {
+    static constexpr const char* name = "uint16";
+    using type = std::uint16_t;
+    using accumulator = std::uint16_t;
+    static constexpr Kind kind = Kind::natural;
+};
+struct UInt32 {
+    static constexpr const char* name = "uint32";
+    using type = std::uint32_t;
+    using accumulator = std::uint32_t;
+    static constexpr Kind kind = Kind::natural;
+};
 struct Bool {  // a byte; every byte but 0 is true
     static constexpr const char* name = "bool";
     using type = std::uint8_t;
@@ -65,7 +83,7 @@ template <class... Item>
 struct List {
     static constexpr int size = sizeof...(Item);
 };
-using DTypes = List<Float32, Float64, Int8, Int16, Int32, Int64, Bool>;
+using DTypes = List<Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, Bool>;
 
 template <class A, class B>
 constexpr bool same_type = false;
