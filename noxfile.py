@@ -136,10 +136,7 @@ def oldest(session: nox.Session) -> None:
     session.install("uv")
     session.run("uv", "pip", "install", "--resolution=lowest-direct", ".[test]")
     session.env["TROPICAL_TEST_ISAS"] = "baseline"  # the other kernels know no Python
-    # threadpoolctl sets no limit by this name beside the OpenBLAS of SciPy 1.13.
-    other = "tests/interop/test_threadpoolctl.py::test_limits_hold_in_the_block"
-    left_out = f"--deselect={other}[{{'limits': 'sequential_blas_under_openmp'}}]"
-    pytest(session, "-m", "not slow", left_out, *(session.posargs or ["tests"]))
+    pytest(session, "-m", "not slow", *(session.posargs or ["tests"]))
 
 
 @nox.session

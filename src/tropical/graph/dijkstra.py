@@ -79,9 +79,7 @@ def _compressed(edges: Edges, weight: Array) -> Any:
     """Return SciPy's CSR array, in which parallel edges stay apart."""
     sparse = extras.require("scipy.sparse", EXTRA)
     order = np.argsort(edges.source, kind="stable")
-    # SciPy 1.13 takes no other integers, and keeps those of 64 bits where 32 are enough.
-    integer = np.int32 if max(edges.n, len(weight)) < 2**31 else np.int64
-    start = np.zeros(edges.n + 1, integer)
+    start = np.zeros(edges.n + 1, np.intp)
     np.cumsum(np.bincount(edges.source, minlength=edges.n), out=start[1:])
-    there = (weight[order], edges.target[order].astype(integer), start)
+    there = (weight[order], edges.target[order], start)
     return sparse.csr_array(there, shape=(edges.n, edges.n))
