@@ -52,7 +52,6 @@ def test_other_extensions_of_that_name_are_not_ours(tmp_path):
         {"limits": 1, "user_api": "blas"},
         {"limits": 1, "user_api": "openmp"},
         {"limits": {"blas": 1}},
-        {"limits": "sequential_blas_under_openmp"},
     ],
     ids=str,
 )
