@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,40 @@ from tropical.arrays import Array, is_kind, unmasked
 
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
+
+
+SPAN = 16  # steps from one rescaling to the next: rescaling each step takes half the time of a step
+
+
+class Scaled(NamedTuple):
+    """Sums of chains near 0, which float32 holds exactly enough, however long the chains are.
+
+    Attributes
+    ----------
+    sums : (t, b, s) array
+        The logarithms minus `offset`. -inf beyond the ends of sequences.
+    offset : (t, b) float64 array
+        It changes every `SPAN` steps.
+    """
+
+    sums: Array
+    offset: NDArray[np.float64]
+
+    def rescale(self, step: int, before: int, count: int) -> None:
+        """Take on the offset of the step `before`; every `SPAN` steps make the greatest sum 0."""
+        offset = self.offset[step, :count]
+        offset[...] = self.offset[before, :count]
+        if step % SPAN == 0:
+            sums = self.sums[step, :count]
+            most = sums.max(axis=-1, keepdims=True)
+            most[most == -np.inf] = 0
+            sums -= most
+            offset += most[:, 0]
+
+    def logarithms(self) -> Array:
+        """Return the logarithms, (t, b, s), in place of the sums."""
+        np.add(self.sums, self.offset[..., None], out=self.sums, casting="same_kind")
+        return self.sums
 
 
 @dataclass(frozen=True)
@@ -57,13 +91,13 @@ class Chains:
         emitted: Array = self.emission[which, step]
         return emitted
 
-    def per_step(self) -> Array:
-        """Return an empty array (t, b, s), contiguous in each step; -inf where sequences ended."""
+    def per_step(self) -> Scaled:
+        """Return empty sums, contiguous in each step; -inf where sequences ended, offsets 0."""
         _, steps, states = self.emission.shape
         numbers: Array = np.empty((steps, len(self.lengths), states), self.emission.dtype)
         for step, count in enumerate(self.active[:-1]):
             numbers[step, count:] = -np.inf
-        return numbers
+        return Scaled(numbers, np.zeros(numbers.shape[:2]))
 
     def multiply(self, rows: Array, semiring: Semiring, out: Array, *, back: bool = False) -> None:
         """Set `out` (m, s) to each row of `rows` (m, s) times its transition or the transpose."""
@@ -72,12 +106,13 @@ class Chains:
             matrix, rows, out = matrix[: len(rows)], rows[:, None], out[:, None]
         tropical.gemm(rows, matrix, semiring=semiring, out=out, workspace=self.workspace)
 
-    def forward(self, semiring: Semiring) -> Array:
-        """Return the sum over all paths to each state at each step, (t, b, s); -inf beyond ends.
+    def forward(self, semiring: Semiring) -> Scaled:
+        """Return the sum over all paths to each state at each step.
 
         The score of a path is a sum of logarithms; `semiring` adds the paths.
         """
-        sums = self.per_step()
+        scaled = self.per_step()
+        sums = scaled.sums
         for step, count in enumerate(self.active[:-1]):
             here = sums[step, :count]
             if step == 0:
@@ -85,14 +120,18 @@ class Chains:
             else:
                 self.multiply(sums[step - 1, :count], semiring, here)
             here += self.emitted(step, count)
-        return sums
+            if step:
+                scaled.rescale(step, step - 1, count)
+        return scaled
 
-    def total(self, sums: Array, semiring: Semiring) -> Array:
+    def total(self, scaled: Scaled, semiring: Semiring) -> Array:
         """Return the sum over all whole paths, (b,), from `forward`; 0 for chains of no steps."""
         some = self.lengths > 0
-        last = sums[self.lengths[some] - 1, np.flatnonzero(some)]
-        total = np.zeros(len(some), sums.dtype)
-        total[some] = tropical.gemm(last, np.zeros(last.shape[1], last.dtype), semiring=semiring)
+        ends = self.lengths[some] - 1, np.flatnonzero(some)
+        last = scaled.sums[ends]
+        total = np.zeros(len(some), last.dtype)
+        sums = tropical.gemm(last, np.zeros(last.shape[1], last.dtype), semiring=semiring)
+        total[some] = sums + scaled.offset[ends]
         return total
 
     def as_given(self, x: Array) -> Array:

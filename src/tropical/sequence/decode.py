@@ -64,6 +64,9 @@ def viterbi(
     Of equal scores the lowest state wins: the lowest last state, then at each step back the lowest
     earlier state that attains the score in rounded sums.
 
+    Every 16 steps, the greatest score of the step is subtracted and kept in float64. So float32
+    rounds the differences between states, and not scores that grow with the sequence.
+
     Leading axes are a batch and broadcast: one model for many sequences, or many models.
 
     Examples
@@ -83,14 +86,17 @@ def viterbi(
     """
     chains = read(log_initial, log_transition, log_emission, lengths)
     scores = chains.forward(semirings.maxplus)
-    states = _trace_back(chains, scores)
+    states = _trace_back(chains, scores.sums)
     best = chains.total(scores, semirings.maxplus)
     states[:, best == -np.inf] = -1
     return chains.as_given(np.ascontiguousarray(states.T)), chains.as_given(best)[()]
 
 
 def _trace_back(chains: Chains, scores: Array) -> NDArray[np.intp]:
-    """Return the states of the best paths, (t, b); -1 beyond their ends."""
+    """Return the states of the best paths, (t, b); -1 beyond their ends.
+
+    An offset common to the scores of a step changes no state.
+    """
     states = np.full(scores.shape[:2], -1, np.intp)
     into = np.ascontiguousarray(chains.transition.swapaxes(-1, -2))  # rows: from every state to j
     each = np.arange(len(chains.lengths))

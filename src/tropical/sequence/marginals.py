@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 import tropical
 from tropical import semirings
 from tropical.arrays import Array
-from tropical.sequence.chains import Chains, read
+from tropical.sequence.chains import Chains, Scaled, read
 
 __all__ = ["Posteriors", "backward", "forward", "posteriors"]
 
@@ -66,8 +66,9 @@ def forward(
     Notes
     -----
     L. R. Rabiner, "A tutorial on hidden Markov models and selected applications in speech
-    recognition", Proceedings of the IEEE 77(2), 1989, section III.A, on logarithms: the sums
-    need no scaling and do not underflow.
+    recognition", Proceedings of the IEEE 77(2), 1989, section III.A, on logarithms, which do not
+    underflow. Every 16 steps the sums are rescaled as in `viterbi`, and only the results have the
+    full size of the logarithms.
 
     Examples
     --------
@@ -80,8 +81,9 @@ def forward(
     0.12044
     """
     chains = read(log_initial, log_transition, log_emission, lengths)
-    log_alpha = chains.forward(LOGPLUS)
-    return _as_given(chains, log_alpha), chains.as_given(chains.total(log_alpha, LOGPLUS))[()]
+    alpha = chains.forward(LOGPLUS)
+    likelihood = chains.total(alpha, LOGPLUS)
+    return _as_given(chains, alpha.logarithms()), chains.as_given(likelihood)[()]
 
 
 def backward(
@@ -117,7 +119,7 @@ def backward(
            [1.    , 1.    ]])
     """
     chains = read(None, log_transition, log_emission, lengths)
-    return _as_given(chains, _backward(chains)[0])
+    return _as_given(chains, _backward(chains)[0].logarithms())
 
 
 def posteriors(
@@ -159,39 +161,49 @@ def posteriors(
            [0.08 , 0.259]])
     """
     chains = read(log_initial, log_transition, log_emission, lengths)
-    log_alpha = chains.forward(LOGPLUS)
-    log_beta, arriving = _backward(chains)
-    likelihood = chains.total(log_alpha, LOGPLUS)
-    possible = likelihood > -np.inf
-    transitions = _transitions(chains, log_alpha, arriving, np.where(possible, likelihood, 0.0))
-    log_alpha += log_beta
-    states = _normalized(log_alpha)
-    transitions[~possible] = 0
+    alpha = chains.forward(LOGPLUS)
+    beta, arriving = _backward(chains)
+    likelihood = chains.total(alpha, LOGPLUS)
+    leaving = alpha.sums.copy()
+    states, total = _normalized(np.add(alpha.sums, beta.sums, out=alpha.sums))
+    # The sums before a step and those after it have different offsets where they were rescaled.
+    total[:-1] += beta.offset[:-1] - beta.offset[1:]
+    transitions = _transitions(chains, leaving[:-1], arriving[1:], total[:-1, :, None])
+    transitions[likelihood == -np.inf] = 0
     return Posteriors(
         _as_given(chains, states), chains.as_given(transitions), chains.as_given(likelihood)[()]
     )
 
 
-def _backward(chains: Chains) -> tuple[Array, Array]:
-    """Return the backward sums, and those sums with the emission of their own step, (t, b, s)."""
-    sums, arriving = chains.per_step(), chains.per_step()
+def _backward(chains: Chains) -> tuple[Scaled, Array]:
+    """Return the backward sums, and those sums with the emission of their own step, (t, b, s).
+
+    `arriving` has the offset of the backward sums.
+    """
+    scaled, arriving = chains.per_step(), chains.per_step().sums
+    sums = scaled.sums
     for step in range(len(sums) - 1, -1, -1):
         count, on = chains.active[step], chains.active[step + 1]
         sums[step, on:count] = 0
         if on:
             chains.multiply(arriving[step + 1, :on], LOGPLUS, sums[step, :on], back=True)
+            scaled.rescale(step, step + 1, on)
         np.add(sums[step, :count], chains.emitted(step, count), out=arriving[step, :count])
-    return sums, arriving
+    return scaled, arriving
 
 
-def _transitions(chains: Chains, log_alpha: Array, arriving: Array, likelihood: Array) -> Array:
-    """Return the expected transitions (b, s, s): one product over the steps of each sequence."""
+def _transitions(chains: Chains, leaving: Array, entering: Array, total: Array) -> Array:
+    """Return the expected transitions (b, s, s): one product over the steps of each sequence.
+
+    Each step is divided by the sum over its own paths: the likelihood, whose rounding grows with
+    the length of a sequence, is not needed.
+    """
     # The logarithms decline from step to step. Subtracting the greatest of each step keeps them
     # near 0.
-    most = log_alpha[:-1].max(axis=-1, keepdims=True, initial=-np.inf)
+    most = leaving.max(axis=-1, keepdims=True, initial=-np.inf)
     most[most == -np.inf] = 0
-    leaving = log_alpha[:-1] - most
-    entering = arriving[1:] + (most - likelihood[:, None])
+    leaving -= most
+    entering += most - total
     pairs: Array = tropical.gemm(
         leaving.transpose(1, 2, 0), entering.transpose(1, 0, 2), semiring=LOGPLUS
     )
@@ -200,14 +212,19 @@ def _transitions(chains: Chains, log_alpha: Array, arriving: Array, likelihood: 
     return pairs
 
 
-def _normalized(logs: Array) -> Array:
-    """Return exp(logs), in place, with sums of 1 along the last axis; 0 where all logs are -inf."""
+def _normalized(logs: Array) -> tuple[Array, NDArray[np.float64]]:
+    """Return exp(logs), in place, divided by the sums of the last axis, and the sums' logarithms.
+
+    Where all logs are -inf, the results are 0.
+    """
     most = logs.max(axis=-1, keepdims=True)
-    logs -= np.where(most > -np.inf, most, 0)
+    most[most == -np.inf] = 0
+    logs -= most
     np.exp(logs, out=logs)
     total = logs.sum(axis=-1, keepdims=True)
-    logs /= np.where(total > 0, total, 1)
-    return logs
+    total[total == 0] = 1
+    logs /= total
+    return logs, (most + np.log(total, dtype=np.float64))[..., 0]
 
 
 def _as_given(chains: Chains, x: Array) -> Array:
