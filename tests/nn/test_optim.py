@@ -9,6 +9,7 @@ from support import OPTIMIZERS, assert_all_same_bits, assert_same_bits, unchange
 
 from tropical import autograd, nn, optim
 from tropical.autograd import Tensor, memory_mode, memory_stats, reset_memory_stats
+from tropical.autograd.operation import Operation
 
 RNG = np.random.default_rng
 NAN = float("nan")
@@ -927,3 +928,81 @@ def test_gradients_of_sums_can_be_clipped(create_graph):
     assert optim.clip_grad_norm([p], 1.0) == 2
     optim.clip_grad_value([p], 0.25)
     assert p.grad.data.tolist() == [[0.25, 0.25]] * 2
+
+
+# --- errors in the middle: all parameters take a step, or none ---
+
+
+def failing(g):
+    raise ArithmeticError("no gradient")
+
+
+def two_layers():
+    """Two layers with an operation between them, whose rule the test gives, and their input."""
+    weights = [Tensor(np.full((2, 2), 0.5), requires_grad=True) for _ in range(2)]
+
+    def loss(rule):
+        h = autograd.linear(np.ones((1, 2)), weights[0])
+        return autograd.linear(Operation(lambda x: -x, rule)(h), weights[1]).sum()
+
+    return weights, loss
+
+
+@pytest.mark.parametrize("early", [False, True])
+@each
+def test_a_rule_that_fails_leaves_parameters_and_gradients(kind, options, early):
+    weights, loss = two_layers()
+    plain = {"momentum": 0.0, "nesterov": False, "weight_decay": 0.0} if kind is optim.SGD else {}
+    optimizer = kind(weights, **{**options, **plain})
+    if early:
+        loss(lambda g: -g).backward()
+    before = [(w.data.copy(), w.grad) for w in weights]
+    with unchanged(optimizer), pytest.raises(ArithmeticError, match="no gradient"):
+        optimizer.minimize(loss(failing))
+    for w, (data, grad) in zip(weights, before, strict=True):
+        assert_same_bits(w.data, data)
+        assert w.grad is grad
+
+
+@pytest.mark.parametrize("step", [optim.SGD.step, lambda o: o.minimize(o.loss)])
+@pytest.mark.parametrize("how", ["raise", "warn"])
+def test_floating_point_errors_leave_no_half_step(how, step):
+    """A warning, here an error, comes after the step, and an error undoes the step."""
+    weights, loss = two_layers()
+    weights[0].data *= 1e200
+    weights[1].data[...] = 1e150
+    optimizer = optim.SGD(weights, 1e10)
+    optimizer.loss = autograd.divide(loss(lambda g: -g), 1e-150)
+    if step is optim.SGD.step:
+        optimizer.loss.backward()
+    before = [w.data.copy() for w in weights]
+    error = {"raise": FloatingPointError, "warn": RuntimeWarning}[how]
+    with np.errstate(over=how), pytest.raises(error, match="overflow encountered"):
+        step(optimizer)
+    moved = [(w.data != data).any() for w, data in zip(weights, before, strict=True)]
+    assert moved == [how == "warn"] * 2
+    assert optimizer.steps == [how == "warn"] * 2
+
+
+@pytest.mark.parametrize("method", ["update", "coefficients"])
+def test_an_update_that_fails_changes_nothing(method):
+    class Failing(optim.Adam):
+        calls = 0
+
+    def fail(self, *arguments):
+        self.calls += 1
+        if self.calls == 3:
+            raise ArithmeticError("no update")
+        return getattr(optim.Adam, method)(self, *arguments)
+
+    setattr(Failing, method, fail)
+    several = parameters((3,), (4,))
+    optimizer = Failing(several)
+    give_gradients(several[:1], 0)
+    optimizer.step()
+    give_gradients(several, 1)
+    before = bits(several)
+    optimizer.calls = 1
+    with unchanged(optimizer), pytest.raises(ArithmeticError, match="no update"):
+        optimizer.step()
+    assert_all_same_bits(bits(several), before)

@@ -126,8 +126,8 @@ class Operation:
                 continue
             if x.dtype != value.dtype or (self.broadcasts and x.shape != value.shape):
                 shape = x.shape if self.broadcasts else None
-                fitted = partial(_fitted, rules[i], x.dtype, shape)
-                rules = (*rules[:i], fitted, *rules[i + 1 :])
+                rule = partial(fitted, rules[i], x.dtype, shape)
+                rules = (*rules[:i], rule, *rules[i + 1 :])
         return tensor_of(value, Node(nodes, rules, saved, self.sources))
 
 
@@ -159,7 +159,7 @@ def _source(name: str, known: list[str], inputs: int) -> int | None:
     return number if number < inputs else None
 
 
-def _fitted(rule: Rule, dtype: Any, shape: tuple[int, ...] | None, g: Gradient, *saved: Any) -> Any:
+def fitted(rule: Rule, dtype: Any, shape: tuple[int, ...] | None, g: Gradient, *saved: Any) -> Any:
     """Return a rule's gradient, summed where the input was broadcast, in the input's dtype."""
     gradient = rule(g, *saved)
     if shape is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from .. import _core
-from .operation import cast_to
+from .operation import cast_to, fitted
 from .tensor import Tensor, tensor_of
 from .value import (
     OUTPUT,
@@ -89,8 +90,8 @@ class Walk:
     ends : set of Node
         The ends of a pass inside another pass, which calls the hooks of these nodes.
     absorb : callable, optional
-        See `Absorb`; called for leaves that are used once, and only in a pass without hooks and
-        replays, because these might read the leaves.
+        See `Absorb`; called for leaves that are used once, and only in a pass without hooks,
+        replays and rules from outside the package, which might read the leaves or raise an error.
 
     Attributes
     ----------
@@ -171,7 +172,7 @@ class Walk:
             for parent in node.inputs:
                 if parent is not None and parent not in inner:
                     uses[parent] = uses.get(parent, 0) + 1
-        if self.absorb is not None and any(node.hooks or node.replays for node in (*nodes, *uses)):
+        if self.absorb is not None and any(map(_runs_code_of_others, (*nodes, *uses))):
             self.absorb = None
         return nodes
 
@@ -257,6 +258,18 @@ def _needs(node: Node, leaf: Node, data: Array) -> bool:
         for arguments in node.saved or ()
         for argument in arguments
     )
+
+
+def _runs_code_of_others(node: Node) -> bool:
+    """Return whether a node's gradients need code that may read parameters, or raise an error."""
+    return bool(node.hooks) or node.replays or not all(map(_is_own, node.rules))
+
+
+def _is_own(rule: Any) -> bool:
+    """Return whether a rule is defined in this package."""
+    while isinstance(rule, partial):
+        rule = rule.args[0] if rule.func is fitted else rule.func
+    return getattr(rule, "__module__", "").startswith("tropical.")
 
 
 def _is_leaf(node: Node) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -14,7 +16,7 @@ from tropical.nn.checks import not_negative
 from tropical.nn.state import matching
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tropical.autograd.walk import Absorb
 
@@ -93,17 +95,15 @@ class Optimizer:
             changed, or if the gradient has another shape; nothing is changed then.
         TypeError
             If a gradient is not a Tensor.
+
+        Notes
+        -----
+        If `coefficients` or `update` raises an error, or NumPy does because of `numpy.errstate`, no
+        parameter and no state changes. An interruption can leave some parameters stepped.
         """
-        known = None  # most parameters have as many updates, and so the same coefficients
-        for number in self._moving():
-            self.steps[number] += 1
-            needed = self._kinds[number][1], self.steps[number]
-            if needed != known:
-                self._set_coefficients(*needed)
-                known = needed
-            self._update(number)
-            if (node := self.parameters[number].node) is not None:
-                note_change(node)
+        moving, careful = self._moving(), _may_raise()
+        with _warnings_after():
+            self._step(moving, careful)
 
     def minimize(self, loss: Tensor) -> None:
         """Run the backward pass of a loss and take a step; keep no gradient.
@@ -112,7 +112,8 @@ class Optimizer:
         earlier backward passes count. `SGD` without momentum and weight decay updates the
         parameters of `autograd.linear` in the backward pass: the product that computes the gradient
         of a weight adds it to the weight. This needs a parameter that is used once and has no
-        gradient yet, and a pass without hooks and checkpoints.
+        gradient yet, and a pass in which no code of others runs and NumPy raises no error: without
+        hooks, checkpoints, rules from outside the package, and ``numpy.errstate(over="raise")``.
 
         Parameters
         ----------
@@ -123,14 +124,22 @@ class Optimizer:
         Raises
         ------
         RuntimeError, ValueError
-            As `Tensor.backward` and `step` do, before any parameter changes.
+            As `Tensor.backward` and `step` do, before any parameter changes. If a gradient rule
+            raises an error, no parameter and no `grad` changes.
         """
         for number in range(len(self.parameters)):
             self._check_data(number)
         self._moving()  # checks the gradients of earlier passes
-        walk_back(loss, "minimize", absorb=self._absorber())
-        self.step()
-        self.zero_grad()
+        before, careful = [p.grad for p in self.parameters], _may_raise()
+        with _warnings_after():
+            try:
+                walk_back(loss, "minimize", absorb=None if careful else self._absorber())
+                self._step(self._moving(), careful)
+            except BaseException:
+                for p, grad in zip(self.parameters, before, strict=True):
+                    p.grad = grad
+                raise
+            self.zero_grad()
 
     def _absorber(self) -> Absorb | None:
         """Return a function that uses gradients in the backward pass of `minimize`, or None."""
@@ -163,8 +172,41 @@ class Optimizer:
                 f"{shape}, as before, got {data.dtype} of shape {data.shape}{layout}"
             )
 
-    def _set_coefficients(self, dtype: np.dtype[Any], steps: int) -> None:
-        values = (self.weight_decay, *self.coefficients(steps))
+    def _step(self, moving: list[int], careful: bool) -> None:
+        """Update parameters; `careful`: NumPy may raise an error in the middle."""
+        # Most parameters have as many updates, and so the same coefficients.
+        ahead = {self.steps[number] + 1 for number in moving}
+        coefficients = {steps: self.coefficients(steps) for steps in ahead}
+        careful = careful or not type(self).update.__module__.startswith("tropical.")
+        with self._all_or_none(moving) if careful else contextlib.nullcontext():
+            known = None
+            for number in moving:
+                self.steps[number] += 1
+                needed = self._kinds[number][1], self.steps[number]
+                if needed != known:
+                    self._set_coefficients(needed[0], coefficients[needed[1]])
+                    known = needed
+                self._update(number)
+        for number in moving:
+            if (node := self.parameters[number].node) is not None:
+                note_change(node)
+
+    @contextlib.contextmanager
+    def _all_or_none(self, moving: list[int]) -> Iterator[None]:
+        """Undo the steps of a block that an error ends."""
+        steps = self.steps.copy()
+        arrays = [a for n in moving for a in (self.parameters[n].data, *self.states[n])]
+        copies = [a.copy() for a in arrays]
+        try:
+            yield
+        except BaseException:
+            self.steps = steps
+            for array, copy in zip(arrays, copies, strict=True):
+                array[...] = copy
+            raise
+
+    def _set_coefficients(self, dtype: np.dtype[Any], coefficients: tuple[float, ...]) -> None:
+        values = (self.weight_decay, *coefficients)
         for array, value in zip(self._coefficients[dtype], values, strict=True):
             array[...] = value
 
@@ -236,6 +278,22 @@ class Optimizer:
         for number, own_arrays in enumerate(self.states):
             for i, array in enumerate(own_arrays):
                 np.copyto(array, arrays[f"{number}.{i}"], casting="same_kind")
+
+
+def _may_raise() -> bool:
+    """Return whether floating-point errors call code, which may raise an error."""
+    return not {"ignore", "warn"}.issuperset(np.geterr().values())
+
+
+@contextlib.contextmanager
+def _warnings_after() -> Iterator[None]:
+    """Warn of floating-point errors after the block, as a filter may make errors of warnings."""
+    states: Any = {kind: "call" for kind, how in np.geterr().items() if how == "warn"}
+    found: dict[str, int] = {}
+    with np.errstate(**states, call=found.setdefault):
+        yield
+    for kind in found:
+        warnings.warn(f"{kind} encountered in a step", RuntimeWarning, stacklevel=4)
 
 
 def _leaves(parameters: Iterable[Any]) -> list[Tensor]:
