@@ -1,5 +1,6 @@
 """Modules, layers, initializers, parameter files."""
 
+import copy
 import io
 import itertools
 import os
@@ -39,7 +40,7 @@ class Tree(nn.Module):
         self.table = np.arange(3.0)
         self.nothing = None
         self.constant = Tensor([5.0])  # no parameter
-        self.several = [nn.Parameter([1.0])]  # lists are not looked into
+        self.several = [nn.Parameter([1.0]), {"left": (Same(), Scale())}]
         self.again = self.second
 
 
@@ -96,14 +97,18 @@ def scramble(module, seed=0):
 def test_names_come_in_the_order_of_their_setting():
     tree = Tree()
     assert [name for name, _ in tree.named_parameters()] == [
-        *("second", "inner.0.factor", "inner.1.0.weight", "inner.1.0.bias", "first")
+        *("second", "inner.0.factor", "inner.1.0.weight", "inner.1.0.bias", "first"),
+        *("several.0", "several.1.left.1.factor"),
     ]
     assert [name for name, _ in tree.named_buffers()] == [
-        *("inner.0.count", "inner.1.0.running_mean", "inner.1.0.running_var", "table")
+        *("inner.0.count", "inner.1.0.running_mean", "inner.1.0.running_var", "table"),
+        "several.1.left.1.count",
     ]
-    assert [name for name, _ in tree.named_children()] == ["inner"]
+    assert [name for name, _ in tree.named_children()] == [
+        *("inner", "several.1.left.0", "several.1.left.1")
+    ]
     assert [type(module).__name__ for module in tree.modules()] == [
-        *("Tree", "Sequential", "Scale", "Sequential", "BatchNorm")
+        *("Tree", "Sequential", "Scale", "Sequential", "BatchNorm", "Same", "Scale")
     ]
     assert [id(p) for p in tree.parameters()] == [id(p) for _, p in tree.named_parameters()]
 
@@ -125,6 +130,44 @@ def test_attributes_may_be_set_anew_and_deleted():
     del scale.count
     assert list(scale.state_dict()) == ["factor", "more"]
     assert scale(np.ones(3)).shape == (3,)
+
+
+def test_parts_in_sets_and_of_one_name_are_refused():
+    tree = Tree()
+    tree.several.append({Scale()})
+    with pytest.raises(TypeError, match=r"several\.2: expected a list, tuple or dict .* got a set"):
+        tree.state_dict()
+    tree.several = {1: Scale(), "1": Scale()}
+    for act in (tree.state_dict, lambda: tree.load_state_dict({})):
+        with pytest.raises(ValueError, match=r"different names, got 'several.1.factor' twice"):
+            act()
+
+
+class Cache(nn.Module):
+    """Keeps arrays in forward, and has no call of the constructor of Module."""
+
+    def __init__(self):
+        self.mean = np.zeros(2)
+
+    def forward(self, x):
+        self.mean = self.mean + 1
+        self.x = x
+        return x
+
+
+@pytest.mark.parametrize("call", [Cache.__call__, Cache.forward])
+@pytest.mark.parametrize("copied", [lambda m: m, copy.deepcopy, copy.copy])
+def test_arrays_that_forward_keeps_are_no_state(call, copied):
+    model = copied(nn.Sequential(Cache(), nn.Linear(2, 1)))
+    assert model.training and model[0].training and not model[0].eval().training
+    call(model[0], np.ones(2))
+    state = model.state_dict()
+    assert list(state) == ["1.weight", "1.bias", "0.mean"]
+    np.testing.assert_array_equal(state["0.mean"], [1.0, 1.0])
+    model[0].register_buffer("x", np.full(2, 3.0))
+    assert list(model.state_dict()) == ["1.weight", "1.bias", "0.mean", "0.x"]
+    with pytest.raises(TypeError, match="array: expected an ndarray, got list"):
+        model[0].register_buffer("y", [1.0])
 
 
 def test_train_and_eval_reach_everything():
@@ -280,7 +323,7 @@ def test_names_of_parameters_are_free(name, tmp_path):
     module = nn.Module()
     setattr(module, name, nn.Parameter([1.0, 2.0]))
     inner = nn.Module()
-    setattr(inner, name, np.arange(3))
+    inner.register_buffer(name, np.arange(3))
     module.inner = inner
     module.__dict__[name].data[:] = 7
     path = tmp_path / "names.npz"

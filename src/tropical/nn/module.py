@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from abc import ABCMeta
+from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,7 +18,9 @@ from tropical.autograd.value import Handle
 from .state import PathLike, load_arrays, matching, save_arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from typing_extensions import Self
 
 Array: TypeAlias = NDArray[Any]
 
@@ -31,11 +35,42 @@ class Parameter(Tensor):
         self.data = np.array(self.data, order="C")
 
 
-class Module:
+def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a module or parameter, or those in a list, tuple or dict, with dotted names."""
+    parts: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, (Module, Parameter)):
+        yield name, value
+    elif isinstance(value, (list, tuple, deque)):
+        parts = enumerate(value)
+    elif isinstance(value, dict):
+        parts = value.items()
+    elif isinstance(value, (set, frozenset)) and any(
+        isinstance(part, (Module, Parameter)) for part in value
+    ):
+        raise TypeError(f"{name}: expected a list, tuple or dict of modules, got a set")
+    for key, part in parts:
+        yield from _inside(f"{name}.{key}", part)
+
+
+class _Kind(ABCMeta):
+    """The class of `Module`: notes which arrays a constructor has set."""
+
+    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+        module = super().__call__(*arguments, **keywords)
+        module._buffers = {
+            name for name, value in vars(module).items() if isinstance(value, np.ndarray)
+        }
+        return module
+
+
+class Module(metaclass=_Kind):
     """A part of a network; a subclass sets parameters and modules as attributes, defines `forward`.
 
-    A module lists its attributes that are a `Parameter`, a `Module`, or an array (a buffer, which
-    is state without training), in the order of their assignment.
+    A module lists its attributes that are a `Parameter`, a `Module`, or a buffer, which is state
+    without training, in the order of their assignment. It also lists parameters and modules in
+    lists, tuples and dicts among its attributes, with names such as ``blocks.0.weight``. A buffer
+    is an array that the constructor sets, or `register_buffer`. Other arrays, such as those that
+    `forward` keeps for later, are no state.
 
     Examples
     --------
@@ -53,10 +88,19 @@ class Module:
     """
 
     training: bool
+    _hooks: dict[str, dict[int, Any]]
+    _buffers: set[str] | None  # None in the constructor: every array
+
+    def __new__(cls, *arguments: Any, **keywords: Any) -> Self:
+        """Return a module that works also if its constructor does not call that of `Module`."""
+        module = super().__new__(cls)
+        module.training = True
+        module._hooks = {}
+        module._buffers = None
+        return module
 
     def __init__(self) -> None:
-        self.training = True
-        self._hooks: dict[str, dict[int, Any]] = {}
+        pass
 
     def forward(self, *inputs: Any) -> Any:
         """Compute the output; subclasses define it."""
@@ -133,14 +177,37 @@ class Module:
 
     # --- parts ---
 
-    def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Yield the modules among the attributes, with names."""
+    def register_buffer(self, name: str, array: Array) -> None:
+        """Set an attribute to an array that belongs to the state.
+
+        Raises
+        ------
+        TypeError
+            If `array` is no array.
+        """
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"array: expected an ndarray, got {type(array).__name__}")
+        setattr(self, name, array)
+        if self._buffers is not None:
+            self._buffers.add(name)
+
+    def _parts(self) -> Iterator[tuple[str, Any]]:
+        """Yield the modules, parameters and buffers of this module itself, with names."""
         for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                if self._buffers is None or name in self._buffers:
+                    yield name, value
+            elif name not in ("_hooks", "_buffers"):
+                yield from _inside(name, value)
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Yield the modules among the attributes and in their lists and dicts, with names."""
+        for name, value in self._parts():
             if isinstance(value, Module):
                 yield name, value
 
     def children(self) -> Iterator[Module]:
-        """Yield the modules among the attributes."""
+        """Yield the modules among the attributes and in their lists and dicts."""
         for _, module in self.named_children():
             yield module
 
@@ -175,7 +242,7 @@ class Module:
         self, kind: type[Any], prefix: str = "", above: tuple[Module, ...] = ()
     ) -> Iterator[tuple[str, Any]]:
         above = (*above, self)
-        for name, value in vars(self).items():
+        for name, value in self._parts():
             if isinstance(value, Module):
                 if value not in above:  # a part may refer to the whole
                     yield from value._named(kind, f"{prefix}{name}.", above)
@@ -201,9 +268,18 @@ class Module:
 
     def state_dict(self) -> dict[str, Array]:
         """Return copies of parameters and buffers, by name."""
-        state = {name: parameter.data.copy() for name, parameter in self._named(Parameter)}
-        state.update((name, buffer.copy()) for name, buffer in self.named_buffers())
-        return state
+        return {name: array.copy() for name, array in self._arrays().items()}
+
+    def _arrays(self) -> dict[str, Array]:
+        """Return the data of parameters, and the buffers, by name."""
+        pairs = [(name, parameter.data) for name, parameter in self._named(Parameter)]
+        pairs += self.named_buffers()
+        arrays = dict(pairs)
+        if len(arrays) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"state: expected different names, got {twice!r} twice")
+        return arrays
 
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
         """Copy values into parameters and buffers.
@@ -220,8 +296,7 @@ class Module:
         TypeError
             If an array does not cast to the dtype of its target; nothing is changed then.
         """
-        targets = {name: parameter.data for name, parameter in self._named(Parameter)}
-        targets.update(self.named_buffers())
+        targets = self._arrays()
         arrays = matching(state, targets)
         for name, target in targets.items():
             np.copyto(target, arrays[name], casting="same_kind")
