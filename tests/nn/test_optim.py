@@ -308,7 +308,9 @@ def test_restored_states_continue_identically(kind, options, tmp_path):
 def test_states_are_copies():
     optimizer = stepped(3)
     state = optimizer.state_dict()
-    assert list(state) == ["optimizer", "steps", "lr", "0.0", "0.1"]
+    assert list(state) == [
+        *("optimizer", "steps", "lr", "weight_decay", "betas", "eps", "0.0", "0.1")
+    ]
     with unchanged(optimizer):
         for array in state.values():
             array[...] = 7
@@ -319,8 +321,36 @@ def test_states_are_copies():
             array[...] = 7
 
 
+@pytest.mark.parametrize("kind, options", CASES, ids=IDS)
+def test_states_bring_their_hyperparameters(kind, options):
+    """Loaded by an optimizer with others, they are those of the optimizer that was saved."""
+    several = parameters((3, 4), 5)
+    optimizer = kind(several, **options)
+    steps(optimizer, range(2))
+    others = [nn.Parameter(value) for value in bits(several)]
+    own = {"momentum": 0.25} if "momentum" in options else {}
+    if kind in (optim.Adam, optim.AdamW):
+        own |= {"betas": (0.1, 0.2)}
+    if kind is optim.RMSProp:
+        own |= {"alpha": 0.75}
+    if kind is not optim.SGD:
+        own |= {"eps": 1.0}
+    other = kind(others, lr=7, weight_decay=0.5, **own)
+    other.load_state_dict(optimizer.state_dict())
+    for name in kind.hyperparameters:
+        value = getattr(other, name)
+        assert value == getattr(optimizer, name) and type(value) in (float, bool, tuple), name
+    steps(optimizer, range(2, 4))
+    steps(other, range(2, 4))
+    assert_all_same_bits(bits(others), bits(several))
+
+
 def moved(state):
-    return {name: array if array.dtype.kind == "U" else array + 1 for name, array in state.items()}
+    """The state with other counts and arrays; its numbers stay in range."""
+    return {
+        name: array + 1 if name == "steps" or name[0].isdigit() else array
+        for name, array in state.items()
+    }
 
 
 def without_none(state):
@@ -337,6 +367,9 @@ def without_none(state):
         ({"steps": np.array([-1])}, ValueError, f"steps: {NOT_NEGATIVE}, got -1"),
         ({"lr": np.array(np.nan)}, ValueError, f"lr: {NOT_NEGATIVE}, got nan"),
         ({"lr": np.array(np.inf)}, ValueError, f"lr: {NOT_NEGATIVE}, got inf"),
+        ({"eps": np.array(-1.0)}, ValueError, f"eps: {NOT_NEGATIVE}, got -1"),
+        ({"betas": np.array([0.5, 1.0])}, ValueError, rf"betas\[1\]: {FRACTION}, got 1"),
+        ({"betas": None}, ValueError, r"state: missing \['betas'\], unknown \[\]"),
         (
             {"optimizer": np.array("AdamW")},
             ValueError,

@@ -16,7 +16,7 @@ from tropical.nn.checks import not_negative
 from .optimizer import Optimizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tropical.autograd.value import Node, Rule
     from tropical.autograd.walk import Absorb
@@ -76,6 +76,8 @@ class SGD(Optimizer):
     array([ 0.5, -1. ])
     """
 
+    hyperparameters = (*Optimizer.hyperparameters, "momentum", "nesterov")
+
     def __init__(
         self,
         parameters: Iterable[Tensor],
@@ -85,12 +87,16 @@ class SGD(Optimizer):
         weight_decay: float = 0.0,
         nesterov: bool = False,
     ) -> None:
-        _share(momentum=momentum)
-        if nesterov and momentum == 0:
-            raise ValueError("momentum: expected more than 0 for nesterov, got 0")
         self.momentum = momentum
         self.nesterov = nesterov
         super().__init__(parameters, lr, weight_decay, states=1 if momentum else 0)
+
+    def check(self, values: Mapping[str, Any]) -> None:
+        """Raise ValueError unless the hyperparameters are in range."""
+        super().check(values)
+        _share(momentum=values["momentum"])
+        if values["nesterov"] and values["momentum"] == 0:
+            raise ValueError("momentum: expected more than 0 for nesterov, got 0")
 
     def _absorber(self) -> Absorb | None:
         """Return a function that subtracts lr times the gradient from a weight or bias, or None."""
@@ -157,6 +163,8 @@ class Adam(Optimizer):
         ``weight_decay * p`` is added to the gradient.
     """
 
+    hyperparameters = (*Optimizer.hyperparameters, "betas", "eps")
+
     def __init__(
         self,
         parameters: Iterable[Tensor],
@@ -166,13 +174,18 @@ class Adam(Optimizer):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
-        if np.shape(betas) != (2,):
-            raise ValueError(f"betas: expected two numbers, got {betas!r}")
-        _share(**{"betas[0]": betas[0], "betas[1]": betas[1]})
-        not_negative(eps=eps)
         self.betas = betas
         self.eps = eps
         super().__init__(parameters, lr, weight_decay, states=2)
+
+    def check(self, values: Mapping[str, Any]) -> None:
+        """Raise ValueError unless the hyperparameters are in range."""
+        super().check(values)
+        betas = values["betas"]
+        if np.shape(betas) != (2,):
+            raise ValueError(f"betas: expected two numbers, got {betas!r}")
+        _share(**{"betas[0]": betas[0], "betas[1]": betas[1]})
+        not_negative(eps=values["eps"])
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
         """Return the shares of old and new in both means, and scale, eps and rate of the step."""
@@ -255,6 +268,8 @@ class Adagrad(Optimizer):
         ``weight_decay * p`` is added to the gradient.
     """
 
+    hyperparameters = (*Optimizer.hyperparameters, "eps")
+
     def __init__(
         self,
         parameters: Iterable[Tensor],
@@ -263,9 +278,13 @@ class Adagrad(Optimizer):
         eps: float = 1e-10,
         weight_decay: float = 0.0,
     ) -> None:
-        not_negative(eps=eps)
         self.eps = eps
         super().__init__(parameters, lr, weight_decay, states=1)
+
+    def check(self, values: Mapping[str, Any]) -> None:
+        """Raise ValueError unless the hyperparameters are in range."""
+        super().check(values)
+        not_negative(eps=values["eps"])
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
         """Return lr and eps."""
@@ -300,6 +319,8 @@ class RMSProp(Optimizer):
         ``weight_decay * p`` is added to the gradient.
     """
 
+    hyperparameters = (*Optimizer.hyperparameters, "alpha", "eps")
+
     def __init__(
         self,
         parameters: Iterable[Tensor],
@@ -309,11 +330,15 @@ class RMSProp(Optimizer):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
-        _share(alpha=alpha)
-        not_negative(eps=eps)
         self.alpha = alpha
         self.eps = eps
         super().__init__(parameters, lr, weight_decay, states=1)
+
+    def check(self, values: Mapping[str, Any]) -> None:
+        """Raise ValueError unless the hyperparameters are in range."""
+        super().check(values)
+        _share(alpha=values["alpha"])
+        not_negative(eps=values["eps"])
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
         """Return the shares of old and new in the mean, lr and eps."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,8 @@ class Optimizer:
         The number of updates of each parameter.
     decoupled : bool
         An attribute of the class: whether `update` itself applies `weight_decay`.
+    hyperparameters : tuple of str
+        An attribute of the class: the names of the attributes that `state_dict` keeps.
 
     Raises
     ------
@@ -55,17 +57,18 @@ class Optimizer:
     Notes
     -----
     A subclass sets the attributes that its `coefficients` need before it calls this constructor,
-    which counts the coefficients.
+    which counts the coefficients and checks the hyperparameters.
     """
 
     decoupled = False
+    hyperparameters: ClassVar[tuple[str, ...]] = ("lr", "weight_decay")
 
     def __init__(
         self, parameters: Iterable[Tensor], lr: float, weight_decay: float, states: int
     ) -> None:
-        not_negative(lr=lr, weight_decay=weight_decay)
         self.lr = lr
         self.weight_decay = weight_decay
+        self.check({name: getattr(self, name) for name in self.hyperparameters})
         self.parameters = _leaves(parameters)
         self.steps = [0] * len(self.parameters)
         self.states = [tuple(np.zeros_like(p.data) for _ in range(states)) for p in self.parameters]
@@ -225,6 +228,10 @@ class Optimizer:
                 g = np.add(room, g, out=room)
             self.update(coefficients, scratch[: piece.size], piece, g, *own)
 
+    def check(self, values: Mapping[str, Any]) -> None:
+        """Raise ValueError unless the values of all `hyperparameters`, by name, are in range."""
+        not_negative(lr=values["lr"], weight_decay=values["weight_decay"])
+
     def coefficients(self, steps: int) -> tuple[float, ...]:
         """Return the numbers that `update` needs for the steps-th update of a parameter."""
         raise NotImplementedError
@@ -247,34 +254,41 @@ class Optimizer:
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Array]:
-        """Return copies of the states by name, for an ``.npz`` file."""
-        state = {
-            "optimizer": np.array(type(self).__name__),
-            "steps": np.array(self.steps),
-            "lr": np.array(self.lr),
-        }
+        """Return hyperparameters and copies of the states by name, for an ``.npz`` file."""
+        state = {"optimizer": np.array(type(self).__name__), "steps": np.array(self.steps)}
+        for name in self.hyperparameters:
+            value = getattr(self, name)
+            state[name] = np.array(value, dtype=bool if isinstance(value, bool) else float)
         for number, arrays in enumerate(self.states):
             state.update({f"{number}.{i}": array.copy() for i, array in enumerate(arrays)})
         return state
 
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
-        """Load the states of an optimizer of the same kind and for the same parameters.
+        """Load the hyperparameters and states of an optimizer of this kind, for these parameters.
 
         Raises
         ------
         ValueError
-            If the kind differs, a name is missing or unknown, a shape differs, or the rate or a
-            count of steps is out of range; nothing is changed then.
+            If the kind differs, a name is missing or unknown, a shape differs, or a hyperparameter
+            or a count of steps is out of range; nothing is changed then.
         TypeError
             If an array does not cast to the dtype of its target; nothing is changed then.
         """
         kind, own = str(state.get("optimizer")), type(self).__name__
         if kind != own:
             raise ValueError(f"state: expected that of {own}, got that of {kind}")
-        arrays = matching(state, self.state_dict())
-        lr, steps = float(arrays["lr"]), arrays["steps"].tolist()
-        not_negative(lr=lr, steps=min(steps))
-        self.lr, self.steps = lr, steps
+        own_state = self.state_dict()
+        arrays = matching(state, own_state)
+        steps = arrays["steps"].tolist()
+        values = {
+            name: arrays[name].astype(own_state[name].dtype).tolist()
+            for name in self.hyperparameters
+        }
+        self.check(values)
+        not_negative(steps=min(steps))
+        for name, value in values.items():
+            setattr(self, name, tuple(value) if isinstance(value, list) else value)
+        self.steps = steps
         for number, own_arrays in enumerate(self.states):
             for i, array in enumerate(own_arrays):
                 np.copyto(array, arrays[f"{number}.{i}"], casting="same_kind")
