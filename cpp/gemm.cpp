@@ -1,9 +1,10 @@
-// 285 lines, as the tasks, the five loops and the reruns are read as one algorithm.
+// 310 lines, as the tasks, the five loops and the reruns are read as one algorithm.
 // Start reading here: gemm() plans, runs every task, and mends what the vector kernels leave.
 #include "gemm.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <new>
 #include <utility>
 
@@ -14,15 +15,27 @@
 namespace tropical {
 namespace {
 
+// How many products a[i, p] (x) b[p, j] a block of m x n sums of k terms has.
+double products(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k) {
+    return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+}
+
 // One call in progress, as its tasks see it.
 struct Run {
     const Problem& problem;
     const Plan& plan;
-    char* workspace;                    // a slot for each thread, partial results, scratch for NaN
+    char* workspace;  // a slot for each thread, partial results, scratch for NaN
+    Stop stop;
     std::atomic<bool> noticed = false;  // an operand that the kernels do not cover
 
     bool void_results() const {
         return plan.fallback != Fallback::none && noticed.load(std::memory_order_relaxed);
+    }
+    // Whether the thread in this slot leaves the rest out, before it computes so many products.
+    // Slot 0 is the calling thread's.
+    bool ends_before(double products, int slot) {
+        if (slot == 0) stop.ask_after(products);
+        return stop || void_results();
     }
 };
 
@@ -85,10 +98,10 @@ void run_macro_kernel(const Product& p, const Run& run, char* memory, const Prod
     (p.attained.index.data ? kernels.macro_argmax : kernels.macro)(args);
 }
 
-// The five loops: NC columns, KC steps, MC rows, then jr and ir in the macro-kernel. Ends early
-// where the results are void.
-void packed_kernel(const Product& p, Run& run, char* memory) {
+// The five loops: NC columns, KC steps, MC rows, then jr and ir in the macro-kernel.
+void packed_kernel(const Product& p, Run& run, int slot) {
     const auto [mc, kc, nc] = run.plan.blocks;
+    char* const memory = run.workspace + slot * run.plan.slot.bytes;
     const Kernels& kernels = *run.plan.kernels;
     char* const packed_a = memory + run.plan.slot.a;
     char* const packed_b = memory + run.plan.slot.b;
@@ -112,7 +125,7 @@ void packed_kernel(const Product& p, Run& run, char* memory) {
                                     .length_stride = p.a.row_stride,
                                     .depth_stride = p.a.col_stride}))
                     run.noticed = true;
-                if (run.void_results()) return;
+                if (run.ends_before(products(m, n, k), slot)) return;
                 run_macro_kernel(p, run, memory, block(p, ic, m, jc, n), pc, k);
             }
         }
@@ -137,16 +150,37 @@ void direct_kernel(const Product& p, Run& run) {
     if (kernel(args)) run.noticed = true;
 }
 
+// Calls kernel(piece) for blocks of C of at most so many products each, as square as C lets them
+// be, so that a stop is soon noticed.
+void for_each_piece(const Product& p, Run& run, int slot, ptrdiff_t most, auto kernel) {
+    ptrdiff_t rows = p.m, columns = p.n;
+    if (products(p.m, p.n, p.k) > static_cast<double>(most)) {
+        const ptrdiff_t elements = std::max<ptrdiff_t>(most / p.k, 1);
+        const ptrdiff_t side = static_cast<ptrdiff_t>(std::sqrt(static_cast<double>(elements)));
+        rows = std::min(p.m, std::max(side, elements / p.n));
+        columns = std::min(p.n, elements / rows);
+    }
+    for (ptrdiff_t i = 0; i < p.m; i += rows)
+        for (ptrdiff_t j = 0; j < p.n; j += columns) {
+            const Product piece =
+                block(p, i, std::min(rows, p.m - i), j, std::min(columns, p.n - j));
+            if (run.ends_before(products(piece.m, piece.n, p.k), slot)) return;
+            kernel(piece);
+        }
+}
+
+// Pieces of up to half a second: a product takes a scalar kernel up to 8 nanoseconds.
 void compute(const Product& p, Run& run, int slot) {
     switch (run.plan.kernel) {
         case KernelKind::naive:
-            return naive_kernel(p);
+            return for_each_piece(p, run, slot, 1 << 26, naive_kernel);
         case KernelKind::tiled:
-            return tiled_kernel(p);
+            return for_each_piece(p, run, slot, 1 << 26, tiled_kernel);
         case KernelKind::direct:
-            return direct_kernel(p, run);
+            return for_each_piece(p, run, slot, 1 << 29,
+                                  [&](const Product& piece) { direct_kernel(piece, run); });
         case KernelKind::packed:
-            return packed_kernel(p, run, run.workspace + slot * run.plan.slot.bytes);
+            return packed_kernel(p, run, slot);
     }
 }
 
@@ -165,7 +199,7 @@ void run_task(void* context, ptrdiff_t task, int slot) {
     const ptrdiff_t first = task * cut.items_per_task;
     const ptrdiff_t last = std::min(first + cut.items_per_task, run.problem.batch.items);
     for (ptrdiff_t item = first; item < last; ++item) {
-        if (run.void_results()) return;
+        if (run.stop || run.void_results()) return;
         Product p = item_of(run.problem, run.plan, item);
         if (part > 0) redirect_to_part(p, run, part);
         Product mine =
@@ -218,10 +252,13 @@ void for_each_item(const Problem& problem, const Plan& plan, auto action) {
 }
 
 // Runs a plan; true if operands were noticed that its kernels do not cover.
-bool execute(const Problem& problem, const Plan& plan, Workspace& workspace) {
+bool execute(const Problem& problem, const Plan& plan, Workspace& workspace,
+             StopRequested stop_requested) {
     const ptrdiff_t bytes = workspace_bytes(plan);
-    Run run{problem, plan, bytes ? workspace.grow(bytes) : nullptr};
-    parallel_for(plan.partition.threads, plan.partition.tasks, run_task, &run);
+    Run run{problem, plan, bytes ? workspace.grow(bytes) : nullptr, Stop(stop_requested)};
+    parallel_for(plan.partition.threads, plan.partition.tasks, run_task, &run,
+                 [](void* context) { static_cast<Run*>(context)->stop.ask(); });
+    if (run.stop) throw Stopped{};
     if (plan.partition.parts > 1 && !run.void_results()) combine_parts(run);
     return run.noticed;
 }
@@ -229,14 +266,16 @@ bool execute(const Problem& problem, const Plan& plan, Workspace& workspace) {
 // Where results are void. What was stored before they were is right, and (+) is idempotent here, so
 // C may be met once more. Packing needs memory that may not be there; the careful kernels do
 // without.
-void compute_again(const Problem& problem, const Plan& plan, Workspace& workspace) {
+void compute_again(const Problem& problem, const Plan& plan, Workspace& workspace,
+                   StopRequested stop_requested) {
     if (plan.fallback == Fallback::packed) {
         try {
-            if (!execute(problem, packed_fallback(problem, plan), workspace)) return;
+            if (!execute(problem, packed_fallback(problem, plan), workspace, stop_requested))
+                return;
         } catch (const std::bad_alloc&) {
         }
     }
-    execute(problem, careful_fallback(problem, plan), workspace);
+    execute(problem, careful_fallback(problem, plan), workspace, stop_requested);
 }
 
 void spread_noticed_nan(const Problem& problem, const Plan& plan, Workspace& workspace) {
@@ -247,13 +286,15 @@ void spread_noticed_nan(const Problem& problem, const Plan& plan, Workspace& wor
                   [&](const Product& p) { spread_nan(p, reinterpret_cast<ptrdiff_t*>(scratch)); });
 }
 
-void compute_all(const Problem& problem, const Choice& choice, Workspace& workspace) {
+void compute_all(const Problem& problem, const Choice& choice, Workspace& workspace,
+                 StopRequested stop_requested) {
     Plan plan = make_plan(problem, choice);
     const Partition& cut = plan.partition;
     const bool alone = cut.threads > 1 && !cut.wakes && !workers_at_hand(cut.threads);
     if (alone) plan = make_plan(problem, {choice.kernel, choice.isa, 1});
-    if (execute(problem, plan, workspace)) {
-        if (plan.fallback != Fallback::none) compute_again(problem, plan, workspace);
+    if (execute(problem, plan, workspace, stop_requested)) {
+        if (plan.fallback != Fallback::none)
+            compute_again(problem, plan, workspace, stop_requested);
         spread_noticed_nan(problem, plan, workspace);
     }
     if (alone) note_loop_alone();
@@ -272,14 +313,15 @@ ptrdiff_t most_bytes(const Problem& problem, const Choice& choice) {
     return bytes;
 }
 
-void gemm(const Problem& problem, const Choice& choice, Workspace& workspace) {
+void gemm(const Problem& problem, const Choice& choice, Workspace& workspace,
+          StopRequested stop_requested) {
     if (problem.m == 0 || problem.n == 0 || problem.batch.items == 0) return;
     const FloatEnvironment environment;
     if (problem.k == 0) return for_each_item(problem, Plan{}, fill_empty);
     if (problem.batch.items > 1 && problem.batch.b_stride[problem.batch.dims - 1] == 0)
-        compute_all(with_batch_in_rows(problem), choice, workspace);
+        compute_all(with_batch_in_rows(problem), choice, workspace, stop_requested);
     else
-        compute_all(problem, choice, workspace);
+        compute_all(problem, choice, workspace, stop_requested);
 }
 
 }  // namespace tropical

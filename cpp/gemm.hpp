@@ -3,13 +3,17 @@
 #pragma once
 
 #include "plan.hpp"
+#include "runtime/stop.hpp"
 #include "workspace.hpp"
 
 namespace tropical {
 
 // C = accumulate ? C (+) A (x) B : A (x) B for every item of the batch. C and index overlap neither
-// operand. Throws std::bad_alloc before anything is written.
-void gemm(const Problem& problem, const Choice& choice, Workspace& workspace);
+// operand. Throws std::bad_alloc before anything is written. Asks stop_requested, unless that is
+// null, about four times a second, and throws Stopped if it returns true; C and index then hold any
+// mix of old and new elements.
+void gemm(const Problem& problem, const Choice& choice, Workspace& workspace,
+          StopRequested stop_requested = nullptr);
 
 // The most bytes of workspace for which gemm may ask, whatever the operands hold.
 ptrdiff_t most_bytes(const Problem& problem, const Choice& choice);

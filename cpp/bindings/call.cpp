@@ -53,13 +53,28 @@ Arguments parse_arguments(const Signature& signature, PyObject* const* args, Py_
 
 // With fewer products, releasing the GIL costs more than it gives.
 constexpr double products_worth_the_gil = 1 << 15;
+// Fewer products take less than a second on every kernel.
+constexpr double products_worth_a_stop = 1 << 24;
+
+// Whether the handler of a signal has raised an exception, such as KeyboardInterrupt.
+bool signal_raised() {
+    const py::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+}
+
+// Python runs the handlers of signals on its main thread alone.
+bool on_main_thread() {
+    const py::object ident = py::module_::import("threading").attr("main_thread")().attr("ident");
+    return PyLong_AsUnsignedLong(ident.ptr()) == PyThread_get_thread_ident();
+}
 
 void run(const Problem& problem, const Choice& choice, Workspace& workspace) {
     const double products = static_cast<double>(problem.m) * static_cast<double>(problem.n) *
                             static_cast<double>(std::max<ptrdiff_t>(problem.k, 1)) *
                             static_cast<double>(problem.batch.items);
     if (products < products_worth_the_gil) return gemm(problem, choice, workspace);
-    without_gil([&] { gemm(problem, choice, workspace); });
+    const bool heard = products >= products_worth_a_stop && on_main_thread();
+    without_gil([&] { gemm(problem, choice, workspace, heard ? signal_raised : nullptr); });
 }
 
 }  // namespace
@@ -88,6 +103,7 @@ void set_python_error() {
         error.restore();
     } catch (const py::builtin_exception& error) {
         error.set_error();
+    } catch (const Stopped&) {  // a signal's handler has set the error
     } catch (const std::bad_alloc&) {
         PyErr_NoMemory();
     } catch (const std::invalid_argument& error) {
@@ -138,9 +154,20 @@ void run_in(PyObject* workspace, const Problem& problem, const Choice& choice) {
         PyWorkspace::Lease lease(py::cast<PyWorkspace&>(py::handle(workspace)));
         return run(problem, choice, lease.memory());
     }
-    Workspace& own = thread_workspace();
-    run(problem, choice, own);
-    if (own.bytes() > kept_bytes) own.clear();
+    // In use where a signal's handler, which `run` hears, computes a product as well.
+    static thread_local bool own_in_use = false;
+    if (own_in_use) {
+        Workspace another;
+        return run(problem, choice, another);
+    }
+    struct Use {
+        Use() { own_in_use = true; }
+        ~Use() {
+            own_in_use = false;
+            if (thread_workspace().bytes() > kept_bytes) thread_workspace().clear();
+        }
+    } const use;
+    run(problem, choice, thread_workspace());
 }
 
 }  // namespace tropical

@@ -132,7 +132,8 @@ RuntimeError
 MemoryError
     If there is no memory for the result or for packing.
 
-    After any error `out` and the operands are unchanged.
+    After any of these errors `out` and the operands are unchanged. Ctrl-C ends a long product within
+    about a second; the operands are then unchanged, and `out` holds any mix of old and new elements.
 
 See Also
 --------

@@ -43,7 +43,8 @@ class Pool {
                threads - 1;
     }
 
-    void run(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int), void* context) {
+    void run(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int), void* context,
+             void (*meanwhile)(void*)) {
         hire(threads - 1);
         keep_off_this_core();
         body_ = body;
@@ -57,7 +58,7 @@ class Pool {
         wake_.store(epoch, std::memory_order_seq_cst);
         wake_.notify_all();
         take_tasks(0);
-        close(epoch);
+        close(epoch, meanwhile);
     }
 
   private:
@@ -79,7 +80,7 @@ class Pool {
 
     // Waits until no worker is inside. A worker that comes later finds the gate closed and goes
     // back to sleep, so nobody waits for it.
-    void close(std::uint32_t epoch) {
+    void close(std::uint32_t epoch, void (*meanwhile)(void*)) {
         for (int spins = 0;;) {
             Gate gate = gate_.load(std::memory_order_acquire);
             if (gate.inside == 0 && gate_.compare_exchange_strong(gate, {epoch, 0, Gate::closed},
@@ -89,6 +90,7 @@ class Pool {
                 ++spins;
                 pause_cpu();
             } else {
+                if (meanwhile) meanwhile(context_);
                 std::this_thread::yield();
             }
         }
@@ -184,12 +186,12 @@ Pool* pool() {
 
 }  // namespace
 
-void parallel_for(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int),
-                  void* context) {
+void parallel_for(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int), void* context,
+                  void (*meanwhile)(void*)) {
     if (threads > tasks) threads = static_cast<int>(tasks);
     Pool* const shared = threads > 1 ? pool() : nullptr;
     if (shared && !shared->busy.exchange(true, std::memory_order_acquire)) {
-        shared->run(threads, tasks, body, context);
+        shared->run(threads, tasks, body, context, meanwhile);
         shared->busy.store(false, std::memory_order_release);
         return;
     }

@@ -10,8 +10,10 @@ using std::ptrdiff_t;
 // Calls body(context, task, slot) for every task in [0, tasks), on the calling thread and on up to
 // threads - 1 workers. Two calls that run at the same time have different slots in [0, threads). If
 // another caller's loop has the pool, or no thread can be made, the calling thread runs every task.
-// A body must not throw.
-void parallel_for(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int), void* context);
+// A body must not throw. While the calling thread waits for workers to finish their last tasks, it
+// calls meanwhile(context) again and again, unless `meanwhile` is null.
+void parallel_for(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int), void* context,
+                  void (*meanwhile)(void*) = nullptr);
 
 // Cuts [0, count) into blocks of `block` elements, of which the last may be shorter, and calls
 // body(begin, end) for each of them as parallel_for does.

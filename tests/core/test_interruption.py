@@ -1,7 +1,13 @@
-"""Ctrl-C in the middle of a closure: heard before it ends, nothing corrupted, the next right."""
+"""Ctrl-C and other signals during long work: heard soon, nothing corrupted, the next right."""
 
+import functools
+import signal
+
+import numpy as np
 import pytest
-from support import run_python
+from support import KERNELS, run_python
+
+import tropical
 
 PROGRAM = """
 import os, signal, threading
@@ -26,6 +32,16 @@ except KeyboardInterrupt:
     assert np.array_equal(closure(small), shortest_paths(small, {method!r}))
     print("interrupted")
 """
+# Minutes of work over operands that are one element, repeated.
+ROWS = np.broadcast_to(np.float32(1), (2048, 1 << 24))
+BATCH = np.lib.stride_tricks.as_strided(np.ones(1 << 18), (1 << 16, 4096, 32), (8, 8, 8))
+KERNELS_AND_THREADS = {
+    f"{kernel}-{threads}": functools.partial(
+        tropical.gemm, ROWS, ROWS.T, kernel=kernel, threads=threads
+    )
+    for kernel in KERNELS
+    for threads in (1, 2)
+}
 
 
 @pytest.mark.parametrize(
@@ -41,3 +57,39 @@ def test_interruption(shape, dtype, method):
         pytest.importorskip("scipy", reason="whose Dijkstra is interrupted")
     program = PROGRAM.format(shape=shape, dtype=dtype, method=method)
     assert run_python(program) == "interrupted\n"
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        *KERNELS_AND_THREADS.values(),
+        lambda: tropical.gemm(BATCH[:, None, :, 0], BATCH, kernel="naive"),
+        lambda: tropical.gemm(ROWS, ROWS.T, return_argmax=True),
+        lambda: tropical.gemm(ROWS, ROWS.T, workspace=tropical.GemmWorkspace()),
+        lambda: tropical.ufunc.maxplus(ROWS, ROWS.T),
+        lambda: tropical._core.linear(ROWS, ROWS),
+    ],
+)
+def test_signals_are_heard_in_products(compute):
+    """The first handler computes a product of its own; what the second raises ends the product."""
+    a = np.arange(300 * 300.0).reshape(300, 300)
+    right, found = tropical.gemm(a, a), []
+
+    class HeardError(Exception):
+        pass
+
+    def hear(*_):
+        if found:
+            raise HeardError
+        found.append(tropical.gemm(a, a, kernel="packed"))
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+
+    before = signal.signal(signal.SIGALRM, hear)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(HeardError):
+            compute()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert np.array_equal(found[0], right) and np.array_equal(tropical.gemm(a, a), right)
