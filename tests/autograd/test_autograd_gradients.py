@@ -10,6 +10,7 @@ from support import NO_OPERATIONS
 import tropical
 from tropical import autograd
 from tropical.autograd import GradientError, Tensor, check_gradients
+from tropical.autograd.operation import Operation
 
 RINGS = ["plustimes", "maxplus", "minplus", "maxtimes", "maxmin", "minmax"]
 
@@ -167,9 +168,7 @@ def test_every_operation_is_checked():
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_wrong_gradients_are_found(order, monkeypatch):
-    from tropical.autograd import operation
-
-    wrong = operation.Operation(np.sin, lambda g, x: g * x)
+    wrong = Operation(np.sin, lambda g, x: g * x)
     with pytest.raises(
         GradientError, match=r"first order, input 0, element \(0,\): the gradient is 0"
     ):
@@ -177,15 +176,88 @@ def test_wrong_gradients_are_found(order, monkeypatch):
 
 
 def test_wrong_second_order_is_found():
-    from tropical.autograd import operation
-
     # The rule is right in value, but hides from the walk that it depends on x.
-    hiding = operation.Operation(
-        np.sin, lambda g, x: g * np.cos(x.data if isinstance(x, Tensor) else x)
-    )
+    hiding = Operation(np.sin, lambda g, x: g * np.cos(x.data if isinstance(x, Tensor) else x))
     check_gradients(hiding, [0.3, 0.5])
     with pytest.raises(GradientError, match="second order"):
         check_gradients(hiding, [0.3, 0.5], order=2)
+
+
+def doubled(x):
+    return 2 * x
+
+
+def added(x, y):
+    return x + y
+
+
+F32 = np.ones(3, np.float32)
+
+
+@pytest.mark.parametrize("through", [lambda y: y, lambda y: autograd.exp(y) + 1])
+@pytest.mark.parametrize(
+    "value, inputs, rule, error, message",
+    [
+        (doubled, [F32], lambda g: g[:2], ValueError, r"x: expected shape \(3,\), got \(2,\)"),
+        (doubled, [F32], lambda g: g[None], ValueError, r"x: expected shape \(3,\), got \(1, 3\)"),
+        (doubled, [F32], lambda g: g * np.ones(3), TypeError, "x: expected float32, got float64"),
+        (doubled, [F32], lambda g: g.tolist(), TypeError, "x: expected an ndarray, got list"),
+        (doubled, [F32], lambda g: 2.0, TypeError, "x: expected an ndarray, got float"),
+        (doubled, [F32], lambda g: None, TypeError, "x: expected an ndarray, got NoneType"),
+        (added, [F32, np.ones((2, 3))], lambda g: g[:, 0], ValueError,
+         r"x: expected shape \(2, 3\) or \(3,\), got \(2,\)"),
+        (added, [F32, np.ones((2, 3))], lambda g: g > 0, TypeError,
+         "x: expected float32 or float64, got bool"),
+    ],
+)  # fmt: skip
+def test_rules_of_others_are_checked(value, inputs, rule, error, message, through):
+    several = len(inputs) > 1
+    rules = (rule, lambda g: g) if several else (rule,)
+    operation = Operation(value, *rules, broadcasts=several)
+    x, *others = (Tensor(a, requires_grad=True) for a in inputs)
+    loss = operation(through(x), *others).sum()
+    with pytest.raises(error, match=f"^{value.__name__}: gradient of {message}$"):
+        loss.backward()
+    assert x.grad is None
+
+
+def test_recorded_rules_return_tensors():
+    operation = Operation(lambda x: x * x, lambda g, x: 2 * g.data * x.data)
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    place = r"^operation at .*test_autograd_gradients.py:\d+: gradient of x: expected a Tensor"
+    with pytest.raises(TypeError, match=place):
+        autograd.grad(operation(x).sum(), [x], create_graph=True)
+
+
+def test_rules_of_others_are_fitted():
+    """Sums over broadcast axes and casts are the engine's, as for its own rules."""
+    operation = Operation(np.multiply, lambda g, b: g * b, lambda g, a: g * a, broadcasts=True)
+    a, b = Tensor(F32, requires_grad=True), Tensor(np.ones((2, 1)), requires_grad=True)
+    operation(a, b).sum().backward()
+    assert (a.grad.dtype, a.grad.tolist()) == (np.float32, [2.0] * 3)
+    assert (b.grad.dtype, b.grad.tolist()) == (np.float64, [[3.0], [3.0]])
+
+
+NO_ARRAYS = ["generator", "set", "dict", "NoneType"]
+
+
+@pytest.mark.parametrize("kind", NO_ARRAYS)
+@pytest.mark.parametrize(
+    "function",
+    [
+        *("sum", "mean", "max", "logsumexp", "exp", "relu", "squeeze", "transpose"),
+        lambda x: autograd.reshape(x, 1),
+        lambda x: autograd.stack([x]),
+        lambda x: autograd.pad(x, 1),
+        lambda x: autograd.clip(x, 0, 1),
+    ],
+)
+def test_what_is_no_array_is_refused(function, kind):
+    """NumPy makes an array of one object of it, and some functions would return the object."""
+    function = getattr(autograd, function) if isinstance(function, str) else function
+    value = {"generator": (i for i in (1, 2)), "set": {1}, "dict": {1: 2}, "NoneType": None}[kind]
+    with pytest.raises(TypeError, match=f"expected an array or numbers, got {kind}"):
+        function(value)
 
 
 def test_order_of_checks():

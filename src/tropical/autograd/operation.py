@@ -56,7 +56,7 @@ class Operation:
         Whether inputs broadcast: each gradient is then summed to the shape of its input.
     """
 
-    __slots__ = ("broadcasts", "getters", "inputs", "rules", "sources", "value")
+    __slots__ = ("broadcasts", "getters", "inputs", "names", "rules", "sources", "value")
 
     def __init__(self, value: Callable[..., Any], *rules: Rule, broadcasts: bool = False) -> None:
         self.value: Any = value
@@ -64,6 +64,8 @@ class Operation:
         self.inputs = len(rules)
         self.broadcasts = broadcasts
         known = _parameters(value, len(rules))
+        # Gradients of rules of others are checked; a list of names says so.
+        self.names = None if all(map(is_own, rules)) else [_name(value), *known]
         known.append("y")
         getters, sources = [], []
         for rule in rules:
@@ -81,6 +83,7 @@ class Operation:
         operation.rules = tuple(rules)
         operation.inputs = len(rules)
         operation.broadcasts = False
+        operation.names = None
         operation.getters = (_nothing,) * len(rules)
         operation.sources = ((),) * len(rules)
         return operation
@@ -124,16 +127,33 @@ class Operation:
         for i, (node, x) in enumerate(zip(nodes, context, strict=False)):
             if node is None:
                 continue
+            if self.names is not None:
+                rules = self._checked(rules, i, x, value)
             if x.dtype != value.dtype or (self.broadcasts and x.shape != value.shape):
                 shape = x.shape if self.broadcasts else None
                 rule = partial(fitted, rules[i], x.dtype, shape)
                 rules = (*rules[:i], rule, *rules[i + 1 :])
         return tensor_of(value, Node(nodes, rules, saved, self.sources))
 
+    def _checked(
+        self, rules: tuple[Rule, ...], number: int, x: Array, value: Array
+    ) -> tuple[Rule, ...]:
+        """Return the rules with a check of the gradient that the rule of input x computes."""
+        assert self.names is not None
+        name = f"{self.names[0]}: gradient of {self.names[number + 1]}"
+        shapes = {x.shape, value.shape} if self.broadcasts else {x.shape}
+        rule = partial(_checked_rule, rules[number], name, shapes, {x.dtype, value.dtype})
+        return (*rules[:number], rule, *rules[number + 1 :])
+
 
 def operand(x: Any) -> Any:
     """Return an array or a number unchanged, because promotion treats them differently."""
-    return x if isinstance(x, (np.ndarray, np.generic, int, float)) else np.asarray(x)
+    if isinstance(x, (np.ndarray, np.generic, int, float)):
+        return x
+    array = np.asarray(x)
+    if array.dtype.hasobject:
+        raise TypeError(f"expected an array or numbers, got {type(x).__name__}")
+    return array
 
 
 def checked(value: Any) -> Array:
@@ -157,6 +177,40 @@ def _source(name: str, known: list[str], inputs: int) -> int | None:
         return None
     number = known.index(name)
     return number if number < inputs else None
+
+
+def _name(value: Any) -> str:
+    """Return the name of a function, or where it stands if it is a lambda."""
+    name = getattr(value, "__name__", type(value).__name__)
+    code = getattr(value, "__code__", None)
+    if name != "<lambda>" or code is None:
+        return str(name)
+    return f"operation at {code.co_filename}:{code.co_firstlineno}"
+
+
+def is_own(rule: Any) -> bool:
+    """Return whether a rule is defined in this package."""
+    while isinstance(rule, partial):
+        rule = rule.args[0] if rule.func in (fitted, _checked_rule) else rule.func
+    return getattr(rule, "__module__", None) is not None and rule.__module__.startswith("tropical.")
+
+
+def _checked_rule(
+    rule: Rule, name: str, shapes: set[Any], dtypes: set[Any], g: Gradient, *saved: Any
+) -> Gradient:
+    """Return a rule's gradient; raise an error unless the engine can pass it on."""
+    gradient = rule(g, *saved)
+    kinds = Tensor if isinstance(g, Tensor) else (np.ndarray, np.generic)
+    if not isinstance(gradient, kinds):
+        expected = "a Tensor, as g is one" if kinds is Tensor else "an ndarray"
+        raise TypeError(f"{name}: expected {expected}, got {type(gradient).__name__}")
+    if gradient.shape not in shapes:
+        expected = " or ".join(map(str, sorted(shapes)))
+        raise ValueError(f"{name}: expected shape {expected}, got {gradient.shape}")
+    if gradient.dtype not in dtypes:
+        expected = " or ".join(sorted(map(str, dtypes)))
+        raise TypeError(f"{name}: expected {expected}, got {gradient.dtype}")
+    return gradient
 
 
 def fitted(rule: Rule, dtype: Any, shape: tuple[int, ...] | None, g: Gradient, *saved: Any) -> Any:

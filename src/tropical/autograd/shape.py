@@ -9,7 +9,7 @@ import numpy as np
 
 from tropical import _core
 
-from .operation import Operation, broadcast_along, cast_to, of_many
+from .operation import Operation, broadcast_along, cast_to, of_many, operand
 from .tensor import Operand, Tensor, data_of
 from .value import Array
 
@@ -179,7 +179,7 @@ def pad(x: Operand, pad_width: Any, constant_values: float = 0.0) -> Tensor:
 def concatenate(tensors: Iterable[Operand], axis: int = 0) -> Tensor:
     """Join tensors along an axis, as `numpy.concatenate`."""
     tensors = list(tensors)
-    arrays = [np.asarray(data_of(tensor)) for tensor in tensors]
+    arrays = [np.asarray(operand(data_of(tensor))) for tensor in tensors]
     if not arrays:
         raise ValueError("tensors: expected at least one, got none")
     axis = normal_axis(axis, arrays[0].ndim)
@@ -195,7 +195,7 @@ def concatenate(tensors: Iterable[Operand], axis: int = 0) -> Tensor:
 def stack(tensors: Iterable[Operand], axis: int = 0) -> Tensor:
     """Join tensors of one shape along a new axis, as `numpy.stack`."""
     tensors = list(tensors)
-    arrays = [np.asarray(data_of(tensor)) for tensor in tensors]
+    arrays = [np.asarray(operand(data_of(tensor))) for tensor in tensors]
     if not arrays:
         raise ValueError("tensors: expected at least one, got none")
     axis = normal_axis(axis, arrays[0].ndim + 1)

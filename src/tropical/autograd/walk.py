@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from .. import _core
-from .operation import cast_to, fitted
+from .operation import cast_to, is_own
 from .tensor import Tensor, tensor_of
 from .value import (
     OUTPUT,
@@ -262,14 +261,7 @@ def _needs(node: Node, leaf: Node, data: Array) -> bool:
 
 def _runs_code_of_others(node: Node) -> bool:
     """Return whether a node's gradients need code that may read parameters, or raise an error."""
-    return bool(node.hooks) or node.replays or not all(map(_is_own, node.rules))
-
-
-def _is_own(rule: Any) -> bool:
-    """Return whether a rule is defined in this package."""
-    while isinstance(rule, partial):
-        rule = rule.args[0] if rule.func is fitted else rule.func
-    return getattr(rule, "__module__", "").startswith("tropical.")
+    return bool(node.hooks) or node.replays or not all(map(is_own, node.rules))
 
 
 def _is_leaf(node: Node) -> bool:
