@@ -173,7 +173,14 @@ def show_config(file: TextIO | None = None) -> None:
     ----------
     file : text file, optional
         Where to print; standard output unless given.
+
+    Raises
+    ------
+    TypeError
+        If `file` is no file.
     """
+    if file is not None and not hasattr(file, "write"):
+        raise TypeError(f"file: expected a text file, got {type(file).__name__}")
     here = config()
     text = _aligned(
         f"tropical {here['version']}",

@@ -51,6 +51,7 @@ def file() -> Path | None:
 
 def _text(path: Path) -> str:
     """Read a file, without waiting for a pipe or filling the memory."""
+    path = Path(path)
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise ValueError("it is no regular file")
@@ -92,6 +93,7 @@ def check_replaceable(path: Path) -> None:
     ValueError
         If something else is there: no regular file, or one that was never a tuning file.
     """
+    path = Path(path)
     if not path.name:
         raise ValueError(f"{path} is no name of a file")
     if path.exists():
@@ -111,7 +113,7 @@ def write(path: Path, settings: dict[str, int]) -> None:
     OSError, ValueError
         As `check_replaceable` does, and if the file cannot be written.
     """
-    path = path.resolve()
+    path = Path(path).resolve()
     check_replaceable(path)
     text = json.dumps({**_machine(), "settings": settings}, indent=2)
     part = path.with_name(f"{path.name}.{os.getpid()}")

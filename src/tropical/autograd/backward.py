@@ -50,6 +50,8 @@ def backward(
 
 
 def _start(output: Tensor, gradient: Operand | None, name: str) -> tuple[Node, Tensor]:
+    if not isinstance(output, Tensor):
+        raise TypeError(f"{name}: expected a Tensor, got {type(output).__name__}")
     if output.node is None:
         raise RuntimeError(
             f"{name}: this tensor does not require grad, nor does a tensor that it depends on"

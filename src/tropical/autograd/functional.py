@@ -196,7 +196,7 @@ def dropout(
     if not training or p == 0:
         unchanged: Any = x if isinstance(x, Tensor) else array
         return unchanged
-    draws = (rng or random.generator()).random(array.shape, dtype=array.dtype)
+    draws = random.chosen(rng).random(array.shape, dtype=array.dtype)
     mask = (draws >= p).astype(array.dtype)
     mask /= 1 - p
     return multiply(x, mask)

@@ -51,7 +51,7 @@ def check_gradients(
     GradientError
         If a gradient differs; the message names the input, the element and both values.
     ValueError
-        If `order` is neither 1 nor 2.
+        If `order` is neither 1 nor 2, or `step` is not positive.
 
     Examples
     --------
@@ -60,6 +60,8 @@ def check_gradients(
     """
     if order not in (1, 2):
         raise ValueError(f"order: expected 1 or 2, got {order}")
+    if not step > 0:
+        raise ValueError(f"step: expected a positive number, got {step}")
     arrays = [np.array(data_of(x), dtype=np.float64) for x in inputs]
     rng = np.random.default_rng(0)
     with no_grad():

@@ -26,6 +26,15 @@ def generator() -> np.random.Generator:
     return _generator if _instead.generator is None else _instead.generator
 
 
+def chosen(rng: np.random.Generator | None) -> np.random.Generator:
+    """Return `rng`, or the default generator for None; raise TypeError for anything else."""
+    if rng is None:
+        return generator()
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng: expected a numpy.random.Generator, got {rng!r}")
+    return rng
+
+
 @contextlib.contextmanager
 def drawing_from(source: np.random.Generator) -> Iterator[None]:
     """Make `source` the default generator of this thread in a ``with`` block."""

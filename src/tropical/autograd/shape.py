@@ -74,10 +74,12 @@ def _inner(widths: Sequence[tuple[int, int]], shape: tuple[int, ...]) -> tuple[s
 
 
 def integers(values: Any) -> tuple[int, ...]:
-    """Return an integer, or a sequence of them, as a tuple of ints."""
+    """Return an integer, or a sequence of at most 64, NumPy's limit of axes, as a tuple of ints."""
     try:
         return (operator.index(values),)
     except TypeError:
+        if (length := operator.length_hint(values)) > 64:
+            raise ValueError(f"expected at most 64 integers, got {length}") from None
         return tuple(map(operator.index, values))
 
 
@@ -124,7 +126,13 @@ def cast(x: Operand, dtype: DTypeLike) -> Tensor:
 
 
 def getitem(x: Operand, index: Index) -> Tensor:
-    """Return ``x[index]`` for any index of NumPy."""
+    """Return ``x[index]`` for any index of NumPy.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range or of a wrong type, or there are too many.
+    """
     if isinstance(index, tuple):
         index = tuple(data_of(part) for part in index)
     return _take(x, data_of(index))

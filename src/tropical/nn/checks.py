@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from tropical import autograd
+from tropical.autograd import random
 
 Rng: TypeAlias = "np.random.Generator | None"
 
@@ -28,6 +28,15 @@ def check_sizes(**sizes: Any) -> None:
     not_negative(**sizes)
 
 
+def check_shape(shape: Any, least: int = 0) -> None:
+    """Raise TypeError or ValueError unless `shape` is a tuple of at least `least` sizes."""
+    if not isinstance(shape, (tuple, list)):
+        raise TypeError(f"shape: expected a tuple of ints, got {type(shape).__name__}")
+    if len(shape) < least:
+        raise ValueError(f"shape: expected at least {least} sizes, got {len(shape)}")
+    check_sizes(**{f"shape[{axis}]": size for axis, size in enumerate(shape)})
+
+
 def float_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """Return `dtype`; raise TypeError unless it is float32 or float64."""
     kind = np.dtype(dtype)
@@ -38,8 +47,4 @@ def float_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 
 def generator(rng: Rng) -> np.random.Generator:
     """Return `rng`, by default the generator of `tropical.autograd`."""
-    if rng is None:
-        return autograd.generator()
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng: expected a numpy.random.Generator, got {rng!r}")
-    return rng
+    return random.chosen(rng)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .checks import Rng, float_dtype, generator
+from .checks import Rng, check_shape, float_dtype, generator
 
 Array: TypeAlias = NDArray[Any]
 
@@ -18,6 +18,7 @@ def uniform(
 ) -> Array:
     """Return values drawn uniformly from [-bound, bound)."""
     kind = float_dtype(dtype)
+    check_shape(shape)
     values = generator(rng).random(shape, dtype=np.float64)
     return ((2 * values - 1) * bound).astype(kind)
 
@@ -27,11 +28,13 @@ def normal(
 ) -> Array:
     """Return values drawn from a normal distribution of mean 0."""
     kind = float_dtype(dtype)
+    check_shape(shape)
     return (generator(rng).standard_normal(shape) * deviation).astype(kind)
 
 
 def _fans(shape: tuple[int, ...]) -> tuple[int, int]:
     """Return inputs per output and outputs per input, for weights (out, in, ...)."""
+    check_shape(shape, least=2)
     window = math.prod(shape[2:])
     return shape[1] * window, shape[0] * window
 

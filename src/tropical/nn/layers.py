@@ -274,7 +274,13 @@ class Embedding(Module):
         self.weight = Parameter(normal((rows, length), 1.0, dtype=dtype, rng=rng))
 
     def forward(self, indices: Any) -> Tensor:
-        """Return the rows at `indices`."""
+        """Return the rows at `indices`.
+
+        Raises
+        ------
+        IndexError
+            If there is no such row.
+        """
         return autograd.embedding(self.weight, indices)
 
 

@@ -302,7 +302,13 @@ class Module(metaclass=_Kind):
             np.copyto(target, arrays[name], casting="same_kind")
 
     def save(self, path: PathLike) -> None:
-        """Write the state to an ``.npz`` file in one step: a failure changes no old file."""
+        """Write the state to an ``.npz`` file in one step: a failure changes no old file.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
         save_arrays(path, self.state_dict())
 
     def load(self, path: PathLike) -> None:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Array: TypeAlias = NDArray[Any]
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
 
+def check_mapping(name: str, x: object) -> None:
+    """Raise TypeError unless `x` is a mapping of names to arrays."""
+    if not isinstance(x, Mapping):
+        raise TypeError(f"{name}: expected a mapping of names to arrays, got {type(x).__name__}")
+
+
 def matching(state: Mapping[str, Array], targets: Mapping[str, Array]) -> dict[str, Array]:
     """Return the arrays of a state; raise unless each fits the target of the same name."""
+    check_mapping("state", state)
     missing, unknown = targets.keys() - state.keys(), state.keys() - targets.keys()
     if missing or unknown:
         raise ValueError(f"state: missing {sorted(missing)}, unknown {sorted(unknown)}")
@@ -36,7 +41,15 @@ def save_arrays(path: PathLike, arrays: Mapping[str, Array]) -> None:
     """Write arrays by name to an ``.npz`` file, without pickle; replace the file in one step.
 
     If `path` is a symbolic link, its target is replaced.
+
+    Raises
+    ------
+    TypeError
+        If `arrays` is not a mapping.
+    OSError
+        If the file cannot be written.
     """
+    check_mapping("arrays", arrays)
     path = Path(path).resolve()
     temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
     try:

@@ -23,7 +23,10 @@ def _gradients(parameters: Iterable[Tensor] | Tensor, **limit: float) -> list[Ar
     ((name, value),) = limit.items()
     if not value >= 0:
         raise ValueError(f"{name}: expected at least 0, got {value}")
-    several = [parameters] if isinstance(parameters, Tensor) else parameters
+    several = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    for number, p in enumerate(several):
+        if not isinstance(p, Tensor):
+            raise TypeError(f"parameters[{number}]: expected a Tensor, got {type(p).__name__}")
     return [p.grad.data for p in several if p.grad is not None]
 
 

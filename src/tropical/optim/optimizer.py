@@ -13,7 +13,7 @@ from tropical.autograd import Tensor
 from tropical.autograd.backward import walk_back
 from tropical.autograd.value import note_change
 from tropical.nn.checks import not_negative
-from tropical.nn.state import matching
+from tropical.nn.state import check_mapping, matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -274,6 +274,7 @@ class Optimizer:
         TypeError
             If an array does not cast to the dtype of its target; nothing is changed then.
         """
+        check_mapping("state", state)
         kind, own = str(state.get("optimizer")), type(self).__name__
         if kind != own:
             raise ValueError(f"state: expected that of {own}, got that of {kind}")

@@ -78,6 +78,8 @@ class Schedule:
     """
 
     def __init__(self, optimizer: Optimizer, factor: Factor) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"optimizer: expected an Optimizer, got {type(optimizer).__name__}")
         self.optimizer = optimizer
         self.factor = factor
         self.base_lr = optimizer.lr
