@@ -214,7 +214,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def rare(session: nox.Session) -> None:
-    """Tests that need gigabytes or minutes, and two of the seeded bugs (`-- 5`: five of them)."""
+    """Tests that need gigabytes or minutes, the fuzzer, and two seeded bugs (`-- 5`: five)."""
     install(session, "mnist", "test")
     session.install("cmake", "ninja", "pybind11>=3.0")
     pytest(session, "-m", "big or long", "tests")
