@@ -15,4 +15,7 @@ if __name__ == "__main__":
         # What is still buffered cannot be written when Python exits either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
+    except MemoryError as error:
+        print(f"python -m tropical: error: out of memory: {error}", file=sys.stderr)
+        status = 1
     sys.exit(status)

@@ -1,5 +1,7 @@
 """`python -m tropical paths`: every format, every semiring, every error with its file and line."""
 
+import gzip
+import io
 import sys
 from pathlib import Path
 
@@ -7,8 +9,10 @@ import numpy as np
 import pytest
 from support import run_command
 
+from tropical import semirings
 from tropical.cli import main
-from tropical.graph import command, path
+from tropical.graph import command, edge_lists, path
+from tropical.graph.files import load
 
 ROADS = "a,b,7\na,d,2\nb,a,7\nb,c,1\nb,d,3\nc,b,1\nd,a,2\nd,b,3\n"
 BACKWARD = "\n".join(["km,to,from", *(",".join(line.split(",")[::-1]) for line in ROADS.split())])
@@ -43,6 +47,14 @@ def write(tmp_path):
     return write
 
 
+@pytest.fixture(params=["loop", "pandas"])
+def reader(request, monkeypatch):
+    if request.param == "pandas":
+        pytest.importorskip("pandas", reason="reads large files")
+        monkeypatch.setattr(edge_lists, "PANDAS_SIZE", 0)
+
+
+@pytest.mark.usefixtures("reader")
 @pytest.mark.parametrize(
     "name,text,options",
     [
@@ -54,6 +66,12 @@ def write(tmp_path):
          ["--columns", "from,to,km"]),
         ("roads.txt", "\n".join("0," + line for line in ROADS.split()), ["--columns", "2,3,4"]),
         ("roads.csv", "a,b,7\na,d,2\nb,c,1\nb,d,3\n", ["--undirected"]),
+        ("roads.csv", ROADS.replace(",", ";"), []),
+        ("roads.txt", "from\tto\tkm\n" + ROADS.replace(",", "\t"), []),
+        ("roads.csv", ROADS.replace("\n", "\r\n  \r\n"), []),
+        ("roads.csv.gz", gzip.compress(ROADS.encode()), []),
+        ("roads.TSV.GZ", gzip.compress(ROADS.replace(",", "\t").encode()), []),
+        ("roads.csv", ROADS + "  e , a, 1.5e-3 ,,\n", []),
     ],
 )  # fmt: skip
 def test_csv(capsys, write, name, text, options):
@@ -63,6 +81,93 @@ def test_csv(capsys, write, name, text, options):
 def test_csv_without_weights(capsys, write):
     file = write("follows.csv", "x,y\ny,z\nz,x\n")
     assert run(capsys, file, "--from", "y") == "x\t2\ty -> z -> x\ny\t0\ty\nz\t1\ty -> z\n"
+
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize(
+    "text,labels",
+    [
+        ("x,y\ny,z\n", ["x", "y", "z"]),
+        ("Source,Target\ny,z\n", ["y", "z"]),
+        ("person,friend\n7,8\n9,7\n", ["7", "8", "9"]),
+        ("from,to\nto,z\n", ["from", "to", "z"]),  # "to" is a vertex
+        ("source,target\n", ["source", "target"]),
+        ("u,u\n7,8\n", ["7", "8"]),
+        ("u,u\nu,8\n", ["u", "8"]),
+        ("from,to,km\n7,8,1\n", ["7", "8"]),
+        ("from,to,1\n7,8,1\n", ["from", "to", "7", "8"]),
+        ("from,to,km\n", []),
+    ],
+)
+def test_the_first_line(write, text, labels):
+    found = load(write("graph.csv", text), semirings.minplus)
+    assert found.labels.tolist() == labels and found.graph.n == len(labels)
+    rows = [line.split(",") for line in text.split()][labels[:1] != [text.split(",")[0]] :]
+    ends = [found.labels[codes].tolist() for codes in (found.graph.source, found.graph.target)]
+    assert ends == [[row[side] for row in rows] for side in (0, 1)]
+    assert len(found.graph.weight) == len(rows)
+
+
+def test_pandas_reads_large_files(write, monkeypatch):
+    pytest.importorskip("pandas", reason="reads large files")
+    rng = np.random.default_rng(5)
+    ends, weights = rng.integers(0, 400, (900, 2)), rng.standard_normal(900)
+    lines = [f"v{i},{j},{w!r}" for (i, j), w in zip(ends.tolist(), weights.tolist(), strict=True)]
+    file = write("graph.csv", "\n".join(["from,to,km", *lines]))
+    want = load(file, semirings.minplus)
+    monkeypatch.setattr(edge_lists, "PANDAS_SIZE", 0)
+    monkeypatch.delattr(edge_lists, "_by_rows")
+    found = load(file, semirings.minplus)
+    assert found.labels.tolist() == want.labels.tolist()
+    for name in ("source", "target", "weight"):
+        got, right = getattr(found.graph, name), getattr(want.graph, name)
+        assert got.dtype == right.dtype and (got == right).all()
+
+
+def test_standard_input(capsys, monkeypatch):
+    for content in (ROADS.encode(), gzip.compress(ROADS.encode())):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert run(capsys, "-", "--from", "a", "--to", "c") == ANSWER
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a,b,1\nb,c,x\n")))
+    assert refused(capsys, "-", "--from", "a") == "standard input:2: the weight 'x' is no number"
+
+
+DIMACS = "c roads\n\np sp 3 2\na 1 2 5\nc one more\na 2 3 0.5\n"
+
+
+def test_dimacs(capsys, write):
+    for name, content in (("r.gr", DIMACS), ("r.gr.gz", gzip.compress(DIMACS.encode()))):
+        lines = run(capsys, write(name, content), "--from", 1, "--to", 3).splitlines()
+        assert lines[:2] == ["minplus (min, +): 5.5", "1 -> 2 -> 3"]
+    assert run(capsys, write("empty.gr", "p sp 2 0\n"), "--from", 2) == "2\t0\t2\n"
+    for old, new, why in (
+        ("a 2 3", "a 2 4", ":6: expected a vertex from 1 to 3, got 4"),
+        ("a 2 3", "a 0 3", ":6: expected a vertex from 1 to 3, got 0"),
+        ("0.5", "nan", ":6: the weight 'nan' is no number"),
+        ("a 1", "b 1", ":4: expected 'a FROM TO WEIGHT', got 'b 1 2 5'"),
+        ("p sp", "p max", ":3: expected 'p sp VERTICES ARCS', got 'p max 3 2'"),
+        ("3 2", "3 3", ": expected 3 arcs, got 2"),
+        (DIMACS, "c\n", ": expected a line 'p sp VERTICES ARCS'"),
+    ):
+        file = write("wrong.gr", DIMACS.replace(old, new, 1))
+        assert refused(capsys, file, "--from", 1) == f"{file}{why}"
+
+
+def test_npy(capsys, write, tmp_path):
+    np.save(tmp_path / "roads.npy", [[np.inf, 5], [np.inf, np.inf]])
+    file = tmp_path / "roads.npy"
+    assert run(capsys, file, "--from", 0, "--to", 1).splitlines()[1] == "0 -> 1"
+    np.save(file, np.zeros((2, 3)))
+    assert refused(capsys, file, "--from", 0) == f"{file}: expected (..., n, n), got (2, 3)"
+    file.write_bytes(b"\x93NUMPY half")
+    assert refused(capsys, file, "--from", 0).startswith(f"{file}: ")
+
+
+def test_half_a_compressed_file(capsys, write):
+    whole = gzip.compress(ROADS.encode())
+    for content in (whole[:-9], whole[:12], whole[:20] + b"?" * 20):
+        file = write("roads.csv.gz", content)
+        assert refused(capsys, file, "--from", "a").startswith(f"{file}: ")
 
 
 def test_csv_labels_like_comments(capsys, write):
@@ -181,9 +286,18 @@ def test_no_half_file(capsys, write, tmp_path, monkeypatch):
     assert out.read_text() == "old" and len(list(tmp_path.iterdir())) == 2
 
 
+@pytest.mark.usefixtures("reader")
 @pytest.mark.parametrize(
     "text,why",
     [
+        ('a,b,"1,234"\nb,c,1\n', ":1: the weight '1,234' is no number"),
+        ("a;b;1,5\nb;c;1\n", ":1: the weight '1,5' is no number"),
+        ("a,b,5 km\nx,y,1\n", ":1: the weight '5 km' is no number"),
+        ("a,b,NaN\nx,y,1\n", ":1: the weight 'NaN' is no number"),
+        ("a,b,N/A\nx,y,1\n", ":1: the weight 'N/A' is no number"),
+        ("a,b,much\nb,c,1\n", ":1: the weight 'much' is no number"),  # b is a vertex
+        ("a,b,1\nb,c,\n", ":2: the weight '' is no number"),
+        ("a,b,1\nb,c,true\n", ":2: the weight 'true' is no number"),
         ("a,b,1\n\nb,c\n", ":3: expected columns 1, 2, 3, got 2 fields"),
         ("a,b\nb,c,5\n", ":2: expected 2 fields, as in the first line, got 3"),
         ("a,b,\nb,c,5\n", ":1: the weight '' is no number"),
@@ -229,6 +343,14 @@ def test_a_file_that_is_not_there(tmp_path):
     paths = "-m", "tropical", "paths", "none.csv", "--from", "a"
     done = run_command(sys.executable, *paths, cwd=tmp_path)
     assert done.returncode == 1 and "none.csv" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_too_large_a_graph(tmp_path, write):
+    write("large.gr", "p sp 5000000 0\n")
+    paths = "-m", "tropical", "paths", "large.gr", "--all-pairs", "out.npz"
+    done = run_command(sys.executable, *paths, cwd=tmp_path)
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("python -m tropical: error: out of memory: Unable to allocate ")
 
 
 def test_the_flights(capsys):

@@ -18,10 +18,11 @@ from tropical.arrays import Array
 
 from .cycles import CycleError, show
 from .edges import Edges, both_ways
-from .files import EdgeFileError, Named, load
+from .files import Named, load
 from .other_paths import longest_paths, star_paths
 from .paths import shortest_paths
 from .predecessors import path
+from .sources import EdgeFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,9 +92,13 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tropical paths",
         description="Best paths in a graph: CSV (source, target, weight), TSV, GraphML, "
-        "MatrixMarket (.mtx) or .npz.",
+        "MatrixMarket (.mtx), DIMACS (.gr), .npy or .npz, also compressed (.gz).",
     )
-    parser.add_argument("edges", metavar="EDGES", help="the file; its suffix says the format")
+    parser.add_argument(
+        "edges",
+        metavar="EDGES",
+        help="the file; its suffix says the format; - is a CSV from stdin",
+    )
     parser.add_argument("--from", dest="start", metavar="A", help="the label of the first vertex")
     parser.add_argument(
         "--to", dest="end", metavar="B", help="the label of the last vertex; all by default"
