@@ -409,6 +409,25 @@ def test_long_chains(n):
         assert tropical.einsum(*arguments, [], optimize=optimize) == want
 
 
+@pytest.mark.parametrize("side,length,long", [(0, 4, False), (0, 600, True), (16, 2, True)])
+def test_no_search_takes_longer_than_the_contraction(side, length, long, monkeypatch):
+    """A chain of 200 matrices by the greedy order, unless they are great; a square lattice not."""
+    cotengra = pytest.importorskip("cotengra", reason="which finds the paths")
+    order = importlib.import_module("tropical.einsum.order")
+    chain = [(i, i + 1) for i in range(200)]
+    corners = np.ndindex(side, side)
+    lattice = [((x, y, 0), (x, y, 1), (x - 1, y, 0), (x, y - 1, 1)) for x, y in corners]
+    inputs = lattice or chain
+    sizes = dict.fromkeys((index for term in inputs for index in term), length)
+    calls = []
+    search = cotengra.array_contract_path
+    monkeypatch.setattr(
+        cotengra, "array_contract_path", lambda *a: calls.append(a) or search(*a, optimize="greedy")
+    )
+    assert len(order.find(inputs, (), sizes, True)) >= len(inputs) - 1
+    assert bool(calls) is long
+
+
 def test_paths_of_cotengra(monkeypatch):
     """Of networks with parts that do not hang together, scalars, and indices of many operands."""
     pytest.importorskip("cotengra", reason="which finds the paths")

@@ -57,9 +57,10 @@ def einsum(
     out : ndarray, optional
         An array for the result, of the same shape and dtype. It may overlap operands.
     optimize : bool, str, sequence or path optimizer, default True
-        The order in which more than two operands are contracted. True: opt_einsum finds the order,
-        or cotengra for 100 operands and more, or NumPy's greedy search if neither package is
-        installed. False: from left to right. A string names a strategy of opt_einsum. An object is
+        The order in which more than two operands are contracted. True: opt_einsum finds the order.
+        For 100 operands and more, cotengra finds the order; it searches for longer than greedily
+        only if that can save time. If neither package is installed, NumPy's greedy search finds
+        the order. False: from left to right. A string names a strategy of opt_einsum. An object is
         a path optimizer of opt_einsum or cotengra. A sequence is the path itself, as
         `numpy.einsum_path` and opt_einsum return it.
     return_argmax : bool, default False

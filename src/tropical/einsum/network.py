@@ -110,7 +110,8 @@ def _contract(
     needed.update(read.output)
     for step in order.find([term.indices for term in terms], read.output, read.sizes, optimize):
         taken = [terms[i] for i in step]
-        terms = [term for i, term in enumerate(terms) if i not in step]
+        for i in sorted(step, reverse=True):
+            del terms[i]
         terms.append(_fold(taken, needed, ring, choices))
     return terms[0].arranged(read.output)
 

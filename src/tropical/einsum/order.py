@@ -15,7 +15,10 @@ from .subscripts import Index, Indices
 
 Path: TypeAlias = list[tuple[int, ...]]
 INSTALL = "'tropical-blas[einsum]'"
-MANY = 100  # operands from which cotengra's longer search pays
+MANY = 100  # operands from which cotengra's longer search may pay
+# cotengra's search takes about a millisecond for each operand, in which a core computes as many
+# products. No array of a greedy order may have more elements than this.
+SEARCH, MOST_ELEMENTS = 10**6, 10**7
 
 
 def find(
@@ -41,8 +44,7 @@ def find(
         return [tuple(range(len(inputs)))]
     installed = importlib.util.find_spec
     if optimize is True and len(inputs) >= MANY and installed("cotengra"):
-        cotengra = require("cotengra", INSTALL)
-        return _checked(cotengra.array_contract_path(inputs, output, sizes), len(inputs))
+        return _checked(_of_many(inputs, output, sizes), len(inputs))
     shapes = [tuple(sizes[index] for index in indices) for indices in inputs]
     if installed("opt_einsum") or optimize is not True or len(sizes) > len(ascii_letters):
         opt_einsum = require("opt_einsum", INSTALL)
@@ -60,6 +62,15 @@ def find(
     return _checked(path, len(inputs))
 
 
+def _of_many(inputs: Sequence[Indices], output: Indices, sizes: dict[Index, int]) -> Any:
+    """Return cotengra's greedy path if its contraction takes less time than a longer search."""
+    cotengra = require("cotengra", INSTALL)
+    tree = cotengra.array_contract_tree(inputs, output, sizes, optimize="greedy")
+    if tree.contraction_cost() <= SEARCH * len(inputs) and tree.max_size() <= MOST_ELEMENTS:
+        return tree.get_path()
+    return cotengra.array_contract_path(inputs, output, sizes)
+
+
 def _text(inputs: Sequence[Indices], output: Indices, letter: dict[Index, str]) -> str:
     terms = ["".join(letter[index] for index in indices) for indices in (*inputs, output)]
     return f"{','.join(terms[:-1])}->{terms[-1]}"
@@ -71,7 +82,7 @@ def _checked(given: Sequence[Any], n: int) -> Path:
     except TypeError:
         raise TypeError(f"optimize: expected a path of tuples of numbers, got {given!r}") from None
     for number, step in enumerate(path):
-        if not step or len(set(step)) < len(step) or not set(step) <= set(range(n)):
+        if not step or len(set(step)) < len(step) or not all(i in range(n) for i in step):
             raise ValueError(
                 f"optimize: step {number} of the path takes {step}, but there are {n} operands"
             )
