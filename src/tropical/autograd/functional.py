@@ -12,6 +12,7 @@ from .elementwise import exp, multiply, subtract
 from .operation import Operation
 from .reduce import mean, sum, var
 from .shape import getitem, normal_axis, reshape
+from .sums import average, total
 from .tensor import Operand, Tensor, data_of, floats
 from .value import Array
 
@@ -40,7 +41,7 @@ _standardize: Operation = Operation(lambda x, axes, eps: _standardize_value(x, a
 def _softmax_value(x: Array, axis: int = -1) -> Array:
     y = x - np.maximum.reduce(x, axis=axis, keepdims=True)
     np.exp(y, out=y)
-    y /= np.add.reduce(y, axis=axis, keepdims=True)
+    y /= total(y, (axis,), keepdims=True)
     return y
 
 
@@ -50,7 +51,7 @@ def _softmax_rule(g: Any, y: Any, axis: int = -1) -> Any:
 
 def _log_softmax_value(x: Array, axis: int) -> Array:
     y = x - np.maximum.reduce(x, axis=axis, keepdims=True)
-    y -= np.log(np.add.reduce(np.exp(y), axis=axis, keepdims=True))
+    y -= np.log(total(np.exp(y), (axis,), keepdims=True))
     return y
 
 
@@ -64,22 +65,22 @@ def _classes_first(x: Array) -> Array:
 def _cross_entropy_value(x: Array, targets: Array, scale: float) -> Array:
     y = _classes_first(x)
     picked = y[targets, np.arange(len(x))]
-    logarithms = np.log(np.add.reduce(np.exp(y, out=y), axis=0))
+    logarithms = np.log(total(np.exp(y, out=y), (0,)))
     return np.add.reduce(logarithms - picked) * scale
 
 
 def _error_value(x: Array, g: Any, targets: Array, scale: float) -> Array:
     error = _classes_first(x)
     np.exp(error, out=error)
-    error /= np.add.reduce(error, axis=0)
+    error /= total(error, (0,))
     error[targets, np.arange(len(x))] -= 1
     error *= g * scale
     return np.array(error.T, order="C")
 
 
 def _standardize_value(x: Array, axes: tuple[int, ...], eps: float) -> Array:
-    y = x - np.mean(x, axis=axes, keepdims=True)
-    y /= np.sqrt(np.mean(y * y, axis=axes, keepdims=True) + eps)
+    y = x - average(x, axes, keepdims=True)
+    y /= np.sqrt(average(y * y, axes, keepdims=True) + eps)
     return y
 
 
@@ -295,16 +296,17 @@ def batch_norm(
             )
         y = standardize(x, axes, eps)
         if running_mean is not None:
-            running_mean += momentum * (array.mean(axes) - running_mean)
+            running_mean += momentum * (average(array, axes) - running_mean)
         if running_var is not None:
-            unbiased = array.var(axes) * (count / (count - 1))
+            centered = array - average(array, axes, keepdims=True)
+            unbiased = average(centered * centered, axes) * (count / (count - 1))
             running_var += momentum * (unbiased - running_var)
     else:
         if running_mean is None or running_var is None:
             raise ValueError("running_mean, running_var: expected arrays unless training")
         scale = 1 / np.sqrt(running_var + eps)
-        centered = subtract(x, running_mean.reshape(along))
-        y = centered * scale.astype(array.dtype, copy=False).reshape(along)
+        shifted = subtract(x, running_mean.reshape(along))
+        y = shifted * scale.astype(array.dtype, copy=False).reshape(along)
     if weight is not None:
         y = y * _channels(weight, along)
     return y if bias is None else y + _channels(bias, along)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .sums import total
 from .tensor import Tensor, tensor_of
 from .value import OUTPUT, Array, Gradient, Node, Rule, recording
 
@@ -247,5 +248,5 @@ def _sum_to_value(x: Any, shape: tuple[int, ...]) -> Array:
     leading = x.ndim - len(shape)
     axes = [*range(leading)]
     axes += [leading + i for i, n in enumerate(shape) if n == 1 != x.shape[leading + i]]
-    value = np.add.reduce(x, axis=tuple(axes))
+    value = total(x, tuple(axes))
     return value if value.shape == shape else np.reshape(value, shape)

@@ -9,13 +9,14 @@ import numpy as np
 from .elementwise import exp, masked, where
 from .operation import Operation
 from .shape import broadcast_to, integers, normal_axis, reshape
+from .sums import average, total
 from .tensor import Axes, Operand, Tensor, data_of
 from .value import Array
 
 # fmt: off
-_sum: Operation = Operation(lambda x, axes, keepdims: np.sum(x, axis=axes, keepdims=keepdims),
+_sum: Operation = Operation(lambda x, axes, keepdims: total(x, axes, keepdims),
     lambda g, x_shape, axes: _spread(g, x_shape, axes))
-_mean: Operation = Operation(lambda x, axes, keepdims: np.mean(x, axis=axes, keepdims=keepdims),
+_mean: Operation = Operation(lambda x, axes, keepdims: average(x, axes, keepdims),
     lambda g, x_shape, axes: _spread(g / _count(x_shape, axes), x_shape, axes))
 _max: Operation = Operation(lambda x, axes, keepdims: np.max(x, axis=axes, keepdims=keepdims),
     lambda g, x, y, axes: _shared(g, data_of(x), data_of(y), axes))
@@ -74,7 +75,7 @@ def _finite(values: Array) -> Array:
 def _logsumexp_value(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     top = _finite(np.max(x, axis=axes, keepdims=True))
     with np.errstate(divide="ignore", over="ignore"):  # for an empty axis, and for infinities
-        value = np.log(np.sum(np.exp(x - top), axis=axes, keepdims=True)) + top
+        value = np.log(total(np.exp(x - top), axes, keepdims=True)) + top
     return value if keepdims else np.squeeze(value, axis=axes)
 
 
