@@ -1,4 +1,4 @@
-// 310 lines, as the tasks, the five loops and the reruns are read as one algorithm.
+// 325 lines, as the tasks, the five loops and the reruns are read as one algorithm.
 // Start reading here: gemm() plans, runs every task, and mends what the vector kernels leave.
 #include "gemm.hpp"
 
@@ -150,16 +150,14 @@ void direct_kernel(const Product& p, Run& run) {
     if (kernel(args)) run.noticed = true;
 }
 
-// Calls kernel(piece) for blocks of C of at most so many products each, as square as C lets them
-// be, so that a stop is soon noticed.
+// Calls kernel(piece) for all of C, or, where the caller may stop the product, for blocks of C of
+// at most so many products each, as square as C lets them be.
 void for_each_piece(const Product& p, Run& run, int slot, ptrdiff_t most, auto kernel) {
-    ptrdiff_t rows = p.m, columns = p.n;
-    if (products(p.m, p.n, p.k) > static_cast<double>(most)) {
-        const ptrdiff_t elements = std::max<ptrdiff_t>(most / p.k, 1);
-        const ptrdiff_t side = static_cast<ptrdiff_t>(std::sqrt(static_cast<double>(elements)));
-        rows = std::min(p.m, std::max(side, elements / p.n));
-        columns = std::min(p.n, elements / rows);
-    }
+    if (!run.stop.possible()) return kernel(p);
+    const ptrdiff_t elements = std::max<ptrdiff_t>(most / p.k, 1);
+    const ptrdiff_t side = static_cast<ptrdiff_t>(std::sqrt(static_cast<double>(elements)));
+    const ptrdiff_t rows = std::min(p.m, std::max(side, elements / p.n));
+    const ptrdiff_t columns = std::min(p.n, elements / rows);
     for (ptrdiff_t i = 0; i < p.m; i += rows)
         for (ptrdiff_t j = 0; j < p.n; j += columns) {
             const Product piece =

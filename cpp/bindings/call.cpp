@@ -54,7 +54,7 @@ Arguments parse_arguments(const Signature& signature, PyObject* const* args, Py_
 // With fewer products, releasing the GIL costs more than it gives.
 constexpr double products_worth_the_gil = 1 << 15;
 // Fewer products take less than a second on every kernel.
-constexpr double products_worth_a_stop = 1 << 24;
+constexpr double products_worth_a_stop = 1 << 27;
 
 // Whether the handler of a signal has raised an exception, such as KeyboardInterrupt.
 bool signal_raised() {

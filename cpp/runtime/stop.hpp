@@ -20,6 +20,7 @@ class Stop {
     explicit Stop(StopRequested requested) : requested_(requested) {
         if (requested_) asked_ = std::chrono::steady_clock::now();
     }
+    bool possible() const { return requested_; }
 
     // On the calling thread alone: asks, unless it asked less than a quarter of a second ago.
     void ask() {
