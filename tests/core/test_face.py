@@ -156,3 +156,23 @@ def test_import_time():
     runs = [run_command(sys.executable, "-c", code, check=True) for _ in range(5)]
     extra = min(float(run.stdout) for run in runs)
     assert extra < 0.02, f"{1000 * extra:.1f} ms"
+
+
+@pytest.mark.parametrize(
+    "old, new, name",
+    [
+        ("tropical.contraction", "tropical", "Counted"),
+        ("tropical.contraction", "tropical", "einsum"),
+        ("tropical.autograd.memory", "tropical.memory", "memory_mode"),
+        ("tropical.backends", "tropical.interop.opt_einsum", "tensordot"),
+    ],
+)
+def test_former_modules_warn(old, new, name):
+    run_python(f"""
+        import importlib, warnings
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            module = importlib.import_module({old!r})
+        assert "{old} is deprecated: use {new}" in str(caught[-1].message), caught
+        assert module.{name} is importlib.import_module({new!r}).{name}
+    """)

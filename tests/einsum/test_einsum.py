@@ -569,15 +569,3 @@ def test_einsum_is_the_function_after_any_import(first):
         assert tropical.einsum is einsum and einsum("i->", [1, 2]) == 2
         assert importlib.import_module("tropical.einsum").einsum is einsum
     """)
-
-
-def test_former_name():
-    run_python("""
-        import warnings, tropical
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            import tropical.contraction
-        assert "use tropical.einsum" in str(caught[0].message), caught
-        from tropical.contraction import Counted, einsum
-        assert einsum is tropical.einsum and Counted is tropical.Counted
-    """)

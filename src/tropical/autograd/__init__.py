@@ -4,6 +4,15 @@ A `Tensor` holds an array and the record of its computation; `Tensor.backward` c
 The functions take Tensors or arrays, and return an array if no argument is a Tensor.
 """
 
+from ..memory import (
+    MemoryStats,
+    get_memory_mode,
+    memory_mode,
+    memory_stats,
+    release_memory,
+    reset_memory_stats,
+    set_memory_mode,
+)
 from .backward import grad
 from .checkpoint import checkpoint
 from .convolution import avg_pool2d, conv2d, max_pool2d
@@ -38,15 +47,6 @@ from .functional import (
     softmax,
 )
 from .gradcheck import GradientError, check_gradients
-from .memory import (
-    MemoryStats,
-    get_memory_mode,
-    memory_mode,
-    memory_stats,
-    release_memory,
-    reset_memory_stats,
-    set_memory_mode,
-)
 from .operators import attach
 from .products import linear, matmul, time_products
 from .random import generator, seed
