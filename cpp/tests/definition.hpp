@@ -67,6 +67,17 @@ T times(const Definition& d, T a, T b) {
     }
 }
 
+// By columns what was by rows.
+template <class T>
+std::vector<T> turned(const std::vector<T>& x, ptrdiff_t rows, ptrdiff_t columns) {
+    std::vector<T> t(x.size());
+    for (ptrdiff_t i = 0; i < rows; ++i)
+        for (ptrdiff_t j = 0; j < columns; ++j)
+            t[static_cast<std::size_t>(j * rows + i)] =
+                x[static_cast<std::size_t>(i * columns + j)];
+    return t;
+}
+
 // One product of contiguous matrices: A is m x k, B is k x n, C and index are m x n.
 template <class T>
 struct Dense {
@@ -141,6 +152,26 @@ struct Dense {
             p.attained.lookup = {reinterpret_cast<const char*>(lookup.data()), n * vertex, vertex};
         }
         gemm(p, choice, thread_workspace());
+    }
+
+    // C, where all three matrices are stored by columns.
+    std::vector<T> run_by_columns(const Choice& choice) const {
+        constexpr ptrdiff_t item = sizeof(T);
+        const std::vector<T> a_turned = turned(a, m, k), b_turned = turned(b, k, n);
+        std::vector<T> c_turned(c.size());
+        Problem p{};
+        static_cast<Product&>(p) = {
+            .semiring = arithmetic.semiring,
+            .dtype = arithmetic.dtype,
+            .m = m,
+            .n = n,
+            .k = k,
+            .a = {reinterpret_cast<const char*>(a_turned.data()), item, m * item},
+            .b = {reinterpret_cast<const char*>(b_turned.data()), item, k * item},
+            .c = {reinterpret_cast<char*>(c_turned.data()), item, m * item},
+            .accumulate = false};
+        gemm(p, choice, thread_workspace());
+        return turned(c_turned, n, m);
     }
 
     // C and index must be what the definition says, to the bit but for logplus; `old` is C before
