@@ -78,7 +78,8 @@ def gemm(
     c : DataFrame, (m, n)
         The rows of `a`, and the columns of `b`.
     through : DataFrame of labels, (m, n)
-        The first column of `a` that attains the optimum; None if k is 0.
+        The first column of `a` that attains the optimum; None where `c` is the semiring's zero:
+        there is no path.
 
     Raises
     ------
@@ -109,4 +110,7 @@ def gemm(
     found = _core.gemm(left, right[order], semiring=ring, return_argmax=return_argmax)
     product, index = found if return_argmax else (found, None)
     frame = library().DataFrame(product, a.index, b.columns)
-    return frame if index is None else (frame, with_labels(index, a.columns, frame))
+    if index is None:
+        return frame
+    index[product == ring.zero(product.dtype)] = -1
+    return frame, with_labels(index, a.columns, frame)
