@@ -257,10 +257,17 @@ def test_powers_are_numpy_own():
         np.testing.assert_array_equal(matrix_power(a, n, "plustimes"), np.linalg.matrix_power(a, n))
 
 
+def test_powers_without_a_semiring():
+    a = np.array([[0.0, 3.0], [2.0, 1.0]])
+    with pytest.warns(DeprecationWarning, match="semiring: expected a semiring, got none") as seen:
+        got = matrix_power(a, 3)
+    assert seen[0].filename == __file__ and (got == matrix_power(a, 3, "maxplus")).all()
+
+
 def test_powers_refuse():
     zeros = np.zeros((2, 2))
     check_refused(
-        matrix_power,
+        lambda a, n: matrix_power(a, n, "maxplus"),
         (ValueError, r"a: expected \(..., n, n\), got \(2, 3\)", np.zeros((2, 3)), 2),
         (ValueError, "n: expected 0 or more, got -1", zeros, -1),
         (TypeError, r"n: expected an integer, got 1\.5", zeros, 1.5),
@@ -281,7 +288,7 @@ def test_the_first_power_is_a_copy():
         __array_interface__ = a.__array_interface__
 
     for lender in (a, Lent()):
-        assert not np.shares_memory(matrix_power(lender, 1), a)
+        assert not np.shares_memory(matrix_power(lender, 1, "minplus"), a)
 
 
 def sequences(n, i, j, legs):

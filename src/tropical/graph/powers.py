@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 STAY = -1
 
 
-def matrix_power(a: ArrayLike, n: int, semiring: str | Semiring = "maxplus") -> Array:
+def matrix_power(a: ArrayLike, n: int, semiring: str | Semiring | None = None) -> Array:
     """Return the n-th power of square matrices, as ``np.linalg.matrix_power`` does.
 
     Parameters
@@ -35,7 +36,8 @@ def matrix_power(a: ArrayLike, n: int, semiring: str | Semiring = "maxplus") -> 
     n : int
         At least 0. The power 0 is the identity: the semiring's one on the diagonal, the semiring's
         zero elsewhere.
-    semiring : str or Semiring, default "maxplus"
+    semiring : str or Semiring
+        Without a semiring, a DeprecationWarning says that "maxplus" is taken.
 
     Returns
     -------
@@ -56,11 +58,18 @@ def matrix_power(a: ArrayLike, n: int, semiring: str | Semiring = "maxplus") -> 
     Examples
     --------
     >>> from tropical.graph import matrix_power
-    >>> matrix_power([[0.0, 3.0], [2.0, 1.0]], 3)
+    >>> matrix_power([[0.0, 3.0], [2.0, 1.0]], 3, "maxplus")
     array([[6., 8.],
            [7., 6.]])
     """
-    ring = semirings.get(semiring)
+    if semiring is None:
+        warnings.warn(
+            "semiring: expected a semiring, got none; maxplus is taken, while other functions of "
+            "tropical.graph take minplus",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+    ring = semirings.get(semiring or "maxplus")
     base = unmasked("a", a)
     check_square("a", base)
     zero = ring.zero(base.dtype)  # raises TypeError where the semiring has no such dtype
