@@ -204,7 +204,8 @@ def longest_paths(
     Returns
     -------
     lengths : ndarray, (..., n, n), or ``(..., *indices.shape, n)``
-        -inf (the least integer) where there is no path, 0 from a vertex to itself.
+        -inf (the least integer) where there is no path, 0 from a vertex to itself. A length beyond
+        the dtype saturates; below the least number it also means "no path".
     predecessors : ndarray of int32
         As in `shortest_paths`.
 

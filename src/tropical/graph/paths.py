@@ -89,8 +89,10 @@ def shortest_paths(
         is an edge of weight 0. If 0 means no edge, pass ``scipy.sparse.csr_array(w)``. Leading
         axes are a batch of graphs. The dtype is one of minplus, or bool: True is an edge of weight
         1. In a masked array and a sparse array, elements that are
-        masked or not stored are no edges; all others are edges, also a stored 0. The vertices of a
-        networkx graph are numbered in the graph's order.
+        masked or not stored are no edges; all others are edges, also a stored 0. If a CSR or CSC
+        array stores an element twice, these are two edges; elements that a COO array stores twice
+        are added up, as in SciPy. The vertices of a networkx graph are numbered in the graph's
+        order.
     method : str, default "auto"
         ``"FW"``: Floyd and Warshall's algorithm by blocks, on an array; ``"D"``: SciPy's Dijkstra
         from each source, for weights of 0 or more; ``"J"`` or ``"BF"``: Johnson's algorithm, which
@@ -138,7 +140,8 @@ def shortest_paths(
 
     Notes
     -----
-    Sums of integers saturate. Johnson's algorithm rounds as much as the largest sum of negative
+    A length beyond the dtype becomes +inf (the dtype's greatest integer), which also means "no
+    path": pass a wider dtype if paths may be that long. Johnson's algorithm rounds as much as the largest sum of negative
     weights is rounded. If Ctrl-C interrupts the call, `w` is unchanged; with `overwrite`, `w` is
     then between `w` and the result.
 

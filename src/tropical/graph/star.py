@@ -70,6 +70,10 @@ def closure(
     blocked all-pairs shortest-paths algorithm", Journal of Experimental Algorithmics 8, 2003). All
     blocks but the smallest are matrix products.
 
+    A sum or product beyond the dtype becomes infinite (the dtype's greatest or least integer). If
+    that is the semiring's zero, it also means "no path": pass a wider dtype if paths may be that
+    long.
+
     If Ctrl-C or an error in `progress` interrupts the call, `a` is unchanged; with `overwrite`, `a`
     is then between `a` and its star.
 
