@@ -141,9 +141,9 @@ def shortest_paths(
     Notes
     -----
     A length beyond the dtype becomes +inf (the dtype's greatest integer), which also means "no
-    path": pass a wider dtype if paths may be that long. Johnson's algorithm rounds as much as the largest sum of negative
-    weights is rounded. If Ctrl-C interrupts the call, `w` is unchanged; with `overwrite`, `w` is
-    then between `w` and the result.
+    path": pass a wider dtype if paths may be that long. Johnson's algorithm rounds as much as the
+    largest sum of negative weights is rounded. If Ctrl-C interrupts the call, `w` is unchanged;
+    with `overwrite`, `w` is then between `w` and the result.
 
     Examples
     --------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tropical import _core, graph, semirings
 
 from .labels import library, numbers_of, positions, square, with_labels
@@ -112,5 +114,6 @@ def gemm(
     frame = library().DataFrame(product, a.index, b.columns)
     if index is None:
         return frame
-    index[product == ring.zero(product.dtype)] = -1
-    return frame, with_labels(index, a.columns, frame)
+    values = frame.to_numpy()
+    through = np.where(values == ring.zero(values.dtype), -1, index)
+    return frame, with_labels(through, a.columns, frame)
