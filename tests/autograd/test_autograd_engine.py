@@ -307,6 +307,26 @@ def test_checkpoint_leaves_a_generator_of_ones_own_alone():
     assert (dropped(x, rng=rng).data != dropped(x, rng=rng).data).any()
 
 
+def twice_dropped(x, rng):
+    return checkpoint(lambda t: dropped(autograd.dropout(t, 0.3, rng=rng), rng=rng), x)
+
+
+@pytest.mark.parametrize("function", [dropped, twice_dropped])
+@pytest.mark.parametrize("retain", [False, True])
+def test_checkpoint_repeats_the_draws_of_any_generator(function, retain):
+    """The user's generator draws as without checkpoints, and once."""
+    x, rng, same = leaf(*np.ones(500)), np.random.default_rng(3), np.random.default_rng(3)
+    y, z = function(x, rng=rng), function(x, rng=rng)
+    want = autograd.dropout(np.ones(500), 0.3, rng=same) if function is twice_dropped else 1
+    np.testing.assert_array_equal(y.data, want * autograd.dropout(np.ones(500), 0.5, rng=same))
+    assert (y.data != z.data).any()
+    state = rng.bit_generator.state
+    for value in (z, y, y)[: 2 + retain]:
+        (g,) = grad(value, [x], np.ones(500), retain_graph=retain)
+        np.testing.assert_array_equal(g.data, value.data)
+    assert rng.bit_generator.state == state
+
+
 def test_seeds_inside_a_checkpoint_hold_inside():
     def function(t):
         autograd.seed(5)
@@ -476,6 +496,12 @@ def test_checkpoint_refuses_what_is_no_tensor():
             lambda t, w: t.reshape(1, 1) * 1,
             r"of the first call, 1 and \(1,\), got .*\(1, 1\)",
         ),
+        (
+            lambda t, w: t * 2,
+            lambda t, w: t * 3,
+            "expected the value of the first call, got another",
+        ),
+        (lambda t, w: t * np.nan, lambda t, w: t * 0, "expected the value of the first call"),
     ],
 )
 def test_checkpoint_refuses_a_function_that_changes(first, then, message):
@@ -485,6 +511,21 @@ def test_checkpoint_refuses_a_function_that_changes(first, then, message):
     with pytest.raises(RuntimeError, match=message):
         y.backward()
     assert x.grad is None and w.grad is None
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0.0])
+def test_checkpoint_takes_equal_values_of_any_kind(value):
+    x = leaf(1.0, 2.0)
+    with np.errstate(invalid="ignore"):
+        checkpoint(lambda t: t * np.array([value, 1.0]), x).sum().backward()
+    np.testing.assert_array_equal(x.grad.data, [value, 1.0])
+
+
+def test_draws_that_checkpoint_cannot_repeat_are_noticed():
+    x, rng = leaf(*np.ones(1000)), np.random.default_rng(3)
+    y = checkpoint(lambda t: t * (rng.random(1000) < 0.5), x)
+    with pytest.raises(RuntimeError, match=r"draw from tropical.autograd.generator\(\) alone"):
+        y.sum().backward()
 
 
 def test_buffers_die_with_their_last_use():

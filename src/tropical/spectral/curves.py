@@ -12,11 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 import tropical
 from tropical.arrays import Array, is_kind, unmasked
 
+from . import convex
 from .operands import dual, plus_ring, promote
 from .residuals import differences, opposite
 
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
+
+SMALL = 1 << 22  # additions that a product computes in the time that slopes take
 
 
 def convolve(
@@ -58,6 +61,10 @@ def convolve(
     n m additions, as one matrix product: with t = P u + v and s = P u - r, c is the product of
     f[P u - r] and g[v + r], both views of the padded curves. P is near the square root of the
     length.
+
+    Long curves that are convex over minplus, or concave over maxplus, take n + m additions and the
+    sorting of their slopes; the result has the same bits. Rounded samples must have this form
+    exactly: samples of a line whose slope is not a sum of a few powers of 2 often do not.
 
     Examples
     --------
@@ -147,6 +154,10 @@ def _convolution(f: Array, g: Array, start: int, length: int, ring: Semiring) ->
     """
     if f.shape[-1] < g.shape[-1]:
         f, g = g, f
+    if f.shape[-1] * g.shape[-1] > SMALL:
+        merged = convex.convolution(f, g, start, length, ring)
+        if merged is not None:
+            return merged
     m = g.shape[-1]
     width = math.isqrt(length - 1) + 1
     rows, depth = -(-length // width), m + width - 1
