@@ -197,7 +197,7 @@ def dropout(
     if not training or p == 0:
         unchanged: Any = x if isinstance(x, Tensor) else array
         return unchanged
-    draws = random.chosen(rng).random(array.shape, dtype=array.dtype)
+    draws: Any = random.chosen(rng).random(array.shape, dtype=array.dtype)
     mask = (draws >= p).astype(array.dtype)
     mask /= 1 - p
     return multiply(x, mask)

@@ -327,11 +327,13 @@ class Tensor:
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """Return the index of the maximum, as `numpy.argmax`: an array without gradient."""
-        return np.argmax(self.data, axis, keepdims=keepdims)
+        data: Any = self.data  # NumPy's types refuse an axis that may be None
+        return data.argmax(axis, keepdims=keepdims)
 
     def argmin(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """Return the index of the minimum, as `numpy.argmin`: an array without gradient."""
-        return np.argmin(self.data, axis, keepdims=keepdims)
+        data: Any = self.data  # NumPy's types refuse an axis that may be None
+        return data.argmin(axis, keepdims=keepdims)
 
     def tolist(self) -> Any:
         """Return the values as nested lists of numbers."""
