@@ -10,7 +10,7 @@ import numpy as np
 from . import random
 from .operation import Operation
 from .tensor import Tensor, tensor_of
-from .value import Gradient, Node, enable_grad, innermost_pass, next_number
+from .value import Array, Gradient, Node, enable_grad, innermost_pass, next_number
 from .walk import Walk, behind
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ def checkpoint(function: Callable[..., Tensor], *arguments: Any) -> Tensor:
     ----------
     function : callable
         A function of `arguments` that returns one Tensor and may use parameters. The second call
-        must return the same value. The default generator draws the same numbers in both calls;
-        any other generator does not, which makes gradients wrong. Side effects happen twice: the
-        running statistics of batch normalization change twice.
+        must return the same value. The default generator, and generators given to `dropout`, draw
+        the same numbers in both calls. Side effects happen twice: the running statistics of batch
+        normalization change twice.
     *arguments
         Tensors and other objects.
 
@@ -40,7 +40,8 @@ def checkpoint(function: Callable[..., Tensor], *arguments: Any) -> Tensor:
     TypeError
         If the value of `function` is not a Tensor.
     RuntimeError
-        In the backward pass, if the second call returns another shape or depends on other tensors.
+        In the backward pass, if the second call returns another value (a sample of elements is
+        compared) or another shape, or depends on other tensors.
 
     Notes
     -----
@@ -63,7 +64,7 @@ def checkpoint(function: Callable[..., Tensor], *arguments: Any) -> Tensor:
         return tensor_of(value.data, None)
     if value.node in inputs:  # an older tensor
         return value
-    replay = _Replay(call, value.shape, inputs)
+    replay = _Replay(call, value, inputs)
     rules = tuple(partial(replay.gradient, number) for number in range(len(inputs)))
     # A replay casts each gradient itself: the value in place of each input says so.
     result = Operation.by_gradient(rules).result(tuple(inputs), (value.data,) * (len(inputs) + 1))
@@ -73,16 +74,16 @@ def checkpoint(function: Callable[..., Tensor], *arguments: Any) -> Tensor:
 
 
 class _Call:
-    """A function, and the seed of what it draws from the default generator."""
+    """A function, and what it draws from: first a default generator with the seed."""
 
     def __init__(self, function: Callable[[], Tensor], seed: int) -> None:
         self.function = function
-        self.seed = seed
+        self.generators: dict[Any, np.random.Generator] = {None: np.random.default_rng(seed)}
 
     def __call__(self) -> tuple[Tensor, list[Node]]:
         """Return the value, and the nodes that it depends on and that are older or still alive."""
         newest = next_number()
-        with random.drawing_from(np.random.default_rng(self.seed)):
+        with random.repeated(self.generators):
             value = self.function()
         if not isinstance(value, Tensor):
             raise TypeError(f"function: expected a Tensor as the value, got {type(value).__name__}")
@@ -99,9 +100,10 @@ class _Call:
 class _Replay:
     """Computes a part of the graph again, once in each backward pass, and its gradients."""
 
-    def __init__(self, call: _Call, shape: tuple[int, ...], inputs: list[Node]) -> None:
+    def __init__(self, call: _Call, value: Tensor, inputs: list[Node]) -> None:
         self.call = call
-        self.shape = shape
+        self.shape = value.shape
+        self.sample = _sample(value)
         self.inputs = inputs
 
     def gradient(self, number: int, g: Gradient) -> Gradient:
@@ -122,6 +124,13 @@ class _Replay:
                 "function: expected the tensors and the shape of the first call, "
                 f"{len(self.inputs)} and {self.shape}, got {len(inputs)} and {value.shape}"
             )
+        # Another kernel may round in another way.
+        size = np.abs(self.sample[np.isfinite(self.sample)]).max(initial=0.0)
+        if not np.allclose(_sample(value), self.sample, 1e-3, 1e-3 * size, equal_nan=True):
+            raise RuntimeError(
+                "function: expected the value of the first call, got another; it must draw from "
+                "tropical.autograd.generator() alone, or give a generator to dropout"
+            )
         assert value.node is not None
         found: dict[Node, Gradient] = {}
         recorded = isinstance(g, Tensor)
@@ -135,3 +144,9 @@ class _Replay:
         )
         walk.run(g if recorded else tensor_of(g, None))
         return found
+
+
+def _sample(value: Tensor) -> Array:
+    """Return at most 127 elements of a value, evenly spaced."""
+    sample: Array = value.data.flat[:: max(1, value.size // 64)]
+    return sample

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,35 +15,67 @@ if TYPE_CHECKING:
 _generator = np.random.default_rng()
 
 
-class _Instead(threading.local):
-    generator: np.random.Generator | None = None
+class _Draws:
+    """The generators of one call of a function by `checkpoint`.
+
+    Parameters
+    ----------
+    first : dict
+        Copies of the generators, None for the default one, from before their first use in the first
+        call. Later calls draw from copies of these.
+    outer : _Draws, optional
+        The generators of the call in which this call is.
+    """
+
+    def __init__(self, first: dict[Any, np.random.Generator], outer: _Draws | None) -> None:
+        self.first = first
+        self.outer = outer
+        self.own = {rng: copy.deepcopy(source) for rng, source in first.items()}
+
+    def of(self, rng: np.random.Generator | None) -> np.random.Generator:
+        """Return the generator that draws for `rng`, or for the default generator."""
+        if rng not in self.own:
+            self.own[rng] = source = _source(self.outer, rng)
+            self.first[rng] = copy.deepcopy(source)
+        return self.own[rng]
 
 
-_instead = _Instead()
+class _Active(threading.local):
+    draws: _Draws | None = None
+
+
+_active = _Active()
+
+
+def _source(draws: _Draws | None, rng: np.random.Generator | None) -> np.random.Generator:
+    if draws is not None:
+        return draws.of(rng)
+    return _generator if rng is None else rng
 
 
 def generator() -> np.random.Generator:
     """Return the default generator; in a function that `checkpoint` calls, the call's generator."""
-    return _generator if _instead.generator is None else _instead.generator
+    return _source(_active.draws, None)
 
 
 def chosen(rng: np.random.Generator | None) -> np.random.Generator:
-    """Return `rng`, or the default generator for None; raise TypeError for anything else."""
-    if rng is None:
-        return generator()
-    if not isinstance(rng, np.random.Generator):
+    """Return `rng`, or the default generator for None; raise TypeError for anything else.
+
+    In a function that `checkpoint` calls again, it draws the numbers of the first call.
+    """
+    if rng is not None and not isinstance(rng, np.random.Generator):
         raise TypeError(f"rng: expected a numpy.random.Generator, got {rng!r}")
-    return rng
+    return _source(_active.draws, rng)
 
 
 @contextlib.contextmanager
-def drawing_from(source: np.random.Generator) -> Iterator[None]:
-    """Make `source` the default generator of this thread in a ``with`` block."""
-    before, _instead.generator = _instead.generator, source
+def repeated(first: dict[Any, np.random.Generator]) -> Iterator[None]:
+    """Draw the same numbers in each ``with`` block that gets the same dict; see `_Draws`."""
+    outer, _active.draws = _active.draws, _Draws(first, _active.draws)
     try:
         yield
     finally:
-        _instead.generator = before
+        _active.draws = outer
 
 
 def seed(number: int | None = None) -> None:
