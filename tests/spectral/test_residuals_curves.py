@@ -1,5 +1,6 @@
 """Residuals and convolutions of curves, against their definitions."""
 
+import importlib
 from itertools import repeat
 from math import inf
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import check_refused
+from support import assert_same_bits, check_refused
 
 import tropical
 from tropical import semirings
@@ -180,6 +181,68 @@ def test_convolutions(ring, dtype):
         assert d.dtype == dtype
         np.testing.assert_array_equal(d, loop_deconvolution(f, g, ring))
         assert bounds(convolve(d, g, ring)[:n], f, ring).all()
+
+
+def convex_curve(n, dtype, seed, ring="minplus", step=9):
+    """Samples with equal slopes now and then; floats have slopes that differ in the last bits."""
+    rng = np.random.default_rng(seed)
+    slopes = np.sort(rng.integers(-step, step, n))
+    if np.dtype(dtype).kind == "f":
+        slopes = np.sort(slopes + rng.choice([0.0, 0.1, 1e-7, 2.0**-52], n))
+    curve = np.cumsum(slopes)
+    return (curve if ring == "minplus" else -curve).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("ring", RINGS)
+def test_convex_curves_have_the_bits_of_the_definition(ring, dtype, monkeypatch):
+    """Rounding may make a curve no longer convex: then the product computes it."""
+    module, merged = importlib.import_module("tropical.spectral.curves"), []
+    real = module.convex.convolution
+    monkeypatch.setattr(
+        module.convex, "convolution", lambda *a: merged.append(real(*a)) or merged[-1]
+    )
+    for seed, (n, m) in enumerate([(1, 1), (1, 7), (2, 2), (9, 4), (30, 41), (200, 160)]):
+        f, g = (convex_curve(k, dtype, seed + i, ring, 1 + 40 // n) for i, k in enumerate((n, m)))
+        for function, *arguments in (
+            (convolve, f, g, ring),
+            (convolve, g, f, ring),
+            (deconvolve, -f, g, ring),
+            (deconvolve, np.stack([-f, -f]), g, ring),
+            (convolve, np.stack([f, f])[:, None], np.stack([g, g, g]), ring),
+        ):
+            monkeypatch.setattr(module, "SMALL", 1 << 60)
+            want = function(*arguments)
+            monkeypatch.setattr(module, "SMALL", 0)
+            assert_same_bits(function(*arguments), want, function, n, m)
+    assert sum(x is not None for x in merged) >= 12
+
+
+@pytest.mark.parametrize(
+    "curve",
+    [
+        [-(2.0**-60), 1.0, 2.0],  # the first slope is greater by 2 ** -60, rounded it is 1
+        [0.0, -1.0, 5.0, 6.0],
+        [0.0, 1.0, 2.0, np.inf],
+        [-1e308, 1e308, 1.7e308, 1.7e308],
+        np.array([0, 1, 127], np.int8),
+        np.array([-(2**62), 2**62, 2**62 + 1]),
+    ],
+)
+def test_curves_that_are_not_convex_or_not_finite(curve):
+    convex = importlib.import_module("tropical.spectral.convex")
+    f, g = np.array(curve), np.array([0, 1, 3], np.asarray(curve).dtype)
+    assert convex.convolution(f, g, 0, len(f) + 2, semirings.minplus) is None
+
+
+def test_convex_curves_are_not_multiplied(monkeypatch):
+    """100,000 samples: 10 ** 10 additions otherwise."""
+    monkeypatch.setattr(tropical, "gemm", None)
+    t = np.arange(100_000)
+    both = convolve(rate_latency(5, 700, t), rate_latency(3, 400, t), mode="curve")
+    np.testing.assert_array_equal(both, rate_latency(3, 1100, t))
+    flow = deconvolve(token_bucket(7, 2, t), rate_latency(3, 400, t))
+    assert flow[:3].tolist() == [807, 809, 811]
 
 
 def test_curves_in_batches_and_any_strides():
