@@ -501,6 +501,14 @@ def test_data_that_is_not_there(capsys, tmp_path, folder):
     "arguments, message",
     [
         (["--predict", "x.png"], "--predict needs --load"),
+        *(
+            (["--predict", "x.png", "--load", "x.npz", *more], f"expected no {more[0]}")
+            for more in (
+                *(["--save", "y.npz"], ["--plots", "y"], ["--epochs", "3"], ["--rival", "numpy"]),
+                *(["--fast"], ["--compare"], ["--batch", "64"], ["--optimizer", "sgd"]),
+                *(["--lr", "0.1"], ["--seed", "0"], ["--data-dir", "x"]),
+            )
+        ),
         (["--rival", "numpy", "--model", "cnn"], "--rival trains the mlp only"),
         (["--rival", "theano"], "invalid choice: 'theano'"),
         (["--epochs", "0"], "argument --epochs: expected an integer of at least 1, got 0"),

@@ -34,6 +34,8 @@ _INSTALL = "'tropical-blas[mnist]'"
 # The scalar triple loop takes minutes for an epoch: it learns from a part, and the time is scaled.
 NAIVE_DIGITS = 1024
 KERNELS = ("naive", "tiled", "direct", "packed")
+# The options that `--predict` uses.
+_PREDICTS = {"predict", "load", "model", "hidden", "kernel", "threads", "memory"}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -88,12 +90,22 @@ def _settings(arguments: argparse.Namespace) -> Settings:
     )
 
 
-def _check(p: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+def _given(argv: Sequence[str] | None) -> set[str]:
+    """Return the names of the options in the command line."""
+    p = parser()
+    absent = argparse.Namespace(**dict.fromkeys(vars(p.parse_args([])), ...))
+    found = vars(p.parse_args(argv, absent))
+    return {name.replace("_", "-") for name, value in found.items() if value is not ...}
+
+
+def _check(p: argparse.ArgumentParser, arguments: argparse.Namespace, given: set[str]) -> None:
     """Exit, before the training, if a later step would fail."""
     if arguments.rival and arguments.model != "mlp":
         p.error("--rival trains the mlp only")
     if arguments.predict and not arguments.load:
         p.error("--predict needs --load")
+    if arguments.predict and (unused := given - _PREDICTS):
+        p.error(f"--predict reads a digit and trains nothing: expected no --{min(unused)}")
     for name in ("rival", "plots", "save", "load"):
         if arguments.compare and getattr(arguments, name):
             p.error(f"--compare trains new weights for each kernel: expected no --{name}")
@@ -126,7 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str] | None) -> int:
     p = parser()
     arguments = p.parse_args(argv)
-    _check(p, arguments)
+    _check(p, arguments, _given(argv))
     model = models.build(arguments.model, arguments.hidden, arguments.seed)
     if arguments.load:
         _load(model, arguments.load)
