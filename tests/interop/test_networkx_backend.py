@@ -355,11 +355,30 @@ def test_what_should_not_run_says_why():
     assert "below 20" in should("johnson", (nx.complete_graph(7),), {})
     assert "small components" in should("johnson", (nx.empty_graph(50),), {})
     large = type("Large", (), {"__len__": lambda self: 5000, "number_of_edges": lambda self: 9999})
-    assert should("johnson", (large(),), {}) is True
+    assert should("floyd_warshall", (large(),), {}) is True
     assert should("transitive_closure", (large(),), {}) is True
     assert should("floyd_warshall", (nx.empty_graph(50),), {}) is True
     large.__len__ = lambda self: 20_000
     assert "above 10000" in should("johnson", (large(),), {})
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiDiGraph])
+def test_networkx_itself_runs_where_few_nodes_reach_each_other(kind):
+    groups = nx.disjoint_union_all([nx.complete_graph(5)] * 60)  # nodes reach 5 of 300
+    layers = nx.DiGraph((i, 150 + (i + j) % 150) for i in range(150) for j in range(9))
+    for few in [groups, *([layers] if kind is not nx.Graph else [])]:
+        few = kind(few)
+        assert few.number_of_edges() > len(few)
+        for graph in (few, backend.convert_from_nx(few)):
+            got = backend.should_run("johnson", (graph,), {})
+            assert got == "most nodes reach fewer than 12 of 300 nodes: networkx is faster"
+            assert backend.should_run("transitive_closure", (graph,), {}) is True
+            assert backend.should_run("floyd_warshall", (graph,), {}) is True
+    for many in (
+        nx.cycle_graph(300, kind),
+        nx.disjoint_union_all([nx.complete_graph(20, kind)] * 15),
+    ):
+        assert backend.should_run("johnson", (many,), {}) is True
 
 
 def test_functions_are_those_of_the_table_and_have_the_signatures_of_networkx():
