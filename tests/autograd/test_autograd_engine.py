@@ -17,6 +17,7 @@ from tropical import autograd
 from tropical.autograd import (
     GraphReleasedError,
     Tensor,
+    check_gradients,
     checkpoint,
     enable_grad,
     grad,
@@ -603,6 +604,61 @@ def test_what_numpy_users_expect():
         np.asarray(leaf(1.0))
 
 
+NAMED = [  # functions of NumPy, with its names and its order of arguments
+    ("sum", (0, None, None, True), {}),
+    ("mean", (), {"axis": 1, "dtype": None, "out": None, "keepdims": True}),
+    ("max", (1, None, True), {}),
+    ("min", (), {"axis": (0, 1), "out": None, "keepdims": False}),
+    ("var", (1, None, None, 1, True), {}),
+    ("var", (), {"axis": 0, "ddof": 0.5}),
+    ("var", (), {"ddof": 1, "keepdims": True}),
+    ("clip", (), {"a_min": -0.5, "a_max": 0.5}),
+    ("clip", (-0.5,), {"a_max": None}),
+    ("clip", (), {"min": -0.5, "max": 0.5}),
+    ("transpose", (), {"axes": (1, 0)}),
+    ("transpose", (), {"axes": None}),
+    ("reshape", (), {"shape": (3, -1)}),
+    ("reshape", (6,), {"order": "C"}),
+    ("squeeze", (), {"axis": ()}),
+    ("swapaxes", (), {"axis1": 0, "axis2": -1}),
+    ("broadcast_to", (), {"shape": (2, 2, 3)}),
+    ("pad", (), {"pad_width": 1, "mode": "constant", "constant_values": 2.0}),
+    *(
+        ("pad", (widths, mode), {})
+        for mode in ("edge", "reflect", "symmetric", "wrap")
+        for widths in (0, 1, ((0, 2), (1, 0)), ((4, 5), (3, 7)))
+    ),
+]
+
+
+@pytest.mark.parametrize("name, arguments, named", NAMED)
+def test_arguments_are_named_as_in_numpy(name, arguments, named):
+    array = np.random.default_rng(0).standard_normal((2, 3))
+    x = Tensor(array, requires_grad=True)
+    want = getattr(np, name)(array, *arguments, **named)
+    functions = [
+        functools.partial(getattr(autograd, name), x),
+        functools.partial(getattr(autograd, name), array),
+    ]
+    if name not in ("broadcast_to", "pad"):  # NumPy calls the method
+        functions.append(functools.partial(getattr(np, name), x))
+    for function in functions:
+        got = function(*arguments, **named)
+        np.testing.assert_allclose(got.data if isinstance(got, Tensor) else got, want, rtol=1e-14)
+        assert isinstance(got, Tensor) == (function.args[0] is x)
+    check_gradients(lambda x: getattr(autograd, name)(x, *arguments, **named), array, order=2)
+
+
+def test_methods_of_arrays():
+    x = Tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
+    for flat in (x.flatten(), x.ravel(order="C"), autograd.concatenate([x[0], x[1]], axis=None)):
+        assert flat.data.tolist() == [0, 1, 2, 3, 4, 5] and flat.requires_grad
+    assert not np.shares_memory(x.flatten().data, x.data)
+    out = np.empty(3, np.intp)
+    assert np.argmax(x, 0, out) is out and out.tolist() == [1, 1, 1]
+    assert np.argmin(x, axis=1, keepdims=True).tolist() == [[0], [0]]
+
+
 def test_what_a_tensor_is_made_of():
     assert Tensor([1, 2]).dtype == np.float64 and Tensor(True).item() == 1
     assert Tensor([1.0], dtype="float32").dtype == np.float32
@@ -621,6 +677,22 @@ def test_what_a_tensor_is_made_of():
     "call, error, message",
     [
         (lambda x: autograd.clip(x, 2.0, 1.0), ValueError, "at most max = 1.0, got 2.0"),
+        (lambda x: x.clip(1.0, min=0.0), TypeError, "expected each limit once"),
+        (lambda x: x.clip(a_max=1.0, max=1.0), TypeError, "expected each limit once"),
+        (lambda x: x.clip(0, 1, x.data), TypeError, "out: expected None"),
+        (lambda x: x.sum(0, "float32"), TypeError, "dtype: expected None, got 'float32'"),
+        (lambda x: x.max(0, x.data), TypeError, "out: expected None"),
+        (lambda x: x.var(ddof=6), ValueError, "ddof: expected less than 6, .*, got 6"),
+        (lambda x: x.reshape(3, 2, order="F"), ValueError, "order: expected 'C', got 'F'"),
+        (lambda x: x.flatten("F"), ValueError, "order: expected 'C', got 'F'"),
+        (lambda x: x.reshape(3, 2, shape=6), TypeError, "shape: expected one, got"),
+        (lambda x: x.reshape(), TypeError, "shape: expected one, got"),
+        (lambda x: x.transpose(1, 0, axes=(1, 0)), TypeError, "axes: expected one order, got"),
+        (
+            lambda x: autograd.pad(x, 1, "mean"),
+            ValueError,
+            "mode: expected \"constant\", .* 'mean'",
+        ),
         (lambda x: x.sum(axis=5), ValueError, "axis: expected an axis of 2 dimensions, got 5"),
         (lambda x: x.sum(axis=(0, 0)), ValueError, r"different axes, got \(0, 0\)"),
         (lambda x: x.transpose(0, 0), ValueError, "expected an order of the 2 axes"),

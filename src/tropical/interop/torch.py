@@ -71,6 +71,9 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     The argmax, which makes the product take half as long again, is computed only for gradients.
     The number of threads is `tropical.get_num_threads`.
 
+    Under `torch.autocast`, floating operands of different dtypes, or of 16 bits, are converted to
+    the wider dtype, at least float32, as for PyTorch's functions that need float32.
+
     The operator, ``torch.ops.tropical.gemm``, works under `torch.compile`, `torch.export` and
     `torch.func`'s grad and vmap, which makes one batched product. It has no forward mode, and
     PyTorch does not compile `torch.func`'s grad of an operator.
@@ -88,6 +91,8 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
             [0., 0., 0.]])
     """
     ring = semirings.get(semiring)
+    if torch.is_autocast_enabled("cpu"):
+        a, b = _widened(a, b)
     _check(a, b, ring)
     row, column = a.ndim == 1, b.ndim == 1
     if row:
@@ -103,6 +108,14 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
 _DTYPES = {
     ring.name: tuple(getattr(torch, dtype) for dtype in ring.dtypes) for ring in semirings.ALL
 }
+
+
+def _widened(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Return floating operands in one dtype of 32 bits or more, and other operands unchanged."""
+    if not all(isinstance(x, torch.Tensor) and x.is_floating_point() for x in (a, b)):
+        return a, b
+    dtype = torch.promote_types(torch.promote_types(a.dtype, b.dtype), torch.float32)
+    return a.to(dtype), b.to(dtype)
 
 
 def _check(a: Tensor, b: Tensor, ring: Semiring) -> None:
