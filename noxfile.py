@@ -188,12 +188,13 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def interop(session: nox.Session) -> None:
-    """What needs PyTorch, JAX, numba or mlxtend: nothing is skipped for want of a package."""
+    """What needs PyTorch, JAX, numba, pooch or mlxtend: no test is skipped for want of them."""
     install(session, "bench", "mnist", "test")
     session.install("pip")
     session.run("python", "-m", "pip", "install", "-q", "torch==2.13.0", "jax")
-    training = [f"tests/examples/test_mnist_{part}.py" for part in ("data", "training")]
-    pytest(session, *training, "-k", "torch or mlxtend", complete=True)
+    files = [f"tests/examples/test_mnist_{part}.py" for part in ("data", "training")]
+    chosen = "mnist_data or torch or jax or mlxtend"
+    pytest(session, *files, "tests/bench/test_benchmarks.py", "-k", chosen, complete=True)
     files = ["tests/autograd/test_against_torch.py", "tests/bench/test_side_by_side.py"]
     pages = [f"docs/guide/{page}.md" for page in ("torch", "jax")]
     paths = ("tests/interop", *files, *pages, "tropical.interop")

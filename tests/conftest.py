@@ -53,6 +53,11 @@ def pytest_collection_modifyitems(config, items):
                     item.add_marker(pytest.mark.skip(f"runs with -m {marker} only"))
 
 
+def pytest_make_parametrize_id(val):
+    """Bytes may hold the time of day, as gzip's do, but pytest-xdist's workers must agree on ids."""
+    return f"{len(val)} bytes" if isinstance(val, bytes) else None
+
+
 def pytest_sessionfinish(session):
     if hasattr(session.config, "workeroutput"):  # of pytest-xdist: this is one of its workers
         session.config.workeroutput["ran"] = list(support.ran.items())
