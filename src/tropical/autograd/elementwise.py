@@ -184,17 +184,43 @@ def where(condition: Any, a: Operand, b: Operand) -> Tensor:
     return _where(a, b, np.asarray(data_of(condition), dtype=bool))
 
 
-def clip(x: Operand, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Tensor:
+def clip(
+    x: Operand,
+    a_min: ArrayLike | None = None,
+    a_max: ArrayLike | None = None,
+    out: None = None,
+    *,
+    min: ArrayLike | None = None,
+    max: ArrayLike | None = None,
+) -> Tensor:
     """Return x limited to [min, max], numbers or arrays; the gradient is 0 outside.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape.
+    a_min, a_max : array_like, optional
+        The limits, which broadcast to the shape of x.
+    out : None
+        An argument of `numpy.clip`.
+    min, max : array_like, optional
+        Other names of the limits.
 
     Raises
     ------
     ValueError
         If min > max.
+    TypeError
+        If a limit is given by both names, or `out` is not None.
     """
-    if min is not None and max is not None and np.any(np.greater(min, max)):
-        raise ValueError(f"min: expected at most max = {max}, got {min}")
-    return _clip(x, min, max)
+    if out is not None:
+        raise TypeError("out: expected None; assign the result")
+    if (a_min is not None and min is not None) or (a_max is not None and max is not None):
+        raise TypeError("min, max: expected each limit once, got a_min and min, or a_max and max")
+    low, high = a_min if min is None else min, a_max if max is None else max
+    if low is not None and high is not None and np.any(np.greater(low, high)):
+        raise ValueError(f"min: expected at most max = {high!r}, got {low!r}")
+    return _clip(x, low, high)
 
 
 def _inside(x: Array, low: Any, high: Any) -> Array:

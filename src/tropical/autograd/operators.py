@@ -29,9 +29,14 @@ def _copy(x: Tensor) -> Tensor:
     return elementwise.multiply(x, 1.0)
 
 
-def _ravel(x: Tensor) -> Tensor:
+def _ravel(x: Tensor, order: str = "C") -> Tensor:
     """Return the elements along one axis."""
-    return shape.reshape(x, x.size)
+    return shape.reshape(x, x.size, order=order)
+
+
+def _flatten(x: Tensor, order: str = "C") -> Tensor:
+    """Return the elements along one axis, with data of their own."""
+    return _copy(_ravel(x, order))
 
 
 _OPERATORS: dict[str, Callable[..., Tensor]] = {
@@ -53,6 +58,7 @@ _METHODS: dict[str, Any] = {
     "clip": elementwise.clip,
     "copy": _copy,
     "exp": elementwise.exp,
+    "flatten": _flatten,
     "gelu": elementwise.gelu,
     "log": elementwise.log,
     "logsumexp": reduce.logsumexp,

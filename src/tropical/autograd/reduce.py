@@ -38,11 +38,9 @@ def _axes(x: Operand, axis: Axes) -> tuple[int, ...]:
     return axes
 
 
-def _refuse(absent: dict[str, Any]) -> None:
-    """Raise TypeError unless `dtype` and `out`, which NumPy passes on, are None."""
+def _refuse(**absent: Any) -> None:
+    """Raise TypeError unless the arguments, which NumPy's functions have too, are None."""
     for name, value in absent.items():
-        if name not in ("dtype", "out"):
-            raise TypeError(f"unexpected keyword argument {name!r}")
         if value is not None:
             raise TypeError(f"{name}: expected None, got {value!r}; cast or assign the result")
 
@@ -86,27 +84,31 @@ def _shares(x: Any, y: Any, axes: tuple[int, ...]) -> Any:
     return exp(where(never, -np.inf, x - where(never, 0, spread)) if never.any() else x - spread)
 
 
-def sum(x: Operand, axis: Axes = None, keepdims: bool = False, **absent: None) -> Tensor:
+def sum(
+    x: Operand, axis: Axes = None, dtype: None = None, out: None = None, keepdims: bool = False
+) -> Tensor:
     """Return the sum over `axis`, all axes by default, as `numpy.sum`."""
-    _refuse(absent)
+    _refuse(dtype=dtype, out=out)
     return _sum(x, _axes(x, axis), keepdims)
 
 
-def mean(x: Operand, axis: Axes = None, keepdims: bool = False, **absent: None) -> Tensor:
+def mean(
+    x: Operand, axis: Axes = None, dtype: None = None, out: None = None, keepdims: bool = False
+) -> Tensor:
     """Return the mean over `axis`, all axes by default, as `numpy.mean`."""
-    _refuse(absent)
+    _refuse(dtype=dtype, out=out)
     return _mean(x, _axes(x, axis), keepdims)
 
 
-def max(x: Operand, axis: Axes = None, keepdims: bool = False, **absent: None) -> Tensor:
+def max(x: Operand, axis: Axes = None, out: None = None, keepdims: bool = False) -> Tensor:
     """Return the maximum over `axis`, as `numpy.max`; equal elements share the gradient."""
-    _refuse(absent)
+    _refuse(out=out)
     return _max(x, _axes(x, axis), keepdims)
 
 
-def min(x: Operand, axis: Axes = None, keepdims: bool = False, **absent: None) -> Tensor:
+def min(x: Operand, axis: Axes = None, out: None = None, keepdims: bool = False) -> Tensor:
     """Return the minimum over `axis`, as `numpy.min`; equal elements share the gradient."""
-    _refuse(absent)
+    _refuse(out=out)
     return _min(x, _axes(x, axis), keepdims)
 
 
@@ -115,7 +117,27 @@ def logsumexp(x: Operand, axis: Axes = None, keepdims: bool = False) -> Tensor:
     return _logsumexp(x, _axes(x, axis), keepdims)
 
 
-def var(x: Operand, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return the variance over `axis`, divided by the number of elements, as `numpy.var`."""
+def var(
+    x: Operand,
+    axis: Axes = None,
+    dtype: None = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+) -> Tensor:
+    """Return the variance over `axis`, as `numpy.var`: divided by the number of elements - `ddof`.
+
+    Raises
+    ------
+    ValueError
+        If `ddof` is not 0 and not less than the number of elements.
+    """
+    _refuse(dtype=dtype, out=out)
     centered = x - mean(x, axis, keepdims=True)
-    return mean(centered * centered, axis, keepdims)
+    variance = mean(centered * centered, axis, keepdims=keepdims)
+    if not ddof:
+        return variance
+    count = _count(np.shape(data_of(x)), _axes(x, axis))
+    if not ddof < count:
+        raise ValueError(f"ddof: expected less than {count}, the number of elements, got {ddof}")
+    return variance * (count / (count - ddof))

@@ -91,19 +91,47 @@ def normal_axis(axis: int, ndim: int, name: str = "axis") -> int:
     return axis % ndim
 
 
-def reshape(x: Operand, *shape: Any) -> Tensor:
-    """Return x in another shape, as `numpy.reshape`; -1 stands for the remaining length."""
-    return _reshape(x, integers(shape[0] if len(shape) == 1 else shape))
+def reshape(x: Operand, *lengths: Any, shape: Any = None, order: str = "C") -> Tensor:
+    """Return x in another shape, as `numpy.reshape`; -1 stands for the remaining length.
+
+    Raises
+    ------
+    ValueError
+        If the shape does not fit, or `order` is not "C".
+    TypeError
+        If no shape is given, or two.
+    """
+    check_order(order)
+    if (shape is None) == (not lengths):
+        raise TypeError(f"shape: expected one, got {lengths} and shape={shape}")
+    lengths = lengths if shape is None else (shape,)
+    return _reshape(x, integers(lengths[0] if len(lengths) == 1 else lengths))
 
 
-def transpose(x: Operand, *axes: Any) -> Tensor:
-    """Return x with its axes in another order; reversed by default."""
-    ndim = np.ndim(data_of(x))
-    reverse = not axes or axes[0] is None
-    order = range(ndim)[::-1] if reverse else integers(axes[0] if len(axes) == 1 else axes)
-    normal = tuple(normal_axis(axis, ndim, "axes") for axis in order)
+def check_order(order: str) -> None:
+    """Raise ValueError unless the order of elements is that of C."""
+    if order != "C":
+        raise ValueError(f"order: expected 'C', got {order!r}; transpose first")
+
+
+def transpose(x: Operand, *order: Any, axes: Any = None) -> Tensor:
+    """Return x with its axes in another order, as `numpy.transpose`; reversed by default.
+
+    Raises
+    ------
+    ValueError
+        If the order does not have each axis once.
+    TypeError
+        If two orders are given.
+    """
+    if order and axes is not None:
+        raise TypeError(f"axes: expected one order, got {order} and axes={axes}")
+    ndim, given = np.ndim(data_of(x)), order or (axes,)
+    reverse = given[0] is None
+    wanted = range(ndim)[::-1] if reverse else integers(given[0] if len(given) == 1 else given)
+    normal = tuple(normal_axis(axis, ndim, "axes") for axis in wanted)
     if sorted(normal) != list(range(ndim)):
-        raise ValueError(f"axes: expected an order of the {ndim} axes, got {tuple(order)}")
+        raise ValueError(f"axes: expected an order of the {ndim} axes, got {tuple(wanted)}")
     return _transpose(x, normal)
 
 
@@ -167,8 +195,10 @@ def swapaxes(x: Operand, axis1: int, axis2: int) -> Tensor:
     return _transpose(x, tuple(order))
 
 
-def pad(x: Operand, pad_width: Any, constant_values: float = 0.0) -> Tensor:
-    """Return x with a border, as `numpy.pad` with ``mode="constant"``.
+def pad(
+    x: Operand, pad_width: Any, mode: str | float = "constant", *, constant_values: Any = 0.0
+) -> Tensor:
+    """Return x with a border, as `numpy.pad`.
 
     Parameters
     ----------
@@ -176,17 +206,39 @@ def pad(x: Operand, pad_width: Any, constant_values: float = 0.0) -> Tensor:
         Of any shape.
     pad_width : int, or a pair of ints for each axis
         The elements to add before and after.
+    mode : {"constant", "edge", "reflect", "symmetric", "wrap"} or float
+        What the border repeats, as in `numpy.pad`; a number means "constant" with this value.
     constant_values : float, default 0
-        The value of these elements.
+        The value of the border for the mode "constant".
+
+    Raises
+    ------
+    ValueError
+        If the mode is unknown.
     """
     ndim = np.ndim(data_of(x))
     pairs = tuple(map(tuple, np.broadcast_to(np.asarray(pad_width), (ndim, 2)).tolist()))
-    return _pad(x, pairs, constant_values)
+    if not isinstance(mode, str):
+        mode, constant_values = "constant", mode
+    if mode == "constant":
+        return _pad(x, pairs, constant_values)
+    if mode not in ("edge", "reflect", "symmetric", "wrap"):
+        modes = '"constant", "edge", "reflect", "symmetric" or "wrap"'
+        raise ValueError(f"mode: expected {modes}, got {mode!r}")
+    y: Any = getitem(x if isinstance(x, Tensor) else np.asarray(operand(x)), ())
+    for axis, widths in enumerate(pairs):
+        if any(widths):
+            rows = np.pad(np.arange(y.shape[axis]), widths, mode)  # type: ignore[call-overload]
+            y = getitem(y, (*(slice(None),) * axis, rows))
+    result: Tensor = y
+    return result
 
 
-def concatenate(tensors: Iterable[Operand], axis: int = 0) -> Tensor:
-    """Join tensors along an axis, as `numpy.concatenate`."""
+def concatenate(tensors: Iterable[Operand], axis: int | None = 0) -> Tensor:
+    """Join tensors along an axis, or flattened if it is None, as `numpy.concatenate`."""
     tensors = list(tensors)
+    if axis is None:
+        tensors, axis = [reshape(tensor, -1) for tensor in tensors], 0
     arrays = [np.asarray(operand(data_of(tensor))) for tensor in tensors]
     if not arrays:
         raise ValueError("tensors: expected at least one, got none")

@@ -28,17 +28,40 @@ if TYPE_CHECKING:  # the signatures of the methods that `operators` attaches
 
     def _unary(self: Tensor) -> Tensor: ...
     def _binary(self: Tensor, other: Operand) -> Tensor: ...
-    def _reduction(
-        self: Tensor, axis: Axes = None, keepdims: bool = False, **absent: None
+    def _optimum(
+        self: Tensor, axis: Axes = None, out: None = None, keepdims: bool = False
     ) -> Tensor: ...
+    def _reduction(
+        self: Tensor,
+        axis: Axes = None,
+        dtype: None = None,
+        out: None = None,
+        keepdims: bool = False,
+    ) -> Tensor: ...
+    def _variance(
+        self: Tensor,
+        axis: Axes = None,
+        dtype: None = None,
+        out: None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+    ) -> Tensor: ...
+    def _flat(self: Tensor, order: str = "C") -> Tensor: ...
     def _axes_reduction(self: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor: ...
-    def _reorder(self: Tensor, *arguments: Any) -> Tensor: ...
+    def _reshape(self: Tensor, *lengths: Any, shape: Any = None, order: str = "C") -> Tensor: ...
+    def _transpose(self: Tensor, *order: Any, axes: Any = None) -> Tensor: ...
     def _swapaxes(self: Tensor, axis1: int, axis2: int) -> Tensor: ...
     def _squeeze(self: Tensor, axis: Any = None) -> Tensor: ...
     def _getitem(self: Tensor, index: Any) -> Tensor: ...
     def _astype(self: Tensor, dtype: DTypeLike) -> Tensor: ...
     def _clip(
-        self: Tensor, min: ArrayLike | None = None, max: ArrayLike | None = None
+        self: Tensor,
+        a_min: ArrayLike | None = None,
+        a_max: ArrayLike | None = None,
+        out: None = None,
+        *,
+        min: ArrayLike | None = None,
+        max: ArrayLike | None = None,
     ) -> Tensor: ...
     def _matmul(self: Tensor, b: Operand, *, semiring: str | Semiring = "plustimes") -> Tensor: ...
     def _backward(
@@ -113,10 +136,13 @@ class Tensor:
         __neg__ = __abs__ = _unary
         __getitem__ = _getitem
         abs = exp = gelu = log = relu = sigmoid = sqrt = tanh = _unary
-        copy = ravel = _unary
-        max = mean = min = sum = _reduction
-        logsumexp = var = _axes_reduction
-        reshape = transpose = _reorder
+        copy = _unary
+        flatten = ravel = _flat
+        max = min = _optimum
+        mean = sum = _reduction
+        var = _variance
+        logsumexp = _axes_reduction
+        reshape, transpose = _reshape, _transpose
         astype, backward, clip, matmul = _astype, _backward, _clip, _matmul
         squeeze, swapaxes = _squeeze, _swapaxes
         T: Tensor
@@ -325,15 +351,15 @@ class Tensor:
     def __ge__(self, other: Operand) -> Array:
         return np.greater_equal(self.data, data_of(other))
 
-    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
+    def argmax(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
         """Return the index of the maximum, as `numpy.argmax`: an array without gradient."""
         data: Any = self.data  # NumPy's types refuse an axis that may be None
-        return data.argmax(axis, keepdims=keepdims)
+        return data.argmax(axis, out, keepdims=keepdims)
 
-    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Any:
+    def argmin(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
         """Return the index of the minimum, as `numpy.argmin`: an array without gradient."""
         data: Any = self.data  # NumPy's types refuse an axis that may be None
-        return data.argmin(axis, keepdims=keepdims)
+        return data.argmin(axis, out, keepdims=keepdims)
 
     def tolist(self) -> Any:
         """Return the values as nested lists of numbers."""
