@@ -311,6 +311,47 @@ def test_inputs_and_result_may_change_before_the_walk():
         c.sum().backward()
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(
+    "function,dtype",
+    [
+        (lambda x, a, b: gemm(x, b.mT), torch.float32),
+        (lambda x, a, b: gemm(x, x.mT), torch.float32),
+        (lambda x, a, b: gemm(a, b), torch.float32),
+        (lambda x, a, b: gemm(a.double(), b), torch.float64),
+    ],
+    ids=["half-single", "half-half", "single-single", "double-single"],
+)
+def test_autocast(half, compiled, function, dtype):
+    """The products of autocast's own operations have 16 bits; their products here have 32."""
+
+    def run(a, b):
+        x = a @ b
+        assert x.dtype == half
+        return function(x, a, b)
+
+    a, b = pair((3, 4), (4, 5), dtype=torch.float32)
+    with torch.autocast("cpu", dtype=half):
+        made = torch.compile(run, fullgraph=True, backend="eager") if compiled else run
+        c, x = made(a, b), (a @ b).float()
+    want = function(x.to(dtype), a.to(dtype), b.to(dtype))
+    assert c.dtype == dtype
+    torch.testing.assert_close(c, want, rtol=0, atol=0)
+    for leaf in torch.autograd.grad(c.sum(), (a, b)):
+        assert leaf.dtype == torch.float32 and leaf.isfinite().all() and leaf.any()
+
+
+def test_autocast_refuses():
+    a, b = torch.rand(2, 3), torch.rand(3, 2)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        check_refused(
+            gemm,
+            (TypeError, "b: expected torch.float32, the dtype of a, got torch.int32", a, b.int()),
+            (TypeError, "a: expected a torch.Tensor, got ndarray", a.numpy(), b),
+        )
+
+
 def test_refuses():
     a, b = torch.rand(2, 3), torch.rand(3, 2)
     half = r"a: expected a dtype of maxplus \(float32.*, got torch.float16"
