@@ -35,22 +35,26 @@ template <class R, bool Argmax, int MR, int NV>
     if constexpr (can_fuse<R> && !R::fuses)
         if (!g.epilogue.empty())
             return direct_strip<Fused<R>, Argmax, MR, NV>(g, pc, k, jr, b, b_stride);
+    // Copies, as what a tile stores might be a part of `g` for all that the compiler knows.
+    const ConstView a = at(g.a, 0, pc), start = at(g.epilogue.start, 0, jr);
+    const View strip_of_c = at(g.c, 0, jr);
+    const Attained attained = at(g.attained, pc, 0, jr);
+    const bool continues = g.accumulate || pc > 0;
+    const ptrdiff_t m = g.m, n = g.n - jr;
     const auto tile = [&](auto rows, ptrdiff_t ir) {
-        const TileOfC c = tile_at(g.c, g.m, g.n, ir, jr);
-        const Attained attained = at(g.attained, pc, ir, jr);
-        const IndexOfC to{.index = attained.index,
+        const IndexOfC to{.index = at(attained.index, ir, 0),
                           .lookup = attained.lookup,
                           .first_p = pc,
-                          .continues = g.accumulate || pc > 0};
-        direct_tile<R, Argmax, decltype(rows)::value, NV>(
-            g, at(g.a, ir, pc), k, b, b_stride, c, to,
-            tile_of<R>(g.epilogue.start, ir, jr, c.m, c.n));
+                          .continues = continues};
+        direct_tile<R, Argmax, decltype(rows)::value, NV>(g, at(a, ir, 0), k, b, b_stride,
+                                                          tile_at(strip_of_c, m, n, ir, 0), to,
+                                                          tile_of<R>(start, ir, 0, m - ir, n));
     };
     ptrdiff_t ir = 0;
-    for (; ir + MR <= g.m; ir += MR) tile(Constant<MR>{}, ir);
+    for (; ir + MR <= m; ir += MR) tile(Constant<MR>{}, ir);
     if constexpr (MR > 2)
-        for (; ir + MR / 2 <= g.m; ir += MR / 2) tile(Constant<MR / 2>{}, ir);
-    for (; ir < g.m; ++ir) tile(Constant<1>{}, ir);
+        for (; ir + MR / 2 <= m; ir += MR / 2) tile(Constant<MR / 2>{}, ir);
+    for (; ir < m; ++ir) tile(Constant<1>{}, ir);
 }
 
 // The strip of B at (pc, jr), in place or through `copy`; false where the results would be void.
