@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_make_parametrize_id(val):
-    """Bytes may hold the time of day, as gzip's do, but pytest-xdist's workers must agree on ids."""
+    """Bytes may hold the time of day, as gzip's do, and workers of xdist must agree on ids."""
     return f"{len(val)} bytes" if isinstance(val, bytes) else None
 
 

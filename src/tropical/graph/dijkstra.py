@@ -1,4 +1,7 @@
-"""Shortest paths from each source by SciPy's Dijkstra, for graphs of few edges."""
+"""Shortest paths from each source by SciPy's Dijkstra, for graphs of few edges.
+
+If all weights are 1, `breadth_first` finds the lengths where this pays.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from numpy.typing import NDArray
 from tropical import extras
 from tropical.arrays import Array
 
+from . import breadth_first
 from .bellman_ford import potentials
 from .predecessors import NO_PREDECESSOR, Predecessors
 from .progress import Progress, shown
@@ -55,10 +59,15 @@ def from_sources(
         weight = np.maximum(weight + (h[edges.source] - h[edges.target]), 0)
     matrix = _compressed(edges, weight)
     starts = np.arange(edges.n) if sources is None else sources.ravel()
+    shape = (*(sources.shape if sources is not None else (edges.n,)), edges.n)
     lengths = np.empty((len(starts), edges.n), edges.dtype)
     before = np.empty(lengths.shape, np.int32) if predecessors else None
     step = max(CALL_EDGES // max(len(weight) + edges.n, 1), 1)
     with shown(progress) as report:
+        if not predecessors and breadth_first.fits(edges):
+            levels = breadth_first.lengths(edges, starts, report)
+            if levels is not None:
+                return levels.reshape(shape), None
         for first in range(0, len(starts), step):
             part = slice(first, first + step)
             found = dijkstra(matrix, indices=starts[part], return_predecessors=predecessors)
@@ -71,7 +80,6 @@ def from_sources(
             if before is not None:
                 before[part][lengths[part] == np.inf] = NO_PREDECESSOR
             report(min(first + step, len(starts)) / len(starts))
-    shape = (*(sources.shape if sources is not None else (edges.n,)), edges.n)
     return lengths.reshape(shape), None if before is None else before.reshape(shape)
 
 

@@ -140,6 +140,9 @@ def shortest_paths(
 
     Notes
     -----
+    If every edge of a sparse graph has the weight 1, and no predecessors are asked for, method "D"
+    searches by levels from 64 sources and more at once, unless there are many levels.
+
     A length beyond the dtype becomes +inf (the dtype's greatest integer), which also means "no
     path": pass a wider dtype if paths may be that long. Johnson's algorithm rounds as much as the
     largest sum of negative weights is rounded. If Ctrl-C interrupts the call, `w` is unchanged;
