@@ -7,7 +7,7 @@ from support import check_refused
 
 import tropical
 from tropical import _core, semirings
-from tropical.graph import DivergenceError, closure
+from tropical.graph import DivergenceError, closure, matrix_power
 
 IDEMPOTENT = [ring for ring in semirings.ALL if ring.exact]
 
@@ -114,6 +114,34 @@ def test_cycles_that_improve(n):
     with pytest.raises(DivergenceError):
         closure(np.array([[1.5]]), "maxtimes")
     assert closure(np.array([[1e300]]), "maxmin") == np.inf
+
+
+@pytest.mark.parametrize("ring", semirings.ALL, ids=lambda ring: ring.name)
+def test_sparse_arrays_and_graphs_of_networkx(ring):
+    sparse = pytest.importorskip("scipy.sparse")
+    nx = pytest.importorskip("networkx")
+    ends, weights = ([0, 1, 3, 3], [1, 2, 0, 4]), [0.5, 0.0, 0.25, 1.0]  # a stored 0 is an edge
+    dense = np.full((5, 5), ring.zero(ring.dtypes[0]), ring.dtypes[0])
+    dense[ends] = True if ring.name == "orand" else weights
+    named = nx.DiGraph()
+    named.add_nodes_from("abcde")
+    named.add_weighted_edges_from(
+        ("abcde"[i], "abcde"[j], w) for i, j, w in zip(*ends, weights, strict=True)
+    )
+    coo = sparse.coo_array((np.array(weights, np.float32), ends), shape=(5, 5))
+    functions = [lambda a: matrix_power(a, 2, ring)]
+    if ring.name not in ("plustimes", "logplus"):
+        functions.append(lambda a: closure(a, ring))
+    for function in functions:
+        want = function(dense)
+        for graph in (coo, coo.tocsr(), sparse.csc_matrix(coo), named):
+            np.testing.assert_array_equal(function(graph), want)
+        assert function(coo).dtype == want.dtype
+    wrong = sparse.csr_array((2, 3), dtype=np.float64)
+    with pytest.raises(ValueError, match=r"a: expected \(n, n\), got \(2, 3\)"):
+        matrix_power(wrong, 2, ring)
+    with pytest.raises(TypeError, match="overwrite: a must be an array, got csr_array"):
+        closure(coo.tocsr(), overwrite=True)
 
 
 def test_refuses():

@@ -345,6 +345,33 @@ def test_refuses(function):
     )
 
 
+@pytest.mark.parametrize("ring", RINGS)
+@pytest.mark.parametrize(
+    "function",
+    [maximum_cycle_mean, critical_graph, cycle_times, cyclicity, eigenvectors, transient,
+     lambda a, ring: schedule(a, np.zeros(3), 4, ring)],
+)  # fmt: skip
+def test_sparse_arrays_and_graphs_of_networkx(function, ring):
+    sparse = pytest.importorskip("scipy.sparse")
+    nx = pytest.importorskip("networkx")
+    ends, weights = ([0, 1, 2, 2], [1, 2, 0, 1]), [2.0, 0.0, 5.0, 1.0]
+    dense = np.full((3, 3), semirings.get(ring).zero("float64"))
+    dense[ends] = weights
+    named = nx.DiGraph()
+    named.add_weighted_edges_from(zip(*ends, weights, strict=True))
+    coo = sparse.coo_array((weights, ends), shape=(3, 3))
+
+    def parts(result):
+        return result if isinstance(result, tuple) else (result,)
+
+    want = function(dense, ring)
+    for graph in (coo, sparse.csr_matrix(coo), named):
+        for x, y in zip(parts(function(graph, ring)), parts(want), strict=True):
+            np.testing.assert_array_equal(x, y)
+    with pytest.raises(ValueError, match=r"a: expected \(n, n\), got \(2, 3\)"):
+        function(sparse.csr_array((2, 3)), ring)
+
+
 def test_refuses_another_method():
     with pytest.raises(ValueError, match="method: expected 'howard' or 'karp', got 'lawler'"):
         maximum_cycle_mean([[1.0]], method="lawler")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropical.arrays import Array, check_square, is_kind
+from tropical.arrays import Array, check_square, is_kind, unmasked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +68,18 @@ def dense_of(graph: Array | Edges, ring: Semiring) -> Array:
     a = np.full((graph.n, graph.n), ring.zero(graph.dtype), graph.dtype)
     ring.add_ufunc.at(a, (graph.source, graph.target), graph.weight)
     return a
+
+
+def matrix_of(a: GraphLike, ring: Semiring) -> Array:
+    """Return `a` as an array without a copy, but a sparse array or a graph of networkx as a matrix.
+
+    Where these have no edge, the matrix has `ring`'s zero.
+    """
+    if not is_sparse(a) and not _is_from("networkx", "Graph", a):
+        return unmasked("a", a)
+    if set(ring.dtypes) == {"bool"}:
+        return read_pattern(a)
+    return dense_of(_from_sparse(a, "a") if is_sparse(a) else _from_networkx(a, "weight"), ring)
 
 
 def edges_of(graph: Array | Edges, ring: Semiring) -> Edges:
@@ -149,7 +161,7 @@ def _check_weights(weights: Array, ring: Semiring) -> None:
 def read_pattern(a: GraphLike) -> NDArray[np.bool_]:
     """Return where a graph has edges, (..., n, n); an array of booleans is returned unchanged."""
     if _is_from("networkx", "Graph", a) or is_sparse(a):
-        edges = _from_sparse(a) if is_sparse(a) else _from_networkx(a, None)
+        edges = _from_sparse(a, "a") if is_sparse(a) else _from_networkx(a, None)
         there = np.zeros((edges.n, edges.n), np.bool_)
         there[edges.source, edges.target] = True
         return there
@@ -205,9 +217,9 @@ def _is_from(module: str, kind: str, w: object) -> bool:
     return loaded is not None and isinstance(w, getattr(loaded, kind))
 
 
-def _from_sparse(w: Any) -> Edges:
+def _from_sparse(w: Any, name: str = "w") -> Edges:
     if w.ndim != 2 or w.shape[0] != w.shape[1]:
-        raise ValueError(f"w: expected (n, n), got {w.shape}")
+        raise ValueError(f"{name}: expected (n, n), got {w.shape}")
     rows = w.tocsr()  # which adds up what COO stores twice, as SciPy's own functions do
     if w.format == "bsr":  # blocks are filled up with 0
         rows.eliminate_zeros()

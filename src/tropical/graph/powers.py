@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tropical import _core, semirings
-from tropical.arrays import Array, check_square, unmasked
+from tropical.arrays import Array, check_square
 
-from .edges import dense_of, read
+from .edges import dense_of, matrix_of, read
 from .predecessors import Predecessors, check_vertices
 from .progress import shown
 
@@ -26,13 +25,14 @@ if TYPE_CHECKING:
 STAY = -1
 
 
-def matrix_power(a: ArrayLike, n: int, semiring: str | Semiring | None = None) -> Array:
+def matrix_power(a: GraphLike, n: int, semiring: str | Semiring | None = None) -> Array:
     """Return the n-th power of square matrices, as ``np.linalg.matrix_power`` does.
 
     Parameters
     ----------
-    a : array_like, (..., m, m)
-        Of a dtype of the semiring.
+    a : array_like (..., m, m), sparse array (m, m) or networkx graph
+        Of a dtype of the semiring. As in `closure`, a sparse array and a networkx graph are read as
+        by `shortest_paths`.
     n : int
         At least 0. The power 0 is the identity: the semiring's one on the diagonal, the semiring's
         zero elsewhere.
@@ -70,7 +70,7 @@ def matrix_power(a: ArrayLike, n: int, semiring: str | Semiring | None = None) -
             stacklevel=2,
         )
     ring = semirings.get(semiring or "maxplus")
-    base = unmasked("a", a)
+    base = matrix_of(a, ring)
     check_square("a", base)
     zero = ring.zero(base.dtype)  # raises TypeError where the semiring has no such dtype
     left = _count("n", n)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tropical import _core, semirings
-from tropical.arrays import Array, check_square, is_kind, unmasked
+from tropical.arrays import Array, check_square, is_kind
 
+from .edges import matrix_of
 from .progress import most_work, share_of, split
 from .reachability import reach
 
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
 
+    from .edges import GraphLike
     from .progress import Report
 
 __all__ = ["DivergenceError", "closure"]
@@ -26,7 +27,7 @@ class DivergenceError(ValueError):
 
 
 def closure(
-    a: ArrayLike,
+    a: GraphLike,
     semiring: str | Semiring = "minplus",
     *,
     overwrite: bool = False,
@@ -40,9 +41,10 @@ def closure(
 
     Parameters
     ----------
-    a : array_like, (..., n, n)
+    a : array_like (..., n, n), sparse array (n, n) or networkx graph
         Edges, the semiring's zero where there is no edge. Leading axes are a batch of graphs. The
-        dtype must be one of the semiring's.
+        dtype must be one of the semiring's. A sparse array and a networkx graph are read as by
+        `shortest_paths`.
     semiring : str or Semiring, default "minplus"
         Any but plustimes and logplus, whose stars are series.
     overwrite : bool, default False
@@ -88,7 +90,7 @@ def closure(
            [inf,  3.,  0.]])
     """
     ring = semirings.get(semiring)
-    given = unmasked("a", a)
+    given = matrix_of(a, ring)
     matrix = given if overwrite else np.array(given, order="C")
     if overwrite and matrix is not a:
         raise TypeError(f"overwrite: a must be an array, got {type(a).__name__}")

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from tropical.arrays import Array, is_kind
 from tropical.graph import closure
@@ -23,6 +23,7 @@ from .operands import plus_ring, square_matrix
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tropical.graph.edges import GraphLike
     from tropical.semirings import Semiring
 
 Index: TypeAlias = NDArray[np.intp]
@@ -60,7 +61,7 @@ class Class:
 
 
 def maximum_cycle_mean(
-    a: ArrayLike, semiring: str | Semiring = "maxplus", *, method: str = "howard"
+    a: GraphLike, semiring: str | Semiring = "maxplus", *, method: str = "howard"
 ) -> CycleMean:
     """Return the greatest mean weight of a cycle, and a cycle that has it.
 
@@ -69,9 +70,10 @@ def maximum_cycle_mean(
 
     Parameters
     ----------
-    a : array_like, (n, n)
+    a : array_like, sparse array or networkx graph, (n, n)
         Element (i, j) is the weight of the edge from i to j, the semiring's zero if there is no
-        edge. The dtype is one of the semiring's.
+        edge. The dtype is one of the semiring's. Elements that a sparse array does not store are no
+        edges.
     semiring : {"maxplus", "minplus"}
         minplus returns the least mean.
     method : {"howard", "karp"}
@@ -118,7 +120,7 @@ def maximum_cycle_mean(
     return CycleMean(float(best[0].mean), best[0].cycle, best[0].mean)
 
 
-def cycle_times(a: ArrayLike, semiring: str | Semiring = "maxplus") -> NDArray[np.float64]:
+def cycle_times(a: GraphLike, semiring: str | Semiring = "maxplus") -> NDArray[np.float64]:
     """Return the rate at which each component of ``x(k + 1) = a (x) x(k)`` grows in the long run.
 
     The rate of component i is the greatest cycle mean among the cycles that i reaches: x(k + 1)[i]
@@ -126,7 +128,7 @@ def cycle_times(a: ArrayLike, semiring: str | Semiring = "maxplus") -> NDArray[n
 
     Parameters
     ----------
-    a : array_like, (n, n)
+    a : array_like, sparse array or networkx graph, (n, n)
         As for `maximum_cycle_mean`.
     semiring : {"maxplus", "minplus"}
 
@@ -165,12 +167,12 @@ def cycle_times(a: ArrayLike, semiring: str | Semiring = "maxplus") -> NDArray[n
     return rates
 
 
-def critical_graph(a: ArrayLike, semiring: str | Semiring = "maxplus") -> NDArray[np.bool_]:
+def critical_graph(a: GraphLike, semiring: str | Semiring = "maxplus") -> NDArray[np.bool_]:
     """Return which edges are on cycles of the greatest mean.
 
     Parameters
     ----------
-    a : array_like, (n, n)
+    a : array_like, sparse array or networkx graph, (n, n)
         As for `maximum_cycle_mean`.
     semiring : {"maxplus", "minplus"}
 

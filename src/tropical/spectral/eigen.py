@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 import tropical
 from tropical import semirings
@@ -21,7 +21,7 @@ from .cycles import best_classes, classes, to_whole
 from .operands import plus_ring, square_matrix
 
 if TYPE_CHECKING:
-    from tropical.graph.edges import Edges
+    from tropical.graph.edges import Edges, GraphLike
     from tropical.semirings import Semiring
 
     from .cycles import Class
@@ -43,7 +43,7 @@ class Eigenspace(NamedTuple):
     vectors: NDArray[np.float64]
 
 
-def eigenvectors(a: ArrayLike, semiring: str | Semiring = "maxplus") -> Eigenspace:
+def eigenvectors(a: GraphLike, semiring: str | Semiring = "maxplus") -> Eigenspace:
     """Return the eigenvalue of an irreducible matrix and a basis of its eigenspace.
 
     ``a (x) v = value (x) v``: for a timed event graph v is a timetable in which each event happens
@@ -51,7 +51,7 @@ def eigenvectors(a: ArrayLike, semiring: str | Semiring = "maxplus") -> Eigenspa
 
     Parameters
     ----------
-    a : array_like, (n, n)
+    a : array_like, sparse array or networkx graph, (n, n)
         As for `maximum_cycle_mean`; every vertex must reach every other.
     semiring : {"maxplus", "minplus"}
 
@@ -112,7 +112,7 @@ def eigenvectors(a: ArrayLike, semiring: str | Semiring = "maxplus") -> Eigenspa
     return Eigenspace(float(part.mean), paths / length)
 
 
-def cyclicity(a: ArrayLike, semiring: str | Semiring = "maxplus") -> int:
+def cyclicity(a: GraphLike, semiring: str | Semiring = "maxplus") -> int:
     """Return the period with which powers of an irreducible matrix end up growing.
 
     Each strong component of the critical graph has a period, the greatest common divisor of the
@@ -120,7 +120,7 @@ def cyclicity(a: ArrayLike, semiring: str | Semiring = "maxplus") -> int:
 
     Parameters
     ----------
-    a : array_like, (n, n)
+    a : array_like, sparse array or networkx graph, (n, n)
         As for `maximum_cycle_mean`.
     semiring : {"maxplus", "minplus"}
 
@@ -173,7 +173,7 @@ def _period(edges: Edges) -> int:
     return int(np.gcd.reduce(levels[edges.source] + 1 - levels[edges.target]))
 
 
-def transient(a: ArrayLike, semiring: str | Semiring = "maxplus") -> int:
+def transient(a: GraphLike, semiring: str | Semiring = "maxplus") -> int:
     """Return after how many steps an irreducible matrix is in its periodic regime at the latest.
 
     The transient is the least k from which on all powers obey ``a^(k + c) = value^c a^k``, with c
@@ -182,7 +182,7 @@ def transient(a: ArrayLike, semiring: str | Semiring = "maxplus") -> int:
 
     Parameters
     ----------
-    a : array_like, (n, n)
+    a : array_like, sparse array or networkx graph, (n, n)
         As for `eigenvectors`. The numbers must be multiples of a common unit, and the weight of n^3
         edges in that unit must fit 64 bits.
     semiring : {"maxplus", "minplus"}

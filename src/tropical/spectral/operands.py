@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from tropical import semirings
 from tropical.arrays import Array, is_kind, unmasked
+from tropical.graph.edges import GraphLike, matrix_of
 from tropical.semirings import Semiring
 
 _RINGS = [ring for ring in semirings.ALL if ring.selective and ring.multiply_ufunc is np.add]
@@ -26,9 +27,9 @@ def dual(ring: Semiring) -> Semiring:
     return next(other for other in _RINGS if other.direction == -ring.direction)
 
 
-def square_matrix(a: ArrayLike, ring: Semiring) -> Array:
+def square_matrix(a: GraphLike, ring: Semiring) -> Array:
     """Return `a` as an array; raise unless `a` is the matrix of a weighted graph."""
-    matrix = unmasked("a", a)
+    matrix = matrix_of(a, ring)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"a: expected (n, n), got {matrix.shape}")
     zero = ring.zero(matrix.dtype)

@@ -14,11 +14,12 @@ from tropical.arrays import Array
 from .operands import plus_ring, promote, square_matrix
 
 if TYPE_CHECKING:
+    from tropical.graph.edges import GraphLike
     from tropical.semirings import Semiring
 
 
 def schedule(
-    a: ArrayLike,
+    a: GraphLike,
     x0: ArrayLike,
     steps: int,
     semiring: str | Semiring = "maxplus",
@@ -33,7 +34,7 @@ def schedule(
 
     Parameters
     ----------
-    a : array_like, (n, n)
+    a : array_like, sparse array or networkx graph, (n, n)
         Element (i, j) is the time from a firing of j to the next firing of i; the semiring's zero
         if i does not wait for j.
     x0 : array_like, (..., n)
@@ -75,11 +76,12 @@ def schedule(
            [20, 18]])
     """
     ring = plus_ring(semiring)
-    square_matrix(a, ring)
+    given = {"a": square_matrix(a, ring), "x0": x0}
     steps = operator.index(steps)
     if steps < 0:
         raise ValueError(f"steps: expected 0 or more, got {steps}")
-    given = {"a": a, "x0": x0} if inputs is None else {"a": a, "x0": x0, "inputs": inputs}
+    if inputs is not None:
+        given["inputs"] = inputs
     matrix, first, *late = promote(ring, **given)
     n = len(matrix)
     if first.shape[-1:] != (n,):
