@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import tropical
-from tropical import autograd, nn, optim, tuning
+from tropical import autograd, graph, nn, optim, sequence, spectral, tuning
 
+WIDE = np.zeros((1,) * 64)
 HUGE = range(2**70)
 ARRAYS = "expected a mapping of names to arrays, got"
 
@@ -45,6 +46,17 @@ def sgd():
             "step: expected a positive number, got 0",
         ),
         (lambda: tropical.show_config("x"), TypeError, "file: expected a text file, got str"),
+        (lambda: spectral.convolve(WIDE[0], [1.0]), ValueError, "g: expected a shape that broad"),
+        (
+            lambda: spectral.schedule(np.zeros((1, 1)), [1.0], 2, inputs=WIDE),
+            ValueError,
+            "inputs: expected a shape that broadcasts",
+        ),
+        (
+            lambda: sequence.viterbi([0.0], WIDE, [[0.0]]),
+            ValueError,
+            "log_transition .* expected batches that broadcast",
+        ),
         (lambda: tuning.check_replaceable(3), TypeError, "int"),
         (lambda: tuning.read(3), TypeError, "int"),
         (lambda: tuning.write(3, {}), TypeError, "int"),
@@ -53,3 +65,11 @@ def sgd():
 def test_wrong_arguments(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_closures_check_progress_before_they_overwrite():
+    a = np.array([[0.0, 1.0], [np.inf, 0.5]])
+    before = a.copy()
+    with pytest.raises(TypeError, match="progress: expected a function, got str"):
+        graph.closure(a, overwrite=True, progress="x")
+    np.testing.assert_array_equal(a, before)

@@ -76,8 +76,8 @@ def closure(
     that is the semiring's zero, it also means "no path": pass a wider dtype if paths may be that
     long.
 
-    If Ctrl-C or an error in `progress` interrupts the call, `a` is unchanged; with `overwrite`, `a`
-    is then between `a` and its star.
+    If Ctrl-C, an error in `progress` or a `DivergenceError` ends the call, `a` is unchanged; with
+    `overwrite`, `a` is then between `a` and its star.
 
     Examples
     --------
@@ -97,6 +97,8 @@ def closure(
     if not overwrite:
         matrix = matrix.astype(matrix.dtype.newbyteorder("="), copy=False)
     _check(matrix, ring)
+    if progress and not callable(progress):
+        raise TypeError(f"progress: expected a function, got {type(progress).__name__}")
     star_in_place(matrix, ring, progress or (lambda share: None))
     return matrix
 

@@ -169,7 +169,7 @@ def read(
         batch = np.broadcast_shapes(
             initial.shape[:-1], transition.shape[:-2], emission.shape[:-2], length.shape
         )
-    except ValueError:
+    except (ValueError, RuntimeError):  # NumPy raises the second beyond 32 dimensions
         raise ValueError(
             f"log_initial {initial.shape}, log_transition {transition.shape}, log_emission "
             f"{emission.shape} and lengths {length.shape}: expected batches that broadcast"

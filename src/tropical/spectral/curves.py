@@ -134,7 +134,7 @@ def _curves(ring: Semiring, f: ArrayLike, g: ArrayLike) -> list[Array]:
         _refuse_nan(name, x)
     try:
         np.broadcast_shapes(f.shape[:-1], g.shape[:-1])
-    except ValueError:
+    except (ValueError, RuntimeError):  # NumPy raises the second beyond 32 dimensions
         raise ValueError(
             f"g: expected a shape that broadcasts with f of shape {f.shape}, got {g.shape}"
         ) from None

@@ -89,7 +89,7 @@ def schedule(
     try:
         waits = [np.broadcast_to(x, (*x.shape[:-2], steps, n)) for x in late]
         batch = np.broadcast_shapes(first.shape[:-1], *(x.shape[:-2] for x in waits))
-    except ValueError:
+    except (ValueError, RuntimeError):  # NumPy raises the second beyond 32 dimensions
         raise ValueError(
             f"inputs: expected a shape that broadcasts to (..., {steps}, {n}) with x0 of shape "
             f"{first.shape}, got {late[0].shape}"
