@@ -97,6 +97,8 @@ def check_replaceable(path: Path) -> None:
     if not path.name:
         raise ValueError(f"{path} is no name of a file")
     if path.exists():
+        if not path.is_file():
+            raise ValueError(f"{path} is no regular file")
         text = _text(path)
         if text and '"version"' not in text:
             raise ValueError(f"{path} is no tuning file; delete it yourself if it is in the way")

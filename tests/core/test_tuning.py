@@ -321,3 +321,8 @@ def test_switch_points_are_found(crossing, monkeypatch):
     assert finding.before == _core.suggested_settings()["direct_side"] == 256
     assert finding.after == (crossing or 16)
     assert finding.gain > 1.02
+
+
+def test_a_device_is_not_replaced():
+    with pytest.raises(ValueError, match="/dev/null is no regular file"):
+        tuning.check_replaceable("/dev/null")

@@ -10,10 +10,17 @@ import zipfile
 
 import numpy as np
 import pytest
-from support import assert_all_same_bits, assert_same_bits, assert_states_equal, unchanged
+from support import (
+    assert_all_same_bits,
+    assert_same_bits,
+    assert_states_equal,
+    run_python,
+    unchanged,
+)
 
 from tropical import autograd, nn
 from tropical.autograd import Tensor, no_grad
+from tropical.nn import state as state_module
 
 RNG = np.random.default_rng
 
@@ -345,6 +352,82 @@ def test_saving_leaves_the_umask_alone(tmp_path, monkeypatch):
     """It is one for all threads: who changes it for a moment changes the files of others."""
     monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("changes the umask"))
     nn.Linear(2, 2).save(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
+def test_saving_keeps_permissions(mode, tmp_path):
+    path = tmp_path / "a.npz"
+    path.touch()
+    path.chmod(mode)
+    nn.Linear(2, 2).save(path)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "descriptor"])
+def test_pipes_and_devices_are_written_to(kind, tmp_path):
+    path, copied, layer = tmp_path / "special", tmp_path / "a.npz", nn.Linear(2, 2)
+    if kind == "device":
+        try:
+            os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+            layer.save(path)
+        except PermissionError:
+            pytest.skip("only root makes devices")
+        assert path.is_char_device()
+        return
+    if kind == "pipe":
+        os.mkfifo(path)
+        source = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        layer.save(path)
+    else:
+        source, target = os.pipe()
+        layer.save(f"/dev/fd/{target}")
+        os.close(target)
+    with os.fdopen(source, "rb") as file:
+        copied.write_bytes(file.read())
+    assert_states_equal(nn.load_arrays(copied), layer.state_dict())
+    assert [p.name for p in tmp_path.iterdir() if p != copied] == ["special"] * (kind == "pipe")
+
+
+def test_saving_waits_for_the_disk(tmp_path, monkeypatch):
+    """The data are on the disk before the name is, and the name at the end."""
+    events, sync, replace = [], os.fsync, type(tmp_path).replace
+    monkeypatch.setattr(os, "fsync", lambda fd: events.append("sync") or sync(fd))
+    monkeypatch.setattr(
+        type(tmp_path), "replace", lambda *paths: events.append("replace") or replace(*paths)
+    )
+    nn.Linear(2, 2).save(tmp_path / "a.npz")
+    assert events == ["sync", "replace", "sync"]
+
+
+def test_a_killed_process_leaves_no_other_file(tmp_path):
+    try:
+        os.close(os.open(tmp_path, os.O_WRONLY | os.O_TMPFILE))
+    except (AttributeError, OSError):
+        pytest.skip("this file system has no files without a name")
+    path = tmp_path / "a.npz"
+    path.write_bytes(b"old")
+    code = f"""
+        import os, signal
+        import numpy as np
+        from tropical import nn
+        np.lib.format.write_array = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+        nn.Linear(2, 2).save({str(path)!r})
+    """
+    with pytest.raises(AssertionError, match="exit status -9"):
+        run_python(code)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.npz"] and path.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_saving_without_files_that_have_no_name(named, tmp_path, monkeypatch):
+    """As on file systems that lack them, and where /proc is not mounted."""
+    if named:
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    monkeypatch.setattr(state_module, "_OPEN_FILES", "/none")
+    layer, path = nn.Linear(2, 2), tmp_path / "a.npz"
+    layer.save(path)
+    assert_states_equal(nn.load_arrays(path), layer.state_dict())
+    assert [p.name for p in tmp_path.iterdir()] == ["a.npz"]
 
 
 @pytest.mark.parametrize("exists", [True, False])

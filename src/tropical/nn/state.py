@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from types import SimpleNamespace
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
 PathLike: TypeAlias = "str | os.PathLike[str]"
+
+_OPEN_FILES = "/proc/self/fd"
 
 
 def check_mapping(name: str, x: object) -> None:
@@ -40,7 +45,9 @@ def matching(state: Mapping[str, Array], targets: Mapping[str, Array]) -> dict[s
 def save_arrays(path: PathLike, arrays: Mapping[str, Array]) -> None:
     """Write arrays by name to an ``.npz`` file, without pickle; replace the file in one step.
 
-    If `path` is a symbolic link, its target is replaced.
+    A failure or a loss of power leaves the old file, and so does a killed process, which leaves no
+    other file on most file systems of Linux. The new file has the permissions of the old file. If
+    `path` is a symbolic link, its target is replaced. A pipe or a device is written to.
 
     Raises
     ------
@@ -50,17 +57,56 @@ def save_arrays(path: PathLike, arrays: Mapping[str, Array]) -> None:
         If the file cannot be written.
     """
     check_mapping("arrays", arrays)
-    path = Path(path).resolve()
+    path = Path(path)
+    if path.is_file() or not path.exists():
+        with _replacing(path.resolve()) as file:
+            _write(file, arrays)
+    else:
+        with path.open("wb") as file:  # without `tell`, as a device may say that it is at 0
+            _write(SimpleNamespace(write=file.write, flush=file.flush), arrays)
+
+
+def _write(file: Any, arrays: Mapping[str, Array]) -> None:
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file, which replaces the file at `path` if the block ends without an error."""
     temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
-        with temporary.open("xb") as file, zipfile.ZipFile(file, "w") as archive:
-            for name, array in arrays.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
-        temporary.replace(path)
+        descriptor, has_name = _open_new(temporary)
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            with contextlib.suppress(FileNotFoundError):
+                os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
+            os.fsync(descriptor)
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                if not has_name:  # a folder makes os.link follow the link in /proc
+                    os.link(f"{_OPEN_FILES}/{descriptor}", temporary, src_dir_fd=folder)
+                temporary.replace(path)
+                os.fsync(folder)
+            finally:
+                os.close(folder)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _open_new(path: Path) -> tuple[int, bool]:
+    """Open a new file for writing; return its descriptor, and whether it has the name `path`.
+
+    A file without a name disappears with the process. Not every file system has such files.
+    """
+    if hasattr(os, "O_TMPFILE") and Path(_OPEN_FILES).is_dir():
+        with contextlib.suppress(OSError):
+            return os.open(path.parent, os.O_WRONLY | os.O_TMPFILE, 0o666), False
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), True
 
 
 def load_arrays(path: PathLike) -> dict[str, Array]:
