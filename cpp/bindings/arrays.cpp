@@ -4,6 +4,10 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "bindings/gil.hpp"
+#include "promotion.hpp"
 
 namespace tropical {
 namespace {
@@ -37,6 +41,18 @@ bool overlaps_itself(const py::array& array) {
         reach += stride * (length - 1);
     }
     return false;
+}
+
+// `x`, whose dtype is `source`, as an array of `target`.
+py::array promote_array(const py::array& x, DType source, DType target, int semiring) {
+    const py::array from =
+        x.attr("astype")(numpy_dtype(source), py::arg("order") = "C", py::arg("copy") = false);
+    const py::array to(numpy_dtype(target),
+                       std::vector<py::ssize_t>(x.shape(), x.shape() + x.ndim()));
+    const Elements elements{
+        .data = bytes_of(from), .stride = item_size(source), .count = from.size()};
+    without_gil([&] { promote(semiring, source, elements, target, bytes_of(to)); });
+    return to;
 }
 
 }  // namespace
@@ -88,10 +104,17 @@ py::dtype common_dtype(const char* function, std::span<const Named> operands) {
     }
 }
 
-void convert(std::span<const Named> operands, const py::dtype& dtype) {
+void convert(std::span<const Named> operands, const py::dtype& dtype, int semiring) {
     for (const auto& [name, array] : operands)
-        if (!array->dtype().is(dtype))
-            *array = array->attr("astype")(dtype, py::arg("copy") = false);
+        if (!array->dtype().is(dtype)) *array = promoted(*array, dtype, semiring);
+}
+
+py::array promoted(const py::array& x, const py::dtype& dtype, int semiring) {
+    const auto source = known_dtype(x.dtype().attr("newbyteorder")("="), semiring);
+    const auto target = known_dtype(dtype, semiring);
+    if (source && target && needs_promotion(semiring, *source, *target))
+        return promote_array(x, *source, *target, semiring);
+    return x.attr("astype")(dtype, py::arg("copy") = false);
 }
 
 std::string shape_text(const py::array& array) { return py::str(array.attr("shape")); }

@@ -22,8 +22,11 @@ struct Named {
 std::string dtypes_text(std::span<const Named> operands);
 // The native dtype to which NumPy promotes the operands. Throws TypeError if there is none.
 py::dtype common_dtype(const char* function, std::span<const Named> operands);
-// Copies the operands that have another dtype.
-void convert(std::span<const Named> operands, const py::dtype& dtype);
+// `x` in another dtype, as an array without a copy where `x` has it: in which the zero and the one
+// of `x` are those of the semiring, if the semiring has both dtypes.
+py::array promoted(const py::array& x, const py::dtype& dtype, int semiring);
+// Copies the operands that have another dtype; the semiring's zero and one stay zero and one.
+void convert(std::span<const Named> operands, const py::dtype& dtype, int semiring);
 
 // For messages, such as "(2, 3)".
 std::string shape_text(const py::array& array);

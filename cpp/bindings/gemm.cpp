@@ -110,7 +110,9 @@ Returns
 -------
 C : ndarray, (..., m, n)
     The product: `out`, if that is given. Its dtype is the common dtype of the operands
-    (`numpy.result_type`). As in `numpy.matmul`, the dimension of a 1-D operand is left out.
+    (`numpy.result_type`). The semiring's zero and one in an operand, such as an integer dtype's least
+    value, become those of this dtype. As in `numpy.matmul`, the dimension of a 1-D operand is left
+    out.
 index : ndarray of intp, (..., m, n)
     Only with ``return_argmax=True``: the first p whose product ``a[i, p] (x) b[p, j]`` attains
     ``C[i, j]``. If every product is the semiring's zero, the index is 0. If C[i, j] is NaN, the index

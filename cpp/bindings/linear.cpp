@@ -47,7 +47,7 @@ Layer take_layer(const Arguments& given) {
     const auto operands = std::span(all).first(layer.bias ? 3 : 2);
     const py::dtype common = common_dtype("linear", operands);
     layer.dtype = float_type(common, operands);
-    convert(operands, common);
+    convert(operands, common, number_of<PlusTimes>);
     return layer;
 }
 

@@ -164,6 +164,12 @@ int parse_threads(PyObject* threads) {
         std::min(parse_integer(threads, "threads", 1, "an integer or None"), most));
 }
 
+std::optional<DType> known_dtype(const py::dtype& dtype, int semiring) {
+    const int known = dtype_of(dtype);
+    if (known < 0 || !has_kernels(semiring, static_cast<DType>(known))) return {};
+    return static_cast<DType>(known);
+}
+
 DType parse_dtype(const py::dtype& dtype, int semiring) {
     const int known = dtype_of(dtype);
     const SemiringFacts& facts = facts_of(semiring);

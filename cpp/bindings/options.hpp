@@ -37,6 +37,8 @@ int parse_threads(PyObject* threads);
 // below `least`, and a TypeError that says that `kind` was expected.
 std::int64_t parse_integer(PyObject* object, const char* name, std::int64_t least,
                            const char* kind);
+// The dtype's number, if the semiring is defined for the dtype and the dtype is native.
+std::optional<DType> known_dtype(const py::dtype& dtype, int semiring);
 // Throws TypeError if the semiring is not defined for the dtype, or the dtype is not native.
 DType parse_dtype(const py::dtype& dtype, int semiring);
 // The same for anything that numpy.dtype takes, in either byte order.

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "bindings/arrays.hpp"
 #include "bindings/module.hpp"
-#include "bindings/options.hpp"
 #include "reference.hpp"
 
 namespace tropical {
@@ -43,6 +43,10 @@ py::tuple constants_of(const py::object& semiring, const py::object& dtype) {
     constants(s, d, static_cast<char*>(zero.mutable_data()),
               static_cast<char*>(one.mutable_data()));
     return py::make_tuple(zero.attr("item")(), one.attr("item")());
+}
+
+py::array promote_of(const py::array& x, const py::object& dtype, const py::object& semiring) {
+    return promoted(x, py::dtype::from_args(dtype), parse_semiring(semiring.ptr()));
 }
 
 // A constant of a semiring, of floats or else of bool, in words.
@@ -88,6 +92,8 @@ void bind_semirings(py::module_& module) {
                "The semirings of gemm, as dictionaries; see tropical.semirings.");
     module.def("constants", constants_of, py::arg("semiring"), py::arg("dtype"),
                "The zero and the one of a semiring.");
+    module.def("promote", promote_of, py::arg("x").noconvert(), py::arg("dtype"),
+               py::arg("semiring"), "x in another dtype; see tropical.arrays.promote.");
 }
 
 }  // namespace tropical

@@ -64,7 +64,7 @@ Operands take_operands(PyObject* a, PyObject* b, int semiring) {
     } catch (const py::type_error& error) {
         throw py::type_error(error.what() + (": " + dtypes_text(both)));
     }
-    convert(both, common);
+    convert(both, common, semiring);
     return operands;
 }
 

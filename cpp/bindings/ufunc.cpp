@@ -11,14 +11,18 @@
 #include <numpy/dtype_api.h>
 #include <numpy/ufuncobject.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "dispatch.hpp"
+#include "promotion.hpp"
 #include "reference.hpp"
 #include "runtime/float_environment.hpp"
 
@@ -87,9 +91,58 @@ template <int semiring>
 int product_loop(PyArrayMethod_Context* context, char* const* data, const npy_intp* sizes,
                  const npy_intp* strides, NpyAuxData*) {
     try {
-        const DType dtype = dtype_of(context->descriptors[0]);
+        const DType dtype = dtype_of(context->descriptors[2]);
         run_in(Py_None, problem_of(semiring, dtype, data, sizes, strides), choose({}, 0));
         return 0;
+    } catch (const std::exception&) {
+        set_python_error();
+        return -1;
+    }
+}
+
+// Matrices as the loop gets them: strides from item to item, row to row, column to column.
+struct Matrices {
+    const char* data;
+    npy_intp items, rows, columns;
+    npy_intp strides[3];
+};
+
+// Lets `x` have elements of `target`, in `memory`.
+void promote_all(int semiring, DType source, DType target, Matrices& x,
+                 std::unique_ptr<char[]>& memory) {
+    if (source == target) return;
+    const npy_intp items = x.strides[0] ? x.items : std::min<npy_intp>(x.items, 1),
+                   row = x.columns * item_size(target), matrix = x.rows * row;
+    memory = std::make_unique_for_overwrite<char[]>(
+        static_cast<std::size_t>(std::max<npy_intp>(items * matrix, 1)));
+    for (npy_intp i = 0; i < items; ++i)
+        for (npy_intp r = 0; r < x.rows; ++r)
+            promote(semiring, source,
+                    {.data = x.data + i * x.strides[0] + r * x.strides[1],
+                     .stride = x.strides[2],
+                     .count = x.columns},
+                    target, memory.get() + i * matrix + r * row);
+    x.data = memory.get();
+    const npy_intp strides[] = {x.strides[0] ? matrix : 0, row, item_size(target)};
+    std::copy_n(strides, 3, x.strides);
+}
+
+// The loop of a product of operands that are not of the result's dtype.
+template <int semiring>
+int mixed_product_loop(PyArrayMethod_Context* context, char* const* data, const npy_intp* sizes,
+                       const npy_intp* strides, NpyAuxData* auxiliary) {
+    try {
+        const DType target = dtype_of(context->descriptors[2]);
+        Matrices a{data[0], sizes[0], sizes[1], sizes[2], {strides[0], strides[3], strides[4]}},
+            b{data[1], sizes[0], sizes[2], sizes[3], {strides[1], strides[5], strides[6]}};
+        std::unique_ptr<char[]> memory[2];
+        promote_all(semiring, dtype_of(context->descriptors[0]), target, a, memory[0]);
+        promote_all(semiring, dtype_of(context->descriptors[1]), target, b, memory[1]);
+        char* const all[] = {const_cast<char*>(a.data), const_cast<char*>(b.data), data[2]};
+        const npy_intp steps[] = {a.strides[0], b.strides[0], strides[2],
+                                  a.strides[1], a.strides[2], b.strides[1],
+                                  b.strides[2], strides[7],   strides[8]};
+        return product_loop<semiring>(context, all, sizes, steps, auxiliary);
     } catch (const std::exception&) {
         set_python_error();
         return -1;
@@ -140,7 +193,7 @@ template <int semiring>
 int element_loop(PyArrayMethod_Context* context, char* const* data, const npy_intp* sizes,
                  const npy_intp* strides, NpyAuxData*) {
     try {
-        const DType dtype = dtype_of(context->descriptors[0]);
+        const DType dtype = dtype_of(context->descriptors[2]);
         const Isa& isa = chosen_isa();
         multiply(isa.table->sets[semiring][static_cast<int>(dtype)].multiply,
                  {.count = sizes[0],
@@ -159,35 +212,85 @@ int element_loop(PyArrayMethod_Context* context, char* const* data, const npy_in
     }
 }
 
+// The loop of elements that are not of the result's dtype, by pieces that fit L1. An operand that
+// is of that dtype, such as the result so far of reduce, stays where it is.
+template <int semiring>
+int mixed_element_loop(PyArrayMethod_Context* context, char* const* data, const npy_intp* sizes,
+                       const npy_intp* strides, NpyAuxData* auxiliary) {
+    constexpr npy_intp piece = 512;
+    alignas(8) char memory[2][8 * piece];
+    const DType target = dtype_of(context->descriptors[2]);
+    for (npy_intp first = 0; first < sizes[0]; first += piece) {
+        const npy_intp count = std::min(piece, sizes[0] - first);
+        char* operands[] = {data[0], data[1], data[2]};
+        npy_intp steps[] = {strides[0], strides[1], strides[2]};
+        for (int i = 0; i < 3; ++i) operands[i] += first * strides[i];
+        for (int i = 0; i < 2; ++i) {
+            const DType source = dtype_of(context->descriptors[i]);
+            if (source == target) continue;
+            promote(semiring, source, {operands[i], steps[i], count}, target, memory[i]);
+            operands[i] = memory[i];
+            steps[i] = item_size(target);
+        }
+        if (element_loop<semiring>(context, operands, &count, steps, auxiliary) < 0) return -1;
+    }
+    return 0;
+}
+
 // What reduce begins with: the semiring's one, in the dtype of the loop.
 template <int semiring>
 int first_of_reduction(PyArrayMethod_Context* context, npy_bool, void* initial) {
-    const DType dtype = dtype_of(context->descriptors[0]);
+    const DType dtype = dtype_of(context->descriptors[2]);
     char zero[8], one[8];
     constants(semiring, dtype, zero, one);
     std::memcpy(initial, one, static_cast<std::size_t>(item_size(dtype)));
     return 1;
 }
 
-// The dtype for operands that no loop takes as they are: their common dtype, or the argument
-// dtype=. NumPy's own rule is the first loop to which the operands can be cast, such as int16 for
-// uint8, which gemm refuses.
+// The semiring's dtype of this class. Numbers of Python alone have an abstract class, whose default
+// is int64 or float64.
 template <int semiring>
-int promote(PyObject*, PyArray_DTypeMeta* const* given, PyArray_DTypeMeta* const* demanded,
-            PyArray_DTypeMeta** chosen) {
+DType dtype_of_class(PyArray_DTypeMeta* type) {
+    const auto descriptor = py::reinterpret_steal<py::dtype>(
+        reinterpret_cast<PyObject*>(PyArray_GetDefaultDescr(type)));
+    if (!descriptor) throw py::error_already_set();
+    return parse_dtype(descriptor, semiring);
+}
+
+// The dtype of the semiring to which NumPy promotes two.
+template <int semiring>
+DType common_dtype(PyArray_DTypeMeta* const* given) {
+    const auto common = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(
+        PyArray_PromoteDTypeSequence(2, const_cast<PyArray_DTypeMeta**>(given))));
+    if (!common) throw py::error_already_set();
+    return dtype_of_class<semiring>(reinterpret_cast<PyArray_DTypeMeta*>(common.ptr()));
+}
+
+// Whether the loops for the result's dtype take `source` as it is: NumPy's cast would make numbers
+// of the semiring's zero and one.
+bool is_promoted(int semiring, DType source, DType target) {
+    return has_kernels(semiring, source) && needs_promotion(semiring, source, target) &&
+           PyArray_CanCastSafely(type_number(facts_of(source)), type_number(facts_of(target)));
+}
+bool is_promoted(int semiring, const PyArray_DTypeMeta* type, DType target) {
+    for (int d = 0; d < dtype_count; ++d)
+        if (class_of(static_cast<DType>(d)) == type)
+            return is_promoted(semiring, static_cast<DType>(d), target);
+    return false;
+}
+
+// The dtypes for operands that no loop takes as they are, or that several do: the result's is their
+// common dtype, or the argument dtype=. NumPy's own rule is the first loop to which the operands
+// can be cast, such as int16 for uint8, which gemm refuses.
+template <int semiring>
+int choose_loop(PyObject*, PyArray_DTypeMeta* const* given, PyArray_DTypeMeta* const* demanded,
+                PyArray_DTypeMeta** chosen) {
     try {
-        auto common = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(demanded[2]));
-        if (!common)
-            common = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(
-                PyArray_PromoteDTypeSequence(2, const_cast<PyArray_DTypeMeta**>(given))));
-        if (!common) throw py::error_already_set();
-        // Numbers of Python alone have an abstract dtype, whose default is int64 or float64.
-        const auto descriptor = py::reinterpret_steal<py::dtype>(reinterpret_cast<PyObject*>(
-            PyArray_GetDefaultDescr(reinterpret_cast<PyArray_DTypeMeta*>(common.ptr()))));
-        if (!descriptor) throw py::error_already_set();
-        PyArray_DTypeMeta* const known = class_of(parse_dtype(descriptor, semiring));
+        const DType target =
+            demanded[2] ? dtype_of_class<semiring>(demanded[2]) : common_dtype<semiring>(given);
         for (int i = 0; i < 3; ++i) {
-            chosen[i] = demanded[i] ? demanded[i] : known;
+            const bool as_it_is = i < 2 && is_promoted(semiring, given[i], target);
+            chosen[i] = demanded[i] ? demanded[i] : as_it_is ? given[i] : class_of(target);
             Py_INCREF(chosen[i]);
         }
         return 0;
@@ -201,28 +304,50 @@ void check(int status) {
     if (status < 0) throw py::error_already_set();
 }
 
-// One loop for each dtype of the semiring, and the promotion of other dtypes.
+// The loops of a ufunc: for operands of the result's dtype, and for others.
+struct Loops {
+    PyArrayMethod_StridedLoop *same, *mixed;
+    PyArrayMethod_GetReductionInitial* first;  // what reduce begins with, or null
+    unsigned flags;
+};
+
+void add_loop(const py::object& ufunc, const Loops& loops, const DType (&dtypes)[3]) {
+    const bool same = dtypes[0] == dtypes[2] && dtypes[1] == dtypes[2];
+    PyType_Slot slots[] = {
+        {NPY_METH_strided_loop, reinterpret_cast<void*>(same ? loops.same : loops.mixed)},
+        {loops.first ? NPY_METH_get_reduction_initial : 0, reinterpret_cast<void*>(loops.first)},
+        {0, nullptr}};
+    PyArray_DTypeMeta* types[] = {class_of(dtypes[0]), class_of(dtypes[1]), class_of(dtypes[2])};
+    // The kernels leave floating-point flags that say nothing about the result.
+    PyArrayMethod_Spec spec{
+        .name = "tropical",
+        .nin = 2,
+        .nout = 1,
+        .casting = same ? NPY_NO_CASTING : NPY_SAFE_CASTING,
+        .flags = static_cast<NPY_ARRAYMETHOD_FLAGS>(loops.flags | NPY_METH_NO_FLOATINGPOINT_ERRORS),
+        .dtypes = types,
+        .slots = slots};
+    check(PyUFunc_AddLoopFromSpec(ufunc.ptr(), &spec));
+}
+
+// The loops for each dtype of the result, and the choice among them.
 template <int semiring>
-void add_loops(const py::object& ufunc, PyType_Slot* slots, unsigned flags) {
-    for (int d = 0; d < dtype_count; ++d) {
-        if (!has_kernels(semiring, static_cast<DType>(d))) continue;
-        PyArray_DTypeMeta* const type = class_of(static_cast<DType>(d));
-        PyArray_DTypeMeta* types[] = {type, type, type};
-        // The kernels leave floating-point flags that say nothing about the result.
-        PyArrayMethod_Spec spec{
-            .name = facts_of(semiring).name,
-            .nin = 2,
-            .nout = 1,
-            .casting = NPY_NO_CASTING,
-            .flags = static_cast<NPY_ARRAYMETHOD_FLAGS>(flags | NPY_METH_NO_FLOATINGPOINT_ERRORS),
-            .dtypes = types,
-            .slots = slots};
-        check(PyUFunc_AddLoopFromSpec(ufunc.ptr(), &spec));
+void add_loops(const py::object& ufunc, const Loops& loops) {
+    for (int t = 0; t < dtype_count; ++t) {
+        const auto target = static_cast<DType>(t);
+        if (!has_kernels(semiring, target)) continue;
+        std::vector<DType> sources = {target};
+        for (int s = 0; s < dtype_count; ++s)
+            if (is_promoted(semiring, static_cast<DType>(s), target))
+                sources.push_back(static_cast<DType>(s));
+        for (const DType a : sources)
+            for (const DType b : sources) add_loop(ufunc, loops, {a, b, target});
     }
     const auto any =
         py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyArrayDescr_Type));
-    const py::capsule promoter(reinterpret_cast<void*>(promote<semiring>), "numpy._ufunc_promoter");
-    check(PyUFunc_AddPromoter(ufunc.ptr(), py::make_tuple(any, any, any).ptr(), promoter.ptr()));
+    const py::capsule chooser(reinterpret_cast<void*>(choose_loop<semiring>),
+                              "numpy._ufunc_promoter");
+    check(PyUFunc_AddPromoter(ufunc.ptr(), py::make_tuple(any, any, any).ptr(), chooser.ptr()));
 }
 
 // NumPy keeps the pointers to name and text, and puts the signature of a call before the text.
@@ -255,19 +380,19 @@ constexpr npy_uint32 product_flags = NPY_ITER_WRITEONLY | NPY_ITER_UPDATEIFCOPY 
 template <int semiring>
 void add_ufuncs(py::dict& ufuncs) {
     static const std::string element_name = std::string(facts_of(semiring).name) + "_multiply";
-    PyType_Slot product_slots[] = {
-        {NPY_METH_strided_loop, reinterpret_cast<void*>(product_loop<semiring>)}, {0, nullptr}};
     const py::object product = new_ufunc(facts_of(semiring).name, product_text, matmul_signature);
     reinterpret_cast<PyUFuncObject*>(product.ptr())->op_flags[2] = product_flags;
-    add_loops<semiring>(product, product_slots, NPY_METH_REQUIRES_PYAPI);
+    add_loops<semiring>(product, {.same = product_loop<semiring>,
+                                  .mixed = mixed_product_loop<semiring>,
+                                  .first = nullptr,
+                                  .flags = NPY_METH_REQUIRES_PYAPI});
     ufuncs[facts_of(semiring).name] = product;
 
-    PyType_Slot element_slots[] = {
-        {NPY_METH_strided_loop, reinterpret_cast<void*>(element_loop<semiring>)},
-        {NPY_METH_get_reduction_initial, reinterpret_cast<void*>(first_of_reduction<semiring>)},
-        {0, nullptr}};
     const py::object element = new_ufunc(element_name.c_str(), element_text, nullptr);
-    add_loops<semiring>(element, element_slots, NPY_METH_IS_REORDERABLE);
+    add_loops<semiring>(element, {.same = element_loop<semiring>,
+                                  .mixed = mixed_element_loop<semiring>,
+                                  .first = first_of_reduction<semiring>,
+                                  .flags = NPY_METH_IS_REORDERABLE});
     ufuncs[element_name.c_str()] = element;
 }
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from . import _core
+
+if TYPE_CHECKING:
+    from ._core import HasName
 
 Array: TypeAlias = NDArray[Any]
 Kind: TypeAlias = Literal["bool", "integer", "floating", "complexfloating"]
@@ -77,3 +82,19 @@ semiring's zero
             "semiring's zero"
         )
     return np.asarray(given)
+
+
+def promote(x: Array, dtype: DTypeLike, semiring: str | HasName) -> Array:
+    """Return `x` in a wider dtype, in which the semiring's zero and one stay zero and one.
+
+    `x` is returned unchanged if it has the dtype.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical import semirings
+    >>> from tropical.arrays import promote
+    >>> promote(np.array([1, 127], np.int8), "int32", semirings.minplus)
+    array([         1, 2147483647], dtype=int32)
+    """
+    return x if x.dtype == dtype else _core.promote(x, dtype, semiring)

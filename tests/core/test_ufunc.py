@@ -114,7 +114,10 @@ def test_unsupported_dtypes_are_named():
 
 
 def test_resolve_dtypes():
+    """The loop converts integers by itself: their least value becomes -inf."""
     got = ufunc.maxplus.resolve_dtypes((np.dtype("f4"), np.dtype("i8"), None))
+    assert got == (np.dtype("f8"), np.dtype("i8"), np.dtype("f8"))
+    got = ufunc.plustimes.resolve_dtypes((np.dtype("f4"), np.dtype("i8"), None))
     assert got == (np.dtype("f8"),) * 3
 
 

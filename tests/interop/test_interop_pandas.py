@@ -12,6 +12,7 @@ from tropical import graph, semirings
 
 pd = pytest.importorskip("pandas", reason="the frames are pandas'")
 frames = pytest.importorskip("tropical.interop.pandas")
+numbers_of = pytest.importorskip("tropical.interop.pandas.labels").numbers_of
 
 LABELS = [
     list("dbca"),
@@ -142,6 +143,15 @@ def test_what_is_missing_is_no_edge():
         pd.testing.assert_frame_equal(frames.gemm(hole, hole, semiring="minplus"), want)
     there = pd.DataFrame([[None, True], [False, None]], labels, labels, dtype="boolean")
     assert frames.closure(there, "orand").to_numpy().tolist() == [[True, True], [False, True]]
+
+
+def test_columns_of_several_integers():
+    """int8's greatest value is no edge, also in the common dtype of the columns."""
+    frame = pd.DataFrame({"a": np.int8([127, 3]), "b": [5, 127]}, index=["a", "b"])
+    values = numbers_of("w", frame, semirings.minplus)
+    assert values.tolist() == [[np.iinfo(np.int64).max, 5], [3, 127]]
+    holes = frame.astype({"a": "Int8"}).set_axis(["a", "c"]).reindex(["a", "b"])
+    assert numbers_of("w", holes, semirings.minplus).tolist() == [[math.inf, 5], [math.inf] * 2]
 
 
 def test_dtypes_are_kept():

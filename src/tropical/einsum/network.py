@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropical import semirings
-from tropical.arrays import unmasked
+from tropical.arrays import promote, unmasked
 
 from . import counting, order
 from .counting import Counted
@@ -75,7 +75,7 @@ def _operands(arrays: Sequence[Any], ring: Semiring, counted: bool) -> list[Term
     ring.zero(dtype)  # raises for those that the semiring lacks
     terms = []
     for i, (array, value) in enumerate(zip(arrays, values, strict=True)):
-        value = value.astype(dtype, copy=False)
+        value = promote(value, dtype, ring)
         given = array.counts if isinstance(array, Counted) else None
         counts = counting.counts_of(value, given, ring, i) if counted else None
         terms.append(Term((), value, counts))

@@ -82,13 +82,22 @@ def gemm(a: Array, b: Array, semiring: str | Semiring = "maxplus") -> Array:
     check_product(a.shape, b.shape)
     row, column = a.ndim == 1, b.ndim == 1
     rank = max(a.ndim, b.ndim, 2)  # one rank, because vmap adds an axis in front of both
-    a = a.reshape((1,) * (rank - a.ndim) + a.shape).astype(dtype)
+    a = a.reshape((1,) * (rank - a.ndim) + a.shape)
     b = b[:, None] if column else b
-    b = b.reshape((1,) * (rank - b.ndim) + b.shape).astype(dtype)
-    c = _product(a, b, ring.name)
+    b = b.reshape((1,) * (rank - b.ndim) + b.shape)
+    c = _product(_promote(a, dtype, ring), _promote(b, dtype, ring), ring.name)
     return c.reshape(
         c.shape[:-2] + (() if row else c.shape[-2:-1]) + (() if column else c.shape[-1:])
     )
+
+
+def _promote(x: Array, dtype: Any, ring: Semiring) -> Array:
+    """Return `x` in a wider dtype, as `tropical.arrays.promote` does for arrays of NumPy."""
+    number = x.astype(dtype)
+    if jnp.issubdtype(x.dtype, jnp.integer) and x.dtype != dtype and x.dtype.name in ring.dtypes:
+        for constant in (ring.zero, ring.one):
+            number = jnp.where(x == constant(x.dtype), constant(dtype), number)
+    return number
 
 
 # --- of matrices, (..., m, k) and (..., k, n), of one rank and dtype ---

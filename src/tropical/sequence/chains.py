@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import tropical
-from tropical.arrays import Array, is_kind, unmasked
+from tropical.arrays import Array, is_kind, promote, unmasked
 
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
@@ -156,11 +156,12 @@ def read(
     if log_initial is not None:
         given["log_initial"] = unmasked("log_initial", log_initial)
     dtype = _common_dtype(given)
-    emission = given["log_emission"].astype(dtype, copy=False)
+    given = {name: promote(x, dtype, "maxplus") for name, x in given.items()}
+    emission = given["log_emission"]
     if emission.ndim < 2 or emission.shape[-1] == 0:
         raise ValueError(f"log_emission: expected (..., steps, states), got {emission.shape}")
     steps, states = emission.shape[-2:]
-    transition = given["log_transition"].astype(dtype, copy=False)
+    transition = given["log_transition"]
     _check_shape("log_transition", transition, (states, states))
     initial = np.asarray(given.get("log_initial", np.zeros(states)), dtype)
     _check_shape("log_initial", initial, (states,))

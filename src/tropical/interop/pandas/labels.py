@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from tropical.arrays import is_kind, promote
 from tropical.extras import require
 
 if TYPE_CHECKING:
@@ -38,11 +39,19 @@ def numbers_of(name: str, frame: pd.DataFrame, ring: Semiring) -> Array:
         getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype)) for dtype in frame.dtypes
     ]
     common = np.result_type(*kinds) if kinds else np.dtype(np.float64)
-    if not frame.isna().any(axis=None):
-        return np.asarray(frame.to_numpy(common))
-    if common.kind in "iu":
+    missing = frame.isna().any(axis=None)
+    if missing and common.kind in "iu":
         common = np.dtype(np.float64)
-    return np.asarray(frame.to_numpy(common, na_value=ring.zero(common)))
+    values = (
+        frame.to_numpy(common, na_value=ring.zero(common)) if missing else frame.to_numpy(common)
+    )
+    if any(is_kind(kind, "integer") and kind != common for kind in kinds):
+        values = np.array(values)
+        for i, kind in enumerate(kinds):
+            known = frame.iloc[:, i].to_numpy(kind, na_value=0)
+            own = promote(known, common, ring)
+            np.copyto(values[:, i], own, where=~frame.iloc[:, i].isna().to_numpy(bool))
+    return np.asarray(values)
 
 
 def square(name: str, frame: pd.DataFrame, ring: Semiring) -> tuple[Array, pd.Index]:
