@@ -58,26 +58,9 @@ py::array promote_array(const py::array& x, DType source, DType target, int semi
 }  // namespace
 
 py::array to_array(PyObject* object, const char* name) {
-    const auto given = py::reinterpret_borrow<py::object>(object);
-    if (!py::isinstance<py::array>(given)) {
-        try {
-            return py::array(given);
-        } catch (py::error_already_set& error) {
-            for (PyObject* type : {PyExc_ValueError, PyExc_TypeError})
-                if (error.matches(type)) {
-                    const std::string message = py::str(error.value());
-                    py::raise_from(error, type, (std::string(name) + ": " + message).c_str());
-                    throw py::error_already_set();
-                }
-            throw;
-        }
-    }
-    const bool plain = Py_IS_TYPE(object, py::detail::npy_api::get().PyArray_Type_);
-    if (!plain && py::hasattr(given, "mask"))
-        throw py::type_error(std::string(name) +
-                             " is a masked array, and products know no masks; fill it, for "
-                             "example with the semiring's zero");
-    return py::reinterpret_borrow<py::array>(given);
+    if (Py_IS_TYPE(object, py::detail::npy_api::get().PyArray_Type_))
+        return py::reinterpret_borrow<py::array>(object);
+    return py::module_::import("tropical.arrays").attr("unmasked")(name, py::handle(object));
 }
 
 std::string dtypes_text(std::span<const Named> operands) {

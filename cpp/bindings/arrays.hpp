@@ -9,8 +9,8 @@
 
 namespace tropical {
 
-// numpy.asarray(argument). Its errors are raised with the argument's name. A masked array is
-// refused.
+// numpy.asarray(argument), of numpy.ndarray itself: the methods of a subclass may not be trusted.
+// Raises the errors of tropical.arrays.unmasked.
 py::array to_array(PyObject* object, const char* name);
 
 // An argument and the name of its parameter.

@@ -119,22 +119,23 @@ void add_function(py::module_& module, PyMethodDef& definition) {
                                               PyCFunction_NewEx(&definition, nullptr, name.ptr())));
 }
 
-Target make_target(PyObject* out, const Shapes& shapes, const py::dtype& dtype,
+Target make_target(const Out& out, const Shapes& shapes, const py::dtype& dtype,
                    std::initializer_list<const py::array*> operands) {
-    const bool given = out != Py_None;
-    const py::array array = given ? check_out(out, shapes, dtype) : new_result(shapes, dtype);
+    const bool given = out.given != Py_None;
+    const py::array array =
+        given ? check_out(out.given, out.name, shapes, dtype) : new_result(shapes, dtype);
     bool overlaps = false;
     for (const py::array* const operand : operands)
         if (given && operand && may_overlap(array, *operand)) overlaps = true;
     return {.out = array,
             .computed = overlaps ? py::array(array.attr("copy")("C")) : array,
-            .given = given,
+            .given = py::reinterpret_borrow<py::object>(out.given),
             .overlaps = overlaps};
 }
 
 py::object finish(const Target& target) {
     if (target.overlaps) py::module_::import("numpy").attr("copyto")(target.out, target.computed);
-    return target.given ? py::object(target.out) : as_result(target.out);
+    return target.given.is_none() ? as_result(target.out) : target.given;
 }
 
 py::object as_result(const py::array& array) {

@@ -37,14 +37,20 @@ PyObject* call(const Signature& signature, py::object (*compute)(const Arguments
 void set_python_error();
 void add_function(py::module_& module, PyMethodDef& definition);
 
+// The argument `out`, or a part of it, which may be None.
+struct Out {
+    const char* name;
+    PyObject* given;
+};
 // Where a product is computed. computed is `out`, a copy of `out` if that overlaps an operand, or a
-// new array if there is no `out`.
+// new array if there is no `out`. given is what the caller gave, such as an array of a subclass.
 struct Target {
     py::array out, computed;
-    bool given, overlaps;
+    py::object given;
+    bool overlaps;
 };
-// `out` may be None. Null operands are skipped.
-Target make_target(PyObject* out, const Shapes& shapes, const py::dtype& dtype,
+// Null operands are skipped.
+Target make_target(const Out& out, const Shapes& shapes, const py::dtype& dtype,
                    std::initializer_list<const py::array*> operands);
 // What the caller gets, with the result in it: `out`, or the new array.
 py::object finish(const Target& target);

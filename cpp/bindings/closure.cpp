@@ -102,7 +102,7 @@ void relax(py::array a, py::array b, const py::object& semiring, const py::objec
     if (shapes.ndim != 2 || a.ndim() != 2 || b.ndim() != 2)
         throw py::value_error("relax: expected matrices, got a of shape " + shape_text(a) +
                               ", b of shape " + shape_text(b));
-    const py::array c = check_out(out.ptr(), shapes, operands.a.dtype());
+    const py::array c = check_out(out.ptr(), "out", shapes, operands.a.dtype());
     attach_result(shapes, c);
     py::array vertices = check_vertices(before, "before", c, "out"),
               table = check_vertices(lookup, "lookup", b, "b");

@@ -49,7 +49,8 @@ py::object gemm_of(const Arguments& given) {
         throw py::value_error("accumulate: expected out with accumulate=True, got None");
     check_workspace(workspace);
 
-    const Target target = make_target(out, shapes, operands.a.dtype(), {&operands.a, &operands.b});
+    const Target target =
+        make_target({"out", out}, shapes, operands.a.dtype(), {&operands.a, &operands.b});
     attach_result(shapes, target.computed);
     py::object index;
     if (argmax) {

@@ -101,7 +101,7 @@ py::object linear_of(const Arguments& given) {
     if (given.is_true(arg_relu)) shapes.problem.epilogue.activation = Activation::relu;
     PyObject* const workspace = given.or_none(arg_workspace);
     check_workspace(workspace);
-    const Target target = make_target(given.or_none(arg_out), shapes, layer.x.dtype(),
+    const Target target = make_target({"out", given.or_none(arg_out)}, shapes, layer.x.dtype(),
                                       {&layer.x, &layer.weight, layer.bias_or_null()});
     attach_result(shapes, target.computed);
     run_in(workspace, shapes.problem, choice);

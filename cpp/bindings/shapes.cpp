@@ -109,21 +109,23 @@ py::array new_result(const Shapes& shapes, const py::dtype& dtype) {
     return {dtype, std::vector<py::ssize_t>(shapes.shape, shapes.shape + shapes.ndim)};
 }
 
-py::array check_out(PyObject* out, const Shapes& shapes, const py::dtype& dtype) {
+py::array check_out(PyObject* out, const char* argument, const Shapes& shapes,
+                    const py::dtype& dtype) {
+    const std::string name = argument;
     if (!py::isinstance<py::array>(out))
-        throw py::type_error("out: expected an array, got " +
+        throw py::type_error(name + ": expected an array, got " +
                              std::string(py::repr(py::handle(out))));
-    const auto array = to_array(out, "out");
+    const auto array = to_array(out, argument);
     const bool same_shape = array.ndim() == shapes.ndim &&
                             std::equal(shapes.shape, shapes.shape + shapes.ndim, array.shape());
     if (!same_shape)
-        throw py::value_error("out: expected shape " + text_of_result(shapes) + ", got " +
+        throw py::value_error(name + ": expected shape " + text_of_result(shapes) + ", got " +
                               shape_text(array));
     const py::dtype given = array.dtype();
     if (!given.is(dtype) && !given.equal(dtype))
-        throw py::type_error("out: expected dtype " + std::string(py::str(dtype)) + ", got " +
+        throw py::type_error(name + ": expected dtype " + std::string(py::str(dtype)) + ", got " +
                              std::string(py::str(given)));
-    check_writeable(array, "out");
+    check_writeable(array, argument);
     return array;
 }
 

@@ -34,9 +34,10 @@ void add_axis(Batch& batch, const BatchAxis& axis);
 void broadcast_shapes(const Operands& operands, Shapes& shapes);
 
 py::array new_result(const Shapes& shapes, const py::dtype& dtype);
-// The argument `out`: a writeable array of the result's shape and dtype. Throws ValueError or
-// TypeError otherwise.
-py::array check_out(PyObject* out, const Shapes& shapes, const py::dtype& dtype);
+// The argument `out`, or a part of it: a writeable array of the result's shape and dtype. Throws
+// ValueError or TypeError otherwise.
+py::array check_out(PyObject* out, const char* argument, const Shapes& shapes,
+                    const py::dtype& dtype);
 
 // Lets the problem's c (or index) be the memory of `array`, which has the result's shape.
 void attach_result(Shapes& shapes, const py::array& array);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -65,7 +66,21 @@ def check_product(a: tuple[int, ...], b: tuple[int, ...]) -> None:
 
 
 def unmasked(name: str, given: ArrayLike) -> Array:
-    """Return `given` as an array, without a copy of an array; raise TypeError for a masked array.
+    """Return `given` as an array of `numpy.ndarray` itself, without a copy of an array.
+
+    Parameters
+    ----------
+    name : str
+        The argument's name, for errors.
+    given : array_like
+
+    Raises
+    ------
+    TypeError
+        For a masked array, a list of them, a sparse array of SciPy, a tensor of PyTorch that
+        requires gradients, and an array of a subclass with an ``__array_ufunc__`` of its own.
+    ValueError
+        If the elements do not form an array.
 
     Examples
     --------
@@ -76,12 +91,55 @@ def unmasked(name: str, given: ArrayLike) -> Array:
     TypeError: a is a masked array, and products know no masks; fill it, for example with the \
 semiring's zero
     """
-    if isinstance(given, np.ma.MaskedArray):
+    if type(given) is np.ndarray:
+        return given
+    _check_kind(name, given)
+    try:
+        array = np.asanyarray(given)
+    except (TypeError, ValueError, RuntimeError) as error:
+        kinds = (TypeError, ValueError, RuntimeError)
+        kind = next(kind for kind in kinds if isinstance(error, kind))
+        raise kind(f"{name}: {error}") from error
+    if isinstance(array, np.ma.MaskedArray) or _holds_masked(given, array.ndim):
         raise TypeError(
             f"{name} is a masked array, and products know no masks; fill it, for example with the "
             "semiring's zero"
         )
-    return np.asarray(given)
+    return np.asarray(array)
+
+
+def _check_kind(name: str, given: Any) -> None:
+    """Raise TypeError for an array that has more than its elements, and say what to do."""
+    kind = f"{type(given).__module__}.{type(given).__qualname__}"
+    sparse, torch = sys.modules.get("scipy.sparse"), sys.modules.get("torch")
+    if isinstance(given, np.ndarray):
+        if type(given).__array_ufunc__ is not np.ndarray.__array_ufunc__:
+            raise TypeError(
+                f"{name}: expected an array without an __array_ufunc__ of its own, got {kind}; "
+                f"pass numpy.asarray({name}), or call a function of tropical.ufunc"
+            )
+    elif sparse is not None and sparse.issparse(given):
+        raise TypeError(
+            f"{name}: expected a dense array, got {kind} of shape {given.shape}; copy its elements "
+            "into an array that is filled with the semiring's zero"
+        )
+    elif torch is not None and isinstance(given, torch.Tensor) and given.requires_grad:
+        raise TypeError(
+            f"{name}: expected an array, got {kind} that requires gradients; pass "
+            f"{name}.detach(), or call tropical.interop.torch.gemm, which has gradients"
+        )
+
+
+def _holds_masked(given: object, depth: int) -> bool:
+    """Return whether a list, or lists of lists to this depth, hold masked arrays."""
+    if depth == 0 or not isinstance(given, (list, tuple)):
+        return False
+    kinds = set(map(type, given))
+    if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+        return True
+    if not any(issubclass(kind, (list, tuple)) for kind in kinds):
+        return False
+    return any(_holds_masked(part, depth - 1) for part in given)
 
 
 def promote(x: Array, dtype: DTypeLike, semiring: str | HasName) -> Array:

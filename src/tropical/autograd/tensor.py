@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from tropical.arrays import unmasked
+
 from .value import Array, Handle, Hook, Node, leaf, recording
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ if TYPE_CHECKING:  # the signatures of the methods that `operators` attaches
 
 
 def _float_array(data: Any, dtype: DTypeLike | None) -> Array:
-    array = np.asarray(data, dtype=dtype)
+    array = np.asarray(unmasked("data", data), dtype=dtype)
     if array.dtype in _DTYPES:
         return array
     if dtype is None and array.dtype.kind in "biu":

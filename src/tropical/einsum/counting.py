@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tropical.arrays import unmasked
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -57,7 +59,7 @@ def counts_of(values: Array, given: Any, ring: Semiring, operand: int) -> Array:
     there: Array = values != ring.zero(values.dtype)
     if given is None:
         return there.astype(np.int64)
-    counts = np.asarray(given)
+    counts = unmasked("counts", given)
     if counts.shape != values.shape:
         raise ValueError(
             f"operand {operand}: expected counts of shape {values.shape}, got {counts.shape}"

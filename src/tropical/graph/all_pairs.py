@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropical.arrays import Array, is_kind
+from tropical.arrays import Array, is_kind, unmasked
 
 from .edges import Edges, dense_of, number_of_vertices
 from .predecessors import Predecessors, edge_predecessors, star_with_predecessors
@@ -55,7 +55,7 @@ def sources_of(indices: ArrayLike | None, graph: Array | Edges) -> NDArray[np.in
     if indices is None:
         return None
     n = number_of_vertices(graph)
-    sources = np.asarray(indices)
+    sources = unmasked("indices", indices)
     if not is_kind(sources.dtype, "integer") and sources.size:
         raise TypeError(f"indices: expected integers, got dtype {sources.dtype}")
     wrong = (sources < -n) | (sources >= n)

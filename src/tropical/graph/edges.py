@@ -165,7 +165,7 @@ def read_pattern(a: GraphLike) -> NDArray[np.bool_]:
         there = np.zeros((edges.n, edges.n), np.bool_)
         there[edges.source, edges.target] = True
         return there
-    values = np.asarray(a.filled(0) if isinstance(a, np.ma.MaskedArray) else a)
+    values = unmasked("a", a.filled(0) if isinstance(a, np.ma.MaskedArray) else a)
     check_square("a", values)
     if not is_kind(values.dtype, "bool", "integer", "floating", "complexfloating"):
         raise TypeError(f"a: expected numbers or booleans, got dtype {values.dtype}")
@@ -189,7 +189,7 @@ def _read(w: GraphLike, ring: Semiring, weight: Weight) -> Array | Edges:
         a = np.array(w.data, dtype=_floating(w.dtype))
         a[np.ma.getmaskarray(w)] = zero
         return a
-    a = np.asarray(w)
+    a = unmasked("w", w)
     if a.dtype == np.bool_:
         return np.where(a, 1.0, zero)
     return a if a.dtype.isnative else a.astype(a.dtype.newbyteorder("="))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropical import _core
-from tropical.arrays import Array
+from tropical.arrays import Array, unmasked
 
 from .progress import most_work
 from .star import check_divergence
@@ -59,7 +59,7 @@ def path(predecessors: ArrayLike, i: int, j: int, *, indices: ArrayLike | None =
     >>> path(predecessors[1:], 1, 2, indices=[1, 2])
     [1, 2]
     """
-    table = np.asarray(predecessors)
+    table = unmasked("predecessors", predecessors)
     n = table.shape[-1] if table.ndim else 0
     starts = np.arange(n) if indices is None else np.atleast_1d(indices)
     if indices is None and table.ndim == 1:

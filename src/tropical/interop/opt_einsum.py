@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropical import semirings
+from tropical.arrays import unmasked
 from tropical.einsum import einsum
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2, *, semiring: str | Semi
     >>> tensordot([[0, 2], [1, 5]], [3, 1], 1, semiring="maxplus")
     array([3, 6])
     """
-    a, b = np.asarray(a), np.asarray(b)
+    a, b = unmasked("a", a), unmasked("b", b)
     if isinstance(axes, (int, np.integer)):
         axes = range(a.ndim - axes, a.ndim), range(axes)
     try:
