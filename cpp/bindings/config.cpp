@@ -82,13 +82,19 @@ void set_threads_of_process(const py::object& n) {
 }
 
 constexpr const char* get_num_threads_text =
-    R"(Return the greatest number of threads that a product uses.
+    R"(get_num_threads()
+--
+
+Return the greatest number of threads that a product uses.
 
 It is the number given to `set_num_threads`, else the environment variable TROPICAL_NUM_THREADS, else
 OpenMP's number (OMP_NUM_THREADS, or the cores that this process may use). A limit of threadpoolctl
 takes precedence.)";
 constexpr const char* set_num_threads_text =
-    R"(Set the greatest number of threads that a product uses, for the whole process.
+    R"(set_num_threads(n)
+--
+
+Set the greatest number of threads that a product uses, for the whole process.
 
 Raises ValueError if `n` is less than 1.)";
 
@@ -102,6 +108,8 @@ void bind_config(py::module_& module) {
                "The options of this context: kernel, isa, threads; see tropical.options.");
     module.def("set_options", set_options, arg("kernel"), arg("isa"), arg("threads"),
                "Set the options of this context.");
+    py::options options;
+    options.disable_function_signatures();  // the texts have those that inspect reads
     module.def("get_num_threads", get_num_threads, get_num_threads_text);
     module.def("set_num_threads", set_threads_of_process, arg("n"), set_num_threads_text);
 }

@@ -33,6 +33,19 @@ void check_argmax(int semiring, bool accumulate) {
             "return_argmax: expected no accumulate=True, as there may be no p that attains `out`");
 }
 
+struct Outputs {
+    Out c, index;
+};
+
+// With an index, `out` may be a tuple of two, as a ufunc of NumPy with two outputs takes it.
+Outputs split_out(PyObject* out, bool argmax) {
+    if (!argmax || !PyTuple_Check(out)) return {{"out", out}, {"out", Py_None}};
+    if (PyTuple_GET_SIZE(out) != 2)
+        throw py::value_error("out: expected an array or a tuple (C, index), got a tuple of " +
+                              std::to_string(PyTuple_GET_SIZE(out)));
+    return {{"out[0]", PyTuple_GET_ITEM(out, 0)}, {"out[1]", PyTuple_GET_ITEM(out, 1)}};
+}
+
 py::object gemm_of(const Arguments& given) {
     Shapes shapes{};
     Problem& problem = shapes.problem;
@@ -41,25 +54,28 @@ py::object gemm_of(const Arguments& given) {
         choose(parse_kernel(given.or_none(arg_kernel)), parse_threads(given.or_none(arg_threads)));
     const Operands operands = take_operands(given[arg_a], given[arg_b], problem.semiring);
     broadcast_shapes(operands, shapes);
-    PyObject *const out = given.or_none(arg_out), *const workspace = given.or_none(arg_workspace);
+    PyObject* const workspace = given.or_none(arg_workspace);
     problem.accumulate = given.is_true(arg_accumulate);
     const bool argmax = given.is_true(arg_return_argmax);
     if (argmax) check_argmax(problem.semiring, problem.accumulate);
-    if (problem.accumulate && out == Py_None)
+    if (problem.accumulate && given.or_none(arg_out) == Py_None)
         throw py::value_error("accumulate: expected out with accumulate=True, got None");
     check_workspace(workspace);
 
-    const Target target =
-        make_target({"out", out}, shapes, operands.a.dtype(), {&operands.a, &operands.b});
-    attach_result(shapes, target.computed);
-    py::object index;
-    if (argmax) {
-        index = new_result(shapes, py::dtype::of<py::ssize_t>());
-        attach_index(shapes, index);
+    const Outputs out = split_out(given.or_none(arg_out), argmax);
+    const auto inputs = {&operands.a, &operands.b};
+    const Target c = make_target(out.c, shapes, operands.a.dtype(), inputs);
+    attach_result(shapes, c.computed);
+    if (!argmax) {
+        run_in(workspace, problem, choice);
+        return finish(c);
     }
+    const Target index = make_target(out.index, shapes, py::dtype::of<py::ssize_t>(), inputs);
+    if (may_overlap(c.out, index.out))
+        throw py::value_error("out: expected arrays for C and index that share no memory");
+    attach_index(shapes, index.computed);
     run_in(workspace, problem, choice);
-    const py::object c = finish(target);
-    return argmax ? py::object(py::make_tuple(c, as_result(index))) : c;
+    return py::make_tuple(finish(c), finish(index));
 }
 
 PyObject* gemm_entry(PyObject*, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
@@ -90,9 +106,9 @@ semiring : str or Semiring, default "maxplus"
 
 constexpr const char* rest_of_docstring = R"(
     For integers -inf and +inf are the least and the greatest value of the dtype.
-out : ndarray, (..., m, n), optional
+out : ndarray, (..., m, n), or tuple of two, optional
     The array for C: writeable, of the result's shape and dtype, with any strides. It may overlap an
-    operand.
+    operand. With ``return_argmax=True`` also a tuple of two, an array or None for C and for index.
 accumulate : bool, default False
     Compute ``out = out (+) C``; needs `out`.
 workspace : GemmWorkspace, optional

@@ -40,7 +40,10 @@ True
 0)";
 
 constexpr const char* reserve_text =
-    R"(Grow the buffers to the size that an (m, k) by (k, n) product needs.
+    R"(reserve(self, m, n, k, dtype="float32", semiring="maxplus", threads=None)
+--
+
+Grow the buffers to the size that an (m, k) by (k, n) product needs.
 
 Parameters
 ----------
@@ -64,7 +67,10 @@ RuntimeError
 MemoryError
     If the system has not so much memory; the buffers are then as they were.)";
 
-constexpr const char* clear_text = R"(Give the buffers back to the system.
+constexpr const char* clear_text = R"(clear(self)
+--
+
+Give the buffers back to the system.
 
 Raises
 ------
@@ -105,8 +111,15 @@ void PyWorkspace::reserve(const py::object& m, const py::object& n, const py::ob
 
 void bind_workspace(py::module_& module) {
     using py::arg;
+    py::options options;
+    options.disable_function_signatures();  // the texts have those that inspect reads
     py::class_<PyWorkspace>(module, "GemmWorkspace", class_text, constructed_by_new<PyWorkspace>())
-        .def(py::init<>(), "Make an empty workspace.")
+        .def(py::init<>(), "__init__(self)\n--\n\nMake an empty workspace.")
+        .def("__repr__",
+             [](const PyWorkspace& workspace) {
+                 return "<tropical.GemmWorkspace of " + std::to_string(workspace.bytes()) +
+                        " bytes>";
+             })
         .def("reserve", &PyWorkspace::reserve, arg("m"), arg("n"), arg("k"),
              arg("dtype") = "float32", arg("semiring") = "maxplus", arg("threads") = py::none(),
              reserve_text)

@@ -248,6 +248,10 @@ class options(Block[Options]):
     ) -> None:
         self._chosen = (kernel, isa, threads)
 
+    def __repr__(self) -> str:
+        kernel, isa, threads = self._chosen
+        return f"options({kernel=}, {isa=}, {threads=})"
+
     def _get(self) -> Options:
         return _core.get_options()
 

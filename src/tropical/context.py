@@ -41,6 +41,9 @@ class Block(ABC, Generic[Setting]):
     def _within(self, outside: Setting) -> Setting:
         """Return the setting within this block."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     def __enter__(self) -> Self:
         outside = self._get()
         self._set(self._within(outside))

@@ -112,6 +112,9 @@ class memory_mode(Block[object]):
     def __init__(self, mode: Mode) -> None:
         self.mode = _known(mode)
 
+    def __repr__(self) -> str:
+        return f"memory_mode({self.mode!r})"
+
     def _get(self) -> object:
         return _core.memory_handler()
 

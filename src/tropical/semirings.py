@@ -115,6 +115,10 @@ class Semiring:
     def __str__(self) -> str:
         return f"{self.name} ({self.add}, {self.multiply})"
 
+    def __reduce__(self) -> str:
+        """Return the name in this module: a copy, also by pickle, is the semiring itself."""
+        return self.name
+
     def zero(self, dtype: DTypeLike) -> float:
         """Return the identity of (+), which annihilates in (x).
 

@@ -7,7 +7,17 @@ import numpy as np
 import oracle
 import pytest
 from layouts import LAYOUTS
-from support import KERNELS, SELECTIVE, THREADS, assert_same_bits, operands, ran, remainders, values
+from support import (
+    KERNELS,
+    SELECTIVE,
+    THREADS,
+    assert_all_same_bits,
+    assert_same_bits,
+    operands,
+    ran,
+    remainders,
+    values,
+)
 
 import tropical
 
@@ -131,6 +141,49 @@ def test_batches_vectors_and_empties(isa, kernel):
         check(x, y, "maxplus", (want[0][at], want[1][at]), kernel=kernel)
     check(a[:0], b, "maxplus", (want[0][:0], want[1][:0]), kernel=kernel)
     check(a[..., :0, :], b, "maxplus", (want[0][..., :0, :], want[1][..., :0, :]), kernel=kernel)
+
+
+@pytest.mark.parametrize("shape", [(30, 20, 10), (30, 1, 10), (1, 40, 0)], ids=str)
+def test_an_array_for_the_index(isa, shape):
+    m, n, k = shape
+    a, b = operands(m, n, k, "minplus", "float64", "ties")
+    want = tropical.gemm(a, b, semiring="minplus", return_argmax=True)
+    for order, given in itertools.product("CF", itertools.product((True, False), repeat=2)):
+        room = np.full((m, n), np.nan, order=order), np.full((m, n), -7, order=order)
+        out = tuple(x if g else None for x, g in zip(room, given, strict=True))
+        got = tropical.gemm(a, b, semiring="minplus", return_argmax=True, out=out)
+        assert_all_same_bits(got, want, order, given)
+        assert all(x is y for x, y in zip(got, out, strict=True) if y is not None)
+    vector = tropical.gemm(a[0], b, semiring="minplus", return_argmax=True, out=(None, room[1][0]))
+    assert_all_same_bits(vector, (want[0][0], want[1][0]))
+
+
+def test_an_array_for_the_index_that_overlaps():
+    a, b = operands(30, 30, 30, "maxplus", "int64")
+    want = tropical.gemm(a, b, return_argmax=True)
+    got = tropical.gemm(a, b, return_argmax=True, out=(b, a))
+    assert got[0] is b and got[1] is a
+    assert_all_same_bits(got, want)
+
+
+C, INDEX = np.zeros((2, 2)), np.zeros((2, 2), np.intp)
+WRONG_OUT = [
+    (ValueError, r"out: .*\(C, index\), got a tuple of 1", (C,)),
+    (ValueError, r"out\[1\]: expected shape \(2, 2\), got \(1, 2\)", (C, INDEX[:1])),
+    (TypeError, r"out\[1\]: expected dtype int64, got int32", (C, INDEX.astype(np.int32))),
+    (TypeError, r"out\[0\]: expected dtype float64, got int64", (INDEX, C)),
+    (TypeError, r"out\[1\]: expected an array, got \[", (None, [[0, 0], [0, 0]])),
+    (ValueError, "out: .* share no memory", (C, C.view(np.intp))),
+]
+
+
+@pytest.mark.parametrize("error, message, out", WRONG_OUT)
+def test_wrong_arrays_for_the_index(error, message, out):
+    with pytest.raises(error, match=message):
+        tropical.gemm(np.ones((2, 2)), np.ones((2, 2)), return_argmax=True, out=out)
+    with pytest.raises(TypeError, match="out: expected an array, got "):
+        tropical.gemm(np.ones((2, 2)), np.ones((2, 2)), out=out)
+    assert not C.any() and not INDEX.any()
 
 
 def test_out_is_returned_with_the_index():

@@ -1,7 +1,11 @@
 """The Python face: names, stubs, semirings as objects, what importing costs and brings along."""
 
 import ast
+import copy
+import dataclasses
 import inspect
+import operator
+import pickle
 import sys
 from pathlib import Path
 
@@ -12,6 +16,8 @@ from support import run_command, run_python
 
 import tropical
 from tropical import _core, semirings
+from tropical.autograd import no_grad
+from tropical.memory import memory_mode
 
 PUBLIC = [
     "gemm",
@@ -81,6 +87,53 @@ def test_signature_of_gemm():
         "kernel": None,
         "return_argmax": False,
     }
+
+
+SIGNATURES = {
+    "GemmWorkspace": "()",
+    "GemmWorkspace.reserve": "(self, m, n, k, dtype='float32', semiring='maxplus', threads=None)",
+    "GemmWorkspace.clear": "(self)",
+    "options": "(kernel, isa, threads)",
+    "get_num_threads": "()",
+    "set_num_threads": "(n)",
+}
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_signatures(name):
+    signature = inspect.signature(operator.attrgetter(name)(tropical))
+    plain = signature.replace(return_annotation=inspect.Signature.empty)
+    if name == "options":
+        plain = f"({', '.join(plain.parameters)})"
+    assert str(plain) == SIGNATURES[name]
+
+
+def test_signature_of_a_bound_method():
+    bound = inspect.signature(tropical.GemmWorkspace().reserve)
+    assert list(bound.parameters) == ["m", "n", "k", "dtype", "semiring", "threads"]
+
+
+def test_reprs():
+    workspace = tropical.GemmWorkspace()
+    assert repr(workspace) == "<tropical.GemmWorkspace of 0 bytes>"
+    workspace.reserve(300, 300, 300)
+    assert repr(workspace) == f"<tropical.GemmWorkspace of {workspace.nbytes} bytes>"
+    for block in (
+        "options(kernel='naive', isa=None, threads=2)",
+        "memory_mode('off')",
+        "no_grad()",
+    ):
+        known = {"options": tropical.options, "memory_mode": memory_mode, "no_grad": no_grad}
+        assert repr(eval(block, known)) == block
+
+
+@pytest.mark.parametrize("ring", semirings.ALL, ids=lambda ring: ring.name)
+def test_copies_of_a_semiring_are_the_semiring(ring):
+    assert copy.copy(ring) is ring and copy.deepcopy([ring])[0] is ring
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(ring, protocol)) is ring
+    with pytest.raises(pickle.PicklingError):
+        pickle.dumps(dataclasses.replace(ring, exact=not ring.exact))
 
 
 @pytest.mark.parametrize("thing", [_core.gemm, _core.GemmWorkspace, _core.GemmWorkspace.reserve])
