@@ -8,27 +8,35 @@ __version__ = "0.1.0"
 
 import importlib as _importlib
 import sys as _sys
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
+import typing as _typing
 
 from . import semirings
 from ._core import GemmWorkspace, gemm, get_num_threads, set_num_threads
 from .config import Plan, explain, options, show_config
 from .einsum import einsum  # the function takes the name of its package, for good
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
+    from . import autograd as autograd
+    from . import graph as graph
+    from . import nn as nn
+    from . import optim as optim
+    from . import sequence as sequence
+    from . import spectral as spectral
+    from . import ufunc as ufunc
     from .einsum import Counted
 
 # Imported when first used.
 _LATER = ("autograd", "graph", "nn", "optim", "sequence", "spectral", "ufunc")
 
 
-def __getattr__(name: str) -> _Any:
-    if name in _LATER:
-        return _importlib.import_module(f"{__name__}.{name}")
-    if name == "Counted":
-        return _importlib.import_module(f"{__name__}.einsum.counting").Counted
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for one of the package
+
+    def __getattr__(name: str) -> _typing.Any:
+        if name in _LATER:
+            return _importlib.import_module(f"{__name__}.{name}")
+        if name == "Counted":
+            return _importlib.import_module(f"{__name__}.einsum.counting").Counted
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

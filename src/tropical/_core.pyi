@@ -1,12 +1,27 @@
 # Types of the C++ extension; its docstrings live in cpp/bindings.
 
-from typing import Any, Literal, Protocol, TypedDict, TypeVar, overload
+from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing_extensions import Unpack
 
-_Scalar = TypeVar("_Scalar", bound=np.generic)
+# Both operands of gemm have one of these, or the result is an NDArray[Any]: a TypeVar with a bound
+# would take float32 and float64 for an abstract floating.
+_Scalar = TypeVar(
+    "_Scalar",
+    np.float32,
+    np.float64,
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.uint8,
+    np.uint16,
+    np.uint32,
+    np.bool_,
+)
+_Out: TypeAlias = NDArray[Any] | tuple[NDArray[Any] | None, NDArray[np.intp] | None]
 
 # What names a semiring, as tropical.semirings.Semiring does.
 class HasName(Protocol):
@@ -30,7 +45,7 @@ class GemmOptions(TypedDict, total=False):
     semiring: str | HasName
     accumulate: bool
     workspace: GemmWorkspace | None
-    threads: int | None
+    threads: SupportsIndex | None
     kernel: str | None
 
 # As for numpy.matmul, two 1-D operands give a scalar; typed as an array, which has its methods.
@@ -48,7 +63,7 @@ def gemm(
     a: NDArray[_Scalar],
     b: NDArray[_Scalar],
     *,
-    out: NDArray[_Scalar] | None = None,
+    out: NDArray[_Scalar] | tuple[NDArray[_Scalar] | None, NDArray[np.intp] | None] | None = None,
     return_argmax: Literal[True],
     **options: Unpack[GemmOptions],
 ) -> tuple[NDArray[_Scalar], NDArray[np.intp]]: ...
@@ -66,7 +81,7 @@ def gemm(
     a: ArrayLike,
     b: ArrayLike,
     *,
-    out: NDArray[Any] | None = None,
+    out: _Out | None = None,
     return_argmax: Literal[True],
     **options: Unpack[GemmOptions],
 ) -> tuple[NDArray[Any], NDArray[np.intp]]: ...
@@ -76,10 +91,10 @@ def gemm(
     b: ArrayLike,
     *,
     semiring: str | HasName = "maxplus",
-    out: NDArray[Any] | None = None,
+    out: _Out | None = None,
     accumulate: bool = False,
     workspace: GemmWorkspace | None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     kernel: str | None = None,
     return_argmax: bool,
 ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.intp]]: ...
@@ -90,7 +105,7 @@ def linear(
     *,
     relu: bool = False,
     out: NDArray[Any] | None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     kernel: str | None = None,
     workspace: GemmWorkspace | None = None,
 ) -> NDArray[Any]: ...
@@ -101,7 +116,7 @@ def star(
     a: NDArray[Any],
     semiring: str | HasName,
     *,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
 ) -> None: ...
 
 class BitGraph:
@@ -140,12 +155,12 @@ class GemmWorkspace:
     def __init__(self) -> None: ...
     def reserve(
         self,
-        m: int,
-        n: int,
-        k: int,
+        m: SupportsIndex,
+        n: SupportsIndex,
+        k: SupportsIndex,
         dtype: str | type[np.generic] | np.dtype[Any] = "float32",
         semiring: str | HasName = "maxplus",
-        threads: int | None = None,
+        threads: SupportsIndex | None = None,
     ) -> None: ...
     @property
     def nbytes(self) -> int: ...
@@ -154,25 +169,25 @@ class GemmWorkspace:
     def clear(self) -> None: ...
 
 def explain(
-    m: int,
-    n: int,
-    k: int,
+    m: SupportsIndex,
+    n: SupportsIndex,
+    k: SupportsIndex,
     *,
     dtype: str = "float32",
     semiring: str | HasName = "maxplus",
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     kernel: str | None = None,
     return_argmax: bool = False,
-    batch: int = 1,
+    batch: SupportsIndex = 1,
 ) -> dict[str, Any]: ...
 def config() -> Config: ...
 def get_options() -> tuple[str | None, str | None, int | None]: ...
-def set_options(kernel: str | None, isa: str | None, threads: int | None) -> None: ...
+def set_options(kernel: str | None, isa: str | None, threads: SupportsIndex | None) -> None: ...
 def settings() -> dict[str, int]: ...
 def suggested_settings() -> dict[str, int]: ...
 def set_settings(settings: dict[str, int]) -> None: ...
 def get_num_threads() -> int: ...
-def set_num_threads(n: int) -> None: ...
+def set_num_threads(n: SupportsIndex) -> None: ...
 def semirings() -> list[dict[str, Any]]: ...
 def promote(x: NDArray[Any], dtype: DTypeLike, semiring: str | HasName) -> NDArray[Any]: ...
 def constants(semiring: str, dtype: str) -> tuple[float, float]: ...

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TextIO, TypeAlias
+from operator import index
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TextIO, TypeAlias
 
 import numpy as np
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from ._core import HasName
 
-Options: TypeAlias = "tuple[str | None, str | None, int | None]"
+Options: TypeAlias = "tuple[str | None, str | None, SupportsIndex | None]"
 
 
 @dataclass(frozen=True)
@@ -82,16 +83,16 @@ class Plan:
 
 
 def explain(
-    m: int,
-    n: int,
-    k: int,
+    m: SupportsIndex,
+    n: SupportsIndex,
+    k: SupportsIndex,
     *,
     dtype: DTypeLike = "float32",
     semiring: str | HasName = "maxplus",
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     kernel: str | None = None,
     return_argmax: bool = False,
-    batch: int = 1,
+    batch: SupportsIndex = 1,
 ) -> Plan:
     """Return how `tropical.gemm` would compute an (m, k) by (k, n) product, without computing it.
 
@@ -135,7 +136,15 @@ def explain(
         batch=batch,
     )
     known = semiring if isinstance(semiring, str) else semiring.name
-    return Plan(m=m, n=n, k=k, dtype=name, semiring=known.replace("_", ""), batch=batch, **fields)
+    return Plan(
+        m=index(m),
+        n=index(n),
+        k=index(k),
+        dtype=name,
+        semiring=known.replace("_", ""),
+        batch=index(batch),
+        **fields,
+    )
 
 
 def config() -> dict[str, Any]:
@@ -244,7 +253,10 @@ class options(Block[Options]):
     _open: ClassVar[Blocks] = ContextVar("tropical.options.open")
 
     def __init__(
-        self, kernel: str | None = None, isa: str | None = None, threads: int | None = None
+        self,
+        kernel: str | None = None,
+        isa: str | None = None,
+        threads: SupportsIndex | None = None,
     ) -> None:
         self._chosen = (kernel, isa, threads)
 

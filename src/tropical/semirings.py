@@ -221,10 +221,15 @@ def get(semiring: str | Semiring) -> Semiring:
         ) from None
 
 
-def __getattr__(name: str) -> Semiring:
-    if name in _BY_NAME:
-        return _BY_NAME[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if TYPE_CHECKING:  # the names of the core's list, as no type checker reads C++
+    _one = get("one")
+    plustimes = maxplus = minplus = maxtimes = mintimes = maxmin = minmax = orand = logplus = _one
+else:
+
+    def __getattr__(name: str) -> Semiring:
+        if name in _BY_NAME:
+            return _BY_NAME[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

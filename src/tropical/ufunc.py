@@ -38,7 +38,11 @@ from . import _core
 
 globals().update(_core.make_ufuncs())  # two for each semiring in the core's list
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # their names, as no type checker reads C++
     import numpy as np
 
-    def __getattr__(name: str) -> np.ufunc: ...
+    _one: np.ufunc = np.add
+    plustimes = maxplus = minplus = maxtimes = mintimes = maxmin = minmax = orand = logplus = _one
+    plustimes_multiply = maxplus_multiply = minplus_multiply = maxtimes_multiply = _one
+    mintimes_multiply = maxmin_multiply = minmax_multiply = orand_multiply = _one
+    logplus_multiply = _one

@@ -51,13 +51,22 @@ def test_public_names():
 
 def test_stub_of_the_extension():
     """It has every public name of _core, and every member of its classes, and no others."""
-    typing_only = {"HasName", "Config", "GemmOptions"}
+    typing_only = {"HasName", "Config", "GemmOptions", "_Out"}
     real = {name for name in dir(_core) if not name.startswith("_")}
     assert stub_names(STUB.body) - typing_only == real
     (workspace,) = (n for n in STUB.body if getattr(n, "name", "") == "GemmWorkspace")
     members = {name for name in vars(_core.GemmWorkspace) if not name.startswith("_")}
     assert {name for name in stub_names(workspace.body) if not name.startswith("_")} == members
     assert (PACKAGE / "py.typed").exists()
+
+
+@pytest.mark.parametrize("module, ending", [("semirings", ("",)), ("ufunc", ("", "_multiply"))])
+def test_names_for_type_checkers(module, ending):
+    """The list in C++ again, which `mypy` can read; see tests/house/calls.py."""
+    tree = ast.parse((PACKAGE / f"{module}.py").read_text(encoding="utf-8"))
+    *_, block = (n for n in tree.body if isinstance(n, ast.If))
+    named = [x.id for n in block.body if isinstance(n, ast.Assign) for x in n.targets]
+    assert sorted({*named} - {"_one"}) == sorted(n + e for n in semirings.names() for e in ending)
 
 
 def stub_parameters(name):

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["Counted", "einsum"]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Counted":
-        from .counting import Counted
+if not TYPE_CHECKING:  # a type checker would take every name for one of the module
 
-        return Counted
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name == "Counted":
+            from .counting import Counted
+
+            return Counted
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def einsum(

@@ -1,7 +1,7 @@
 """Paths in graphs, as Kleene stars of matrices over semirings."""
 
+import typing as _typing
 import warnings as _warnings
-from typing import Any as _Any
 
 from .cycles import CycleError, NegativeCycleError
 from .method import Method, explain_shortest_paths
@@ -33,11 +33,13 @@ __all__ = [
 _RENAMED = {"Choice": "Method", "Legs": "KEdgePaths", "k_leg_paths": "k_edge_paths"}
 
 
-def __getattr__(name: str) -> _Any:
-    if name not in _RENAMED:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    new = _RENAMED[name]
-    _warnings.warn(
-        f"tropical.graph.{name} is now tropical.graph.{new}", DeprecationWarning, stacklevel=2
-    )
-    return globals()[new]
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for one of the module
+
+    def __getattr__(name: str) -> _typing.Any:
+        if name not in _RENAMED:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        new = _RENAMED[name]
+        _warnings.warn(
+            f"tropical.graph.{name} is now tropical.graph.{new}", DeprecationWarning, stacklevel=2
+        )
+        return globals()[new]
