@@ -6,7 +6,6 @@ A few small images take the place of MNIST. A server of this process takes the p
 import gzip
 import hashlib
 import importlib.util
-import os
 import sys
 import threading
 from functools import partial
@@ -15,6 +14,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 from mnist_files import REAL, idx, needs_mnist
+from support import not_root
 
 from tropical.examples.mnist import data as mnist_data
 from tropical.examples.mnist.data import DamagedFileError, DataNotFoundError, load, read_idx
@@ -203,11 +203,10 @@ def test_data_dir_comes_before_the_variable(tmp_path, monkeypatch, small):
     assert failures(download=False)["data_dir, MNIST_DIR"] == "not given"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_unreadable_file(tmp_path, small, load_given):
     folder = fill(tmp_path / "given", small)
     (folder / TRAIN_IMAGES).chmod(0)
-    with pytest.raises(PermissionError, match="given/train-images"):
+    with not_root(tmp_path), pytest.raises(PermissionError, match="given/train-images"):
         load_given(folder)
 
 

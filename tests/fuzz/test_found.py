@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from odd import Overriding
 
 import tropical
 from tropical import autograd, graph, nn, optim, sequence, spectral, tuning
@@ -35,6 +36,8 @@ def sgd():
         ),
         (lambda: nn.uniform(None, 1.0), TypeError, "shape: expected a tuple of ints, got NoneType"),
         (lambda: nn.normal((2, -1), 1.0), ValueError, r"shape\[1\]: expected .* got -1"),
+        (lambda: nn.normal((2,), Overriding()), TypeError, "Overriding"),
+        (lambda: nn.uniform((2,), Overriding()), TypeError, "Overriding"),
         (lambda: nn.he_normal((3,)), ValueError, "shape: expected at least 2 sizes, got 1"),
         (lambda: nn.he_normal(HUGE), TypeError, "shape: expected a tuple of ints, got range"),
         (lambda: autograd.reshape(np.zeros(1), HUGE), OverflowError, "int"),

@@ -20,7 +20,7 @@ def uniform(
     kind = float_dtype(dtype)
     check_shape(shape)
     values = generator(rng).random(shape, dtype=np.float64)
-    return ((2 * values - 1) * bound).astype(kind)
+    return ((2 * values - 1) * float(bound)).astype(kind)
 
 
 def normal(
@@ -29,7 +29,7 @@ def normal(
     """Return values drawn from a normal distribution of mean 0."""
     kind = float_dtype(dtype)
     check_shape(shape)
-    return (generator(rng).standard_normal(shape) * deviation).astype(kind)
+    return (generator(rng).standard_normal(shape) * float(deviation)).astype(kind)
 
 
 def _fans(shape: tuple[int, ...]) -> tuple[int, int]:
