@@ -49,9 +49,7 @@ def test_infinities_and_nan(value):
     np.testing.assert_array_equal(total(x, (0,)), [1000, value, 1000])
 
 
-@pytest.mark.parametrize(
-    "x", [2.5, [1, 2], np.ones((300, 2), bool), np.ma.masked_less([1.0, 2.0], 2)]
-)
+@pytest.mark.parametrize("x", [2.5, [1, 2], np.ones((300, 2), bool)])
 def test_what_numpy_sums(x):
     for ours, numpy in ((autograd.sum, np.sum), (autograd.mean, np.mean)):
         got, want = ours(x), numpy(x)

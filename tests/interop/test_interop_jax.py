@@ -44,6 +44,15 @@ def assert_close(got, want):
         np.testing.assert_allclose(x, y, rtol=1e-12)
 
 
+def test_zero_of_a_narrow_dtype_stays_zero():
+    a, numbers = jnp.array([[127, 3]], jnp.int8), jnp.array([[1], [2]], jnp.int32)
+    for b in (numbers, numbers.astype(jnp.float32), numbers.astype(jnp.int8)):
+        for pair in ((a, b), (a[:, :1], b[:1]), (b.T, a.T)):
+            want = tropical.gemm(*map(np.asarray, pair), semiring="minplus")
+            got = gemm(*pair, "minplus")
+            assert (got.dtype, got.tolist()) == (want.dtype, want.tolist())
+
+
 @pytest.mark.parametrize("semiring", DIFFERENTIABLE)
 def test_value_and_gradients(semiring):
     for number, shapes in enumerate(SHAPES):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tropical.arrays import unmasked
+
 from .operation import cast_to
 from .tensor import Operand, Tensor, tensor_of
 from .walk import Absorb, Walk
@@ -63,7 +65,7 @@ def _start(output: Tensor, gradient: Operand | None, name: str) -> tuple[Node, T
             )
         return output.node, tensor_of(np.ones_like(output.data), None)
     if not isinstance(gradient, Tensor):
-        gradient = Tensor(np.asarray(gradient, dtype=output.dtype))
+        gradient = Tensor(np.asarray(unmasked("gradient", gradient), dtype=output.dtype))
     if gradient.shape != output.shape:
         raise ValueError(f"gradient: expected shape {output.shape}, got {gradient.shape}")
     fits = gradient.dtype == output.dtype

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from .elementwise import add, masked
-from .operation import Operation
+from .operation import Operation, operand
 from .products import matmul
 from .reduce import mean
 from .shape import integers, reshape, transpose
@@ -249,7 +249,7 @@ def max_pool2d(
     """
     windows = pool_windows(kernel, stride, padding)
     _images(x)
-    value, place = _largest(np.asarray(data_of(x)), windows)
+    value, place = _largest(np.asarray(operand(data_of(x))), windows)
     return _max_pool(x, place, windows, value)
 
 

@@ -181,7 +181,7 @@ gelu: Unary = _unary(
 
 def where(condition: Any, a: Operand, b: Operand) -> Tensor:
     """Return a where `condition` (an array of truth values) holds, else b."""
-    return _where(a, b, np.asarray(data_of(condition), dtype=bool))
+    return _where(a, b, np.asarray(operand(data_of(condition)), dtype=bool))
 
 
 def clip(

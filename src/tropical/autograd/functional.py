@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tropical.arrays import unmasked
+
 from . import random
 from .elementwise import exp, multiply, subtract
-from .operation import Operation
+from .operation import Operation, operand
 from .reduce import mean, sum, var
 from .shape import getitem, normal_axis, reshape
 from .sums import average, total
@@ -131,7 +133,7 @@ def cross_entropy(logits: Operand, targets: ArrayLike, *, reduction: str = "mean
     """
     scores = floats(logits)
     shape = scores.shape
-    classes = np.asarray(targets)
+    classes = unmasked("targets", targets)
     if len(shape) != 2 or classes.shape != shape[:1]:
         raise ValueError(
             "targets: expected (n,) for logits of shape (n, classes), got "
@@ -193,7 +195,7 @@ def dropout(
     """
     if not 0 <= p < 1:
         raise ValueError(f"p: expected a number in [0, 1), got {p}")
-    array = np.asarray(data_of(x))
+    array = np.asarray(operand(data_of(x)))
     if not training or p == 0:
         unchanged: Any = x if isinstance(x, Tensor) else array
         return unchanged
@@ -271,7 +273,7 @@ def batch_norm(
     -----
     Ioffe and Szegedy, "Batch normalization", ICML 2015, algorithm 1.
     """
-    array = np.asarray(data_of(x))
+    array = np.asarray(operand(data_of(x)))
     if array.ndim < 2:
         raise ValueError(f"x: expected (n, channels, ...), got {array.shape}")
     axes = (0, *range(2, array.ndim))
@@ -338,7 +340,7 @@ def embedding(weight: Operand, indices: ArrayLike) -> Tensor:
     TypeError
         If indices are not integers.
     """
-    rows = np.asarray(indices)
+    rows = unmasked("indices", indices)
     if not rows.size:  # NumPy gives an empty list float64
         rows = rows.astype(np.intp)
     if rows.dtype.kind not in "iu":

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tropical.arrays import unmasked
+
 from .sums import total
 from .tensor import Tensor, tensor_of
 from .value import OUTPUT, Array, Gradient, Node, Rule, recording
@@ -149,9 +151,9 @@ class Operation:
 
 def operand(x: Any) -> Any:
     """Return an array or a number unchanged, because promotion treats them differently."""
-    if isinstance(x, (np.ndarray, np.generic, int, float)):
+    if type(x) is np.ndarray or isinstance(x, (np.generic, int, float)):
         return x
-    array = np.asarray(x)
+    array = unmasked("operand", x)
     if array.dtype.hasobject:
         raise TypeError(f"expected an array or numbers, got {type(x).__name__}")
     return array

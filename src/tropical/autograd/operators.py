@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from . import elementwise, products, reduce, shape
 from .backward import backward
-from .tensor import Operand, Tensor
+from .tensor import Operand, Tensor, defers_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def _operator(operation: Callable[..., Tensor]) -> Callable[[Tensor, Operand], Tensor]:
+    """Return the operator for a Tensor on the left."""
+
+    def operator(self: Tensor, other: Operand) -> Tensor:
+        return NotImplemented if defers_to(other) else operation(self, other)
+
+    return operator
 
 
 def _reflected(operation: Callable[..., Tensor]) -> Callable[[Tensor, Operand], Tensor]:
@@ -83,7 +92,7 @@ _METHODS: dict[str, Any] = {
 def attach() -> None:
     """Give `Tensor` its operators and methods."""
     for name, operation in _OPERATORS.items():
-        setattr(Tensor, f"__{name}__", operation)
+        setattr(Tensor, f"__{name}__", _operator(operation))
         setattr(Tensor, f"__r{name}__", _reflected(operation))
     for name, method in _METHODS.items():
         setattr(Tensor, name, method)

@@ -18,7 +18,7 @@ from tropical.semirings import get as semiring_named
 
 from . import winners
 from .elementwise import masked, relu_operation
-from .operation import Operation, checked, sum_to
+from .operation import Operation, checked, operand, sum_to
 from .shape import broadcast_to, put_along, reshape, swap_last, take_along
 from .tensor import Operand, Tensor, data_of, tensor_of
 from .value import Array, recording
@@ -148,7 +148,7 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
             [0., 0., 1.],
             [0., 0., 0.]])
     """
-    x, y = np.asarray(data_of(a)), np.asarray(data_of(b))
+    x, y = (np.asarray(operand(data_of(z))) for z in (a, b))
     a, b = (a if isinstance(a, Tensor) else x), (b if isinstance(b, Tensor) else y)
     if min(x.ndim, y.ndim) < 2:
         return _vectors(a, b, x.ndim, y.ndim, semiring)
@@ -220,7 +220,7 @@ def linear(
     if activation not in (None, "relu"):
         raise ValueError(f'activation: expected "relu" or None, got {activation!r}')
     inputs = (x, weight) if bias is None else (x, weight, bias)
-    arrays = [np.asarray(data_of(operand)) for operand in inputs]
+    arrays = [np.asarray(operand(data_of(y))) for y in inputs]
     value = _fused(*arrays, relu=activation == "relu")
     tensors = [operand for operand in inputs if isinstance(operand, Tensor)]
     if not tensors:

@@ -335,23 +335,26 @@ class Tensor:
 
     # Comparisons have no gradient, so they return arrays.
 
+    def _compared(self, ufunc: np.ufunc, other: Any) -> Any:
+        return NotImplemented if defers_to(other) else ufunc(self.data, data_of(other))
+
     def __eq__(self, other: object) -> Array:  # type: ignore[override]
-        return np.equal(self.data, data_of(other))
+        return self._compared(np.equal, other)
 
     def __ne__(self, other: object) -> Array:  # type: ignore[override]
-        return np.not_equal(self.data, data_of(other))
+        return self._compared(np.not_equal, other)
 
     def __lt__(self, other: Operand) -> Array:
-        return np.less(self.data, data_of(other))
+        return self._compared(np.less, other)
 
     def __le__(self, other: Operand) -> Array:
-        return np.less_equal(self.data, data_of(other))
+        return self._compared(np.less_equal, other)
 
     def __gt__(self, other: Operand) -> Array:
-        return np.greater(self.data, data_of(other))
+        return self._compared(np.greater, other)
 
     def __ge__(self, other: Operand) -> Array:
-        return np.greater_equal(self.data, data_of(other))
+        return self._compared(np.greater_equal, other)
 
     def argmax(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
         """Return the index of the maximum, as `numpy.argmax`: an array without gradient."""
@@ -392,5 +395,20 @@ def floats(x: Operand) -> Any:
 
 
 def data_of(x: Any) -> Any:
-    """Return the array of a Tensor, and another value unchanged."""
-    return x.data if isinstance(x, Tensor) else x
+    """Return the array of a Tensor, and another value unchanged; refuse masked arrays."""
+    if isinstance(x, Tensor):
+        return x.data
+    return unmasked("operand", x) if isinstance(x, np.ndarray) else x
+
+
+def defers_to(x: Any) -> bool:
+    """Return whether an operator leaves its right operand `x` to the operators of `x`.
+
+    These are other types that no ufunc of NumPy takes (NEP 13), and types that handle ufuncs but
+    do not convert to arrays.
+    """
+    if isinstance(x, Tensor):
+        return False
+    missing = np.ndarray.__array_ufunc__
+    handler = getattr(type(x), "__array_ufunc__", missing)
+    return handler is None or (handler is not missing and not hasattr(type(x), "__array__"))
