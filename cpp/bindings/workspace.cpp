@@ -12,7 +12,10 @@ namespace tropical {
 namespace {
 
 constexpr const char* class_text =
-    R"(Packing buffers for `tropical.gemm`, kept from call to call.
+    R"(GemmWorkspace()
+--
+
+Packing buffers for `tropical.gemm`, kept from call to call.
 
 The buffers serve any size, dtype and semiring, and only grow. Once they are large enough for a
 product, calls with ``workspace=`` allocate no packing memory. One thread at a time may use a
