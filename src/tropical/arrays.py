@@ -100,7 +100,10 @@ semiring's zero
         kinds = (TypeError, ValueError, RuntimeError)
         kind = next(kind for kind in kinds if isinstance(error, kind))
         raise kind(f"{name}: {error}") from error
-    if isinstance(array, np.ma.MaskedArray) or _holds_masked(given, array.ndim):
+    ma = sys.modules.get("numpy.ma")  # imported wherever there is a masked array
+    if ma is not None and (
+        isinstance(array, ma.MaskedArray) or _holds(ma.MaskedArray, given, array.ndim)
+    ):
         raise TypeError(
             f"{name} is a masked array, and products know no masks; fill it, for example with the "
             "semiring's zero"
@@ -130,16 +133,14 @@ def _check_kind(name: str, given: Any) -> None:
         )
 
 
-def _holds_masked(given: object, depth: int) -> bool:
-    """Return whether a list, or lists of lists to this depth, hold masked arrays."""
-    if depth == 0 or not isinstance(given, (list, tuple)):
+def _holds(kind: type, given: object, ndim: int) -> bool:
+    """Return whether a list, or lists of lists, of `ndim` dimensions have rows of a type.
+
+    NumPy itself warns of a masked element that is not in a masked row.
+    """
+    if ndim < 2 or not isinstance(given, (list, tuple)):
         return False
-    kinds = set(map(type, given))
-    if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
-        return True
-    if not any(issubclass(kind, (list, tuple)) for kind in kinds):
-        return False
-    return any(_holds_masked(part, depth - 1) for part in given)
+    return any(isinstance(part, kind) or _holds(kind, part, ndim - 1) for part in given)
 
 
 def promote(x: Array, dtype: DTypeLike, semiring: str | HasName) -> Array:
