@@ -1,4 +1,4 @@
-// 206 lines, as allocation and release share the state that they count.
+// 257 lines, as allocation and release share the state that they count.
 #include "training/memory.hpp"
 
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ struct alignas(Memory::alignment) Memory::Block {
     ptrdiff_t bytes = 0;    // asked for
     ptrdiff_t room;         // bytes that the data may take
     std::int32_t size_class = no_class;
-    std::uint32_t part = 0;
+    std::uint32_t part = 0;  // that allocated it, or that freed it if it is free
 
     void* data() { return this + 1; }
 };
@@ -69,6 +69,10 @@ ptrdiff_t Memory::room_of(int size_class) {
 // --- blocks
 // ---------------------------------------------------------------------------------------
 
+ptrdiff_t Memory::cost_of(ptrdiff_t room) {
+    return room + slack + static_cast<ptrdiff_t>(sizeof(Block));
+}
+
 Memory::Block* Memory::block_of(void* data) { return static_cast<Block*>(data) - 1; }
 
 void* Memory::system_memory(ptrdiff_t bytes, bool zeroed) noexcept {
@@ -87,32 +91,76 @@ void* Memory::system_memory(ptrdiff_t bytes, bool zeroed) noexcept {
 }
 
 Memory::Block* Memory::from_system(MemoryMode mode, ptrdiff_t bytes, bool zeroed) noexcept {
-    const int size_class = mode == MemoryMode::off ? Block::no_class : class_of(bytes);
-    const ptrdiff_t room = size_class == Block::no_class ? bytes : room_of(size_class);
-    void* const base = system_memory(room + slack + static_cast<ptrdiff_t>(sizeof(Block)), zeroed);
+    int size_class = mode == MemoryMode::off ? Block::no_class : class_of(bytes);
+    ptrdiff_t room = bytes;
+    if (size_class != Block::no_class) {
+        room = bytes < least_large ? room_of(size_class) : (bytes + page - 1) / page * page;
+        size_class = class_of(room);
+        if (room >= least_large) make_way(bytes, cost_of(room));
+    }
+    void* const base = system_memory(cost_of(room), zeroed);
     if (!base) return nullptr;
+    if (room < least_large) small_bytes_ += cost_of(room);
     return new (aligned(base)) Block{.base = base, .room = room, .size_class = size_class};
 }
 
 void Memory::to_system(Block* block) noexcept {
-    stats_.reserved_bytes -= block->room + slack + static_cast<ptrdiff_t>(sizeof(Block));
+    stats_.reserved_bytes -= cost_of(block->room);
+    if (block->room < least_large) small_bytes_ -= cost_of(block->room);
     std::free(block->base);
 }
 
+// Bytes beyond the limit, if the system gives `cost` more for data of `bytes`. Small blocks do not
+// count: their headers may be larger than their data.
+ptrdiff_t Memory::excess(ptrdiff_t bytes, ptrdiff_t cost) const noexcept {
+    const ptrdiff_t peak = std::max(stats_.peak_live_bytes, stats_.live_bytes + bytes);
+    return stats_.reserved_bytes - small_bytes_ + cost - std::max(peak + peak / 8, least_limit);
+}
+
+// A free block for `bytes`: of the size's own class, or, where the limit leaves no other way, of
+// at most eight times the size. Blocks below least_large have all the room of their class.
 Memory::Block* Memory::from_pool(ptrdiff_t bytes) noexcept {
-    Block*& first = free_[class_of(bytes)];
-    Block* const block = first;
-    if (block) first = block->next;
-    return block;
+    const int own = class_of(bytes);
+    int last = own;
+    if (bytes >= least_large && excess(bytes, cost_of(bytes + page)) > 0) last += 24;
+    for (int size_class = own; size_class <= std::min(last, class_count - 1); ++size_class) {
+        for (Block** link = &free_[size_class]; *link; link = &(*link)->next) {
+            if ((*link)->room < bytes) continue;
+            Block* const block = *link;
+            *link = block->next;
+            return block;
+        }
+    }
+    return nullptr;
+}
+
+// Gives free blocks back, large ones first, until the limit leaves `cost` for data of `bytes`:
+// first blocks that neither this part of the step nor the two before it have used, then any.
+void Memory::make_way(ptrdiff_t bytes, ptrdiff_t cost) noexcept {
+    for (const std::uint32_t age : {2U, 0U}) {
+        for (int c = class_count - 1; c >= class_of(least_large); --c) {
+            while (free_[c] && part_ - free_[c]->part >= age && excess(bytes, cost) > 0) {
+                Block* const block = free_[c];
+                free_[c] = block->next;
+                to_system(block);
+            }
+        }
+    }
+}
+
+// Gives the blocks of a list back that were freed more than `age` parts ago; age 0: all.
+// A list is in the order of freeing, latest first.
+void Memory::release(Block*& list, std::uint32_t age) noexcept {
+    Block** link = &list;
+    while (age > 0 && *link && part_ - (*link)->part <= age) link = &(*link)->next;
+    while (Block* const block = *link) {
+        *link = block->next;
+        to_system(block);
+    }
 }
 
 void Memory::release() noexcept {
-    for (Block*& first : free_) {
-        while (Block* const block = first) {
-            first = block->next;
-            to_system(block);
-        }
-    }
+    for (Block*& list : free_) release(list, 0);
 }
 
 void Memory::add_live(const Block& block, int sign) noexcept {
@@ -147,6 +195,7 @@ void Memory::give(void* data) noexcept {
     if (block->size_class == Block::no_class) {
         to_system(block);
     } else {
+        block->part = part_;
         block->next = free_[block->size_class];
         free_[block->size_class] = block;
     }
@@ -183,6 +232,8 @@ void Memory::step_boundary() noexcept {
     allocations_before_ = stats_.allocations;
     activation_bytes_ = temporary_bytes_ = born_bytes_ = 0;
     first_part_ = ++part_;
+    if (stats_.steps % kept_steps == 0)
+        for (Block*& list : free_) release(list, 2 * kept_steps);
 }
 
 void Memory::backward_begins() noexcept {
