@@ -29,6 +29,20 @@ class Predecessors(common.Call):
         self.call()
 
 
+class Negative(common.Call):
+    """From one vertex of a sparse graph with negative weights: a chain, and one of many cycles."""
+
+    params = (["chain", "cycles"],)
+    param_names = ("graph",)
+
+    def setup(self, graph: str) -> None:
+        made = paths.chain(100_000) if graph == "chain" else paths.turned(20_000, 4)
+        self.prepare(paths.ours, made, method="J", indices=0)
+
+    def time_negative(self, *_: object) -> None:
+        self.call()
+
+
 class Others(common.Call):
     """A thousand graphs of 32 vertices, a sparse graph, reachability."""
 

@@ -10,6 +10,7 @@ PYBIND11_MODULE(_core, module) {
     tropical::bind_closure(module);
     tropical::bind_reach(module);
     tropical::bind_ufunc(module);
+    tropical::bind_potentials(module);
     tropical::bind_scatter(module);
     tropical::bind_workspace(module);
     tropical::bind_config(module);

@@ -30,6 +30,22 @@ def sparse(n: int, degree: float) -> Any:
     return require("scipy.sparse").csr_array((weights, tuple(ends)), shape=(n, n))
 
 
+def chain(n: int) -> Any:
+    """Return SciPy's array of one path of weights -1 through n vertices in random order."""
+    order = np.append(0, 1 + np.random.default_rng(0).permutation(n - 1))
+    ends = order[:-1], order[1:]
+    return require("scipy.sparse").csr_array((np.full(n - 1, -1.0), ends), shape=(n, n))
+
+
+def turned(n: int, degree: float) -> Any:
+    """Return `sparse` with a difference of two numbers added to each weight: half are negative."""
+    graph = sparse(n, degree).tocoo()
+    number = np.random.default_rng(1).random(n) * n
+    source, target = graph.coords
+    weights = graph.data + number[target] - number[source]
+    return require("scipy.sparse").csr_array((weights, (source, target)), shape=(n, n))
+
+
 def ours(graph: Any, threads: int = 1, **options: Any) -> Contender:
     """Make a contender of `shortest_paths`."""
     require_threads(threads)

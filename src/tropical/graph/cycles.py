@@ -94,10 +94,11 @@ def cycles_of_predecessors(before: NDArray[np.intp]) -> list[list[int]]:
 
 def weight_of(edges: Edges, cycle: Sequence[int]) -> float:
     """Return the sum of a cycle's edges, rounded once."""
-    weights = [
-        edges.weight[(edges.source == i) & (edges.target == j)].min().item()
-        for i, j in zip(cycle, [*cycle[1:], cycle[0]], strict=True)
-    ]
+    following = np.full(edges.n, -1)
+    following[cycle] = [*cycle[1:], cycle[0]]
+    own = edges.where(following[edges.source] == edges.target)
+    least = own.where(np.lexsort((own.weight, own.source)))  # the first edge of each vertex
+    weights = least.weight[np.unique(least.source, return_index=True)[1]].tolist()
     if is_kind(edges.dtype, "integer"):
         total: float = sum(weights)
         return total

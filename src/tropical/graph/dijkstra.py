@@ -16,7 +16,7 @@ from tropical import extras
 from tropical.arrays import Array
 
 from . import breadth_first
-from .bellman_ford import potentials
+from .bellman_ford import potentials, starts_of
 from .predecessors import NO_PREDECESSOR, Predecessors
 from .progress import Progress, shown
 
@@ -54,7 +54,7 @@ def from_sources(
     weight = edges.weight.astype(np.float64, copy=False)
     h = None
     if johnson:
-        h = potentials(edges)
+        h = potentials(edges, sources=sources)
         # A weight that rounding makes negative is 0.
         weight = np.maximum(weight + (h[edges.source] - h[edges.target]), 0)
     matrix = _compressed(edges, weight)
@@ -87,7 +87,5 @@ def _compressed(edges: Edges, weight: Array) -> Any:
     """Return SciPy's CSR array, in which parallel edges stay apart."""
     sparse = extras.require("scipy.sparse", EXTRA)
     order = np.argsort(edges.source, kind="stable")
-    start = np.zeros(edges.n + 1, np.intp)
-    np.cumsum(np.bincount(edges.source, minlength=edges.n), out=start[1:])
-    there = (weight[order], edges.target[order], start)
+    there = (weight[order], edges.target[order], starts_of(edges))
     return sparse.csr_array(there, shape=(edges.n, edges.n))

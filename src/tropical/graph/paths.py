@@ -128,8 +128,9 @@ def shortest_paths(
     Raises
     ------
     NegativeCycleError
-        If there is a cycle of negative weight; the error carries a cycle. A `DivergenceError`,
-        which carries none, if sums of integers exceed 2**53.
+        If there is a cycle of negative weight; the error carries a cycle. With `indices`, a cycle
+        that none of these vertices reaches may be ignored. A `DivergenceError`, which carries no
+        cycle, if sums of integers exceed 2**53.
     ValueError
         If `w` is not square or holds a NaN or -inf, if the method is unknown or cannot take `w`, or
         if indices are out of range.
