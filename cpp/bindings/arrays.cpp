@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bindings/gil.hpp"
-#include "promotion.hpp"
+#include "bindings/promotion.hpp"
 
 namespace tropical {
 namespace {

@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/promotion.hpp"
 #include "dispatch.hpp"
-#include "promotion.hpp"
 #include "reference.hpp"
 #include "runtime/float_environment.hpp"
 

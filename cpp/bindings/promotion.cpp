@@ -1,4 +1,4 @@
-#include "promotion.hpp"
+#include "bindings/promotion.hpp"
 
 #include <cstring>
 
