@@ -58,11 +58,11 @@ saturation: kernels/codec.hpp: integers that wrap
 - static_cast<T>((quarter - 2) / 3)
 + static_cast<T>(quarter - 2)
 saturation: gemm.cpp: integers beyond the bound never met again
-- if (plan.fallback != Fallback::none) compute_again(
-+ if (plan.blocks.kc < 0) compute_again(
+- if (plan.fallback != Fallback::none)
++ if (plan.blocks.kc < 0)
 saturation: gemm.cpp: integers that packing does not cover either
-- if (!execute(problem, packed_fallback(problem, plan), workspace)) return;
-+ return static_cast<void>(execute(problem, packed_fallback(problem, plan), workspace));
+- if (!execute(problem, packed_fallback(problem, plan), workspace, stop_requested))
++ if (execute(problem, packed_fallback(problem, plan), workspace, stop_requested) || true)
 argmax: kernels/indices.hpp: an argmax in the first segment of a later block
 - for_each_set<T>(found >= 0,
 + for_each_set<T>(found > 0,
