@@ -112,6 +112,42 @@ struct ReplayArgs {
     const char* factors;
 };
 
+// target[0:count] = target (+) factor (x) source, contiguous elements. The two may overlap only if
+// they are the same.
+struct MultipleArgs {
+    ptrdiff_t count;
+    const char* factor;
+    const char* source;
+    char* target;
+};
+
+// Sweeps over an elimination tree; see elimination/structure.hpp for start, higher and block, and
+// kernels/sweep.hpp. weights: an element for each entry. X has `ranks` rows of sweep_registers
+// registers each; rows of ranks that are not `reached` have no content yet. The sweep down visits
+// blocks[0:block_count], ascending numbers of blocks.
+inline constexpr int sweep_registers = 2, most_block_columns = 4;
+struct SweepArgs {
+    const ptrdiff_t* start;
+    const std::int32_t* higher;
+    const char* weights;
+    std::int32_t ranks;
+    const std::int32_t* block;
+    const std::int32_t* blocks;
+    ptrdiff_t block_count;
+    const char* reached;
+    char* x;
+};
+
+// target[s, j] = X[ranks[j], s] for s < sources, j < columns. Rows of the target are contiguous,
+// target_stride bytes apart.
+struct CopyArgs {
+    ptrdiff_t columns, sources;
+    const std::int32_t* ranks;
+    char* x;
+    char* target;
+    ptrdiff_t target_stride;
+};
+
 // Packed bits: rows of A are padded to whole units, and 256 registers of tables are scratch.
 inline constexpr ptrdiff_t bits_per_unit = 128, table_registers = 256;
 constexpr ptrdiff_t bytes_of_bits(ptrdiff_t count) {
@@ -180,13 +216,18 @@ struct Kernels {
 // careful: any operand, at two to three times the work; zeros where wide covers all but NaN.
 // ceiling: the hot loop without memory, returns the scalar operations done. multiply: (x)
 // elementwise, of any operands. star: null unless the semiring is idempotent, else a star is a
-// series. replay: for semirings that select.
+// series. replay: for semirings that select. add_multiple, the sweeps and copy_columns: of any
+// operands but NaN; null where has_factors, in kernels/sweep.hpp, says so.
 struct KernelSet {
     Kernels wide, narrow, careful;
     std::int64_t (*ceiling)(std::int64_t repeats);
     void (*multiply)(const MultiplyArgs&);
     void (*star)(const StarArgs&);
     void (*replay)(const ReplayArgs&);
+    void (*add_multiple)(const MultipleArgs&);
+    void (*sweep_up)(const SweepArgs&);
+    void (*sweep_down)(const SweepArgs&);
+    void (*copy_columns)(const CopyArgs&);
 };
 
 // Bits of a graph with n vertices: strips of 8 * vector_bytes columns, in each a register for every

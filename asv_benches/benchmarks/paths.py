@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tropical.bench import paths
+from tropical.graph import factorize
 
 from . import common
 
@@ -41,6 +44,28 @@ class Negative(common.Call):
 
     def time_negative(self, *_: object) -> None:
         self.call()
+
+
+class Factors:
+    """A grid of 300 x 300 vertices: its factor, new weights, lengths from 64 vertices to all."""
+
+    params = (["float32", "float64"],)
+    param_names = ("dtype",)
+
+    def setup(self, dtype: str) -> None:
+        self.graph = paths.grid(300, dtype)
+        self.factor = factorize(self.graph, directed=False)
+        self.sources = np.arange(0, self.factor.n, self.factor.n // 64)[:64]
+        self.out = np.zeros((64, self.factor.n), dtype)
+
+    def time_factorize(self, *_: object) -> None:
+        factorize(self.graph, directed=False)
+
+    def time_update(self, *_: object) -> None:
+        self.factor.update(self.graph.data)
+
+    def time_lengths(self, *_: object) -> None:
+        self.factor.lengths(self.sources, out=self.out)
 
 
 class Others(common.Call):

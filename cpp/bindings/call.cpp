@@ -73,11 +73,14 @@ void run(const Problem& problem, const Choice& choice, Workspace& workspace) {
                             static_cast<double>(std::max<ptrdiff_t>(problem.k, 1)) *
                             static_cast<double>(problem.batch.items);
     if (products < products_worth_the_gil) return gemm(problem, choice, workspace);
-    const bool heard = products >= products_worth_a_stop && on_main_thread();
-    without_gil([&] { gemm(problem, choice, workspace, heard ? signal_raised : nullptr); });
+    const StopRequested stop =
+        products < products_worth_a_stop ? nullptr : stop_requested_by_signal();
+    without_gil([&] { gemm(problem, choice, workspace, stop); });
 }
 
 }  // namespace
+
+StopRequested stop_requested_by_signal() { return on_main_thread() ? signal_raised : nullptr; }
 
 bool Arguments::is_true(int which) const {
     if (!values[which]) return false;

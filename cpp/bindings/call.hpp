@@ -7,6 +7,7 @@
 #include <span>
 
 #include "bindings/shapes.hpp"
+#include "runtime/stop.hpp"
 
 namespace tropical {
 
@@ -33,6 +34,9 @@ struct Arguments {
 // throws, sets Python's error and returns null.
 PyObject* call(const Signature& signature, py::object (*compute)(const Arguments&),
                PyObject* const* args, Py_ssize_t positional, PyObject* keywords);
+// For long work of this thread without the GIL: whether the handler of a signal has raised an
+// exception. Null, so that nobody asks, on any thread but Python's main thread.
+StopRequested stop_requested_by_signal();
 // Sets Python's error to the exception that is being handled.
 void set_python_error();
 void add_function(py::module_& module, PyMethodDef& definition);

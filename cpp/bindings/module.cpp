@@ -1,13 +1,22 @@
 // The module tropical._core: one file for each concept, put together here.
 #include "bindings/module.hpp"
 
+#include "runtime/stop.hpp"
 #include "runtime/thread_counts.hpp"
 
 PYBIND11_MODULE(_core, module) {
     module.doc() = "The products of tropical, in C++; use them through the package tropical.";
+    // The handler of the signal that stopped the work has set Python's error.
+    pybind11::register_local_exception_translator([](std::exception_ptr error) {
+        try {
+            std::rethrow_exception(error);
+        } catch (const tropical::Stopped&) {
+        }
+    });
     tropical::bind_gemm(module);
     tropical::bind_linear(module);
     tropical::bind_closure(module);
+    tropical::bind_elimination(module);
     tropical::bind_reach(module);
     tropical::bind_ufunc(module);
     tropical::bind_potentials(module);

@@ -41,6 +41,7 @@ std::string semiring_table();
 
 void bind_closure(py::module_& module);
 void bind_config(py::module_& module);
+void bind_elimination(py::module_& module);
 void bind_explain(py::module_& module);
 void bind_gemm(py::module_& module);
 void bind_linear(py::module_& module);

@@ -11,6 +11,7 @@
 #include "kernels/macro_kernel.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/star.hpp"
+#include "kernels/sweep.hpp"
 #include "kernels/warshall.hpp"
 
 namespace tropical {
@@ -78,6 +79,12 @@ template <class R>
 constexpr void add_small_functions(KernelSet& set) {
     set.multiply = multiply<R>;
     if constexpr (R::S::Add::idempotent) set.star = star<R>;
+    if constexpr (has_factors<R>) {
+        set.add_multiple = add_multiple<R>;
+        set.sweep_up = sweep_up<R>;
+        set.sweep_down = sweep_down<R>;
+        set.copy_columns = copy_columns<R>;
+    }
     if constexpr (selective<typename R::S>) set.replay = replay<R>;
 }
 

@@ -119,6 +119,41 @@ def star(
     threads: SupportsIndex | None = None,
 ) -> None: ...
 
+class Elimination:
+    def __init__(
+        self,
+        n: int,
+        source: NDArray[np.integer[Any]],
+        target: NDArray[np.integer[Any]],
+        order: NDArray[np.integer[Any]] | None = None,
+        most_entries: int = ...,
+    ) -> None: ...
+    @property
+    def order(self) -> NDArray[np.int32]: ...
+    @property
+    def parent(self) -> NDArray[np.int32]: ...
+    @property
+    def start(self) -> NDArray[np.intp]: ...
+    @property
+    def entries(self) -> int: ...
+    def eliminate(
+        self,
+        weights: NDArray[Any],
+        up: NDArray[Any],
+        down: NDArray[Any],
+        semiring: str | HasName,
+        refuses: bool = True,
+    ) -> int | None: ...
+    def rows(
+        self,
+        up: NDArray[Any],
+        down: NDArray[Any],
+        semiring: str | HasName,
+        sources: NDArray[np.integer[Any]],
+        targets: NDArray[np.integer[Any]] | None,
+        out: NDArray[Any],
+    ) -> None: ...
+
 class BitGraph:
     def __init__(self, a: NDArray[np.bool_]) -> None: ...
     @property

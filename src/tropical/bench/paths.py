@@ -46,6 +46,15 @@ def turned(n: int, degree: float) -> Any:
     return require("scipy.sparse").csr_array((weights, (source, target)), shape=(n, n))
 
 
+def grid(side: int, dtype: str = "float32") -> Any:
+    """Return SciPy's array of a grid of side x side vertices, weights in [0, 1), one way each."""
+    vertex = np.arange(side * side).reshape(side, side)
+    source = np.append(vertex[:, 1:], vertex[1:])
+    target = np.append(vertex[:, :-1], vertex[:-1])
+    weights = np.random.default_rng(0).random(len(source)).astype(dtype)
+    return require("scipy.sparse").csr_array((weights, (source, target)), shape=(side**2, side**2))
+
+
 def ours(graph: Any, threads: int = 1, **options: Any) -> Contender:
     """Make a contender of `shortest_paths`."""
     require_threads(threads)

@@ -4,6 +4,7 @@ import typing as _typing
 import warnings as _warnings
 
 from .cycles import CycleError, NegativeCycleError
+from .factor import Elimination, Factor, factorize
 from .method import Method, explain_shortest_paths
 from .other_paths import longest_paths, minimax_paths, widest_paths
 from .paths import shortest_paths
@@ -15,11 +16,14 @@ from .star import DivergenceError, closure
 __all__ = [
     "CycleError",
     "DivergenceError",
+    "Elimination",
+    "Factor",
     "KEdgePaths",
     "Method",
     "NegativeCycleError",
     "closure",
     "explain_shortest_paths",
+    "factorize",
     "k_edge_paths",
     "longest_paths",
     "matrix_power",

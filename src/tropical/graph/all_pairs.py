@@ -50,17 +50,22 @@ def check_writeable(w: Array) -> None:
         raise ValueError("overwrite: expected a writeable w, got a read-only one")
 
 
-def sources_of(indices: ArrayLike | None, graph: Array | Edges) -> NDArray[np.intp] | None:
-    """Return the vertices that `indices` names, from 0 to n - 1, in the shape of `indices`."""
+def sources_of(
+    indices: ArrayLike | None, graph: Array | Edges, name: str = "indices"
+) -> NDArray[np.intp] | None:
+    """Return the vertices that `indices` names, from 0 to n - 1, in the shape of `indices`.
+
+    `name` is the name of the argument.
+    """
     if indices is None:
         return None
     n = number_of_vertices(graph)
-    sources = unmasked("indices", indices)
+    sources = unmasked(name, indices)
     if not is_kind(sources.dtype, "integer") and sources.size:
-        raise TypeError(f"indices: expected integers, got dtype {sources.dtype}")
+        raise TypeError(f"{name}: expected integers, got dtype {sources.dtype}")
     wrong = (sources < -n) | (sources >= n)
     if wrong.any():
-        raise ValueError(f"indices: expected {-n} <= index < {n}, got {sources[wrong][0]}")
+        raise ValueError(f"{name}: expected {-n} <= index < {n}, got {sources[wrong][0]}")
     sources = sources.astype(np.intp)
     return np.where(sources < 0, sources + n, sources)
 

@@ -1,0 +1,187 @@
+// Elimination: a graph whose vertices are eliminated in a good order; its factor over a semiring,
+// and rows of its star.
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "bindings/arrays.hpp"
+#include "bindings/call.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/module.hpp"
+#include "elimination/factor.hpp"
+
+namespace tropical {
+namespace {
+
+using Vertices = py::array_t<Vertex, py::array::c_style | py::array::forcecast>;
+
+void check_vertices(const Vertices& vertices, const char* name, py::ssize_t n) {
+    if (vertices.ndim() != 1)
+        throw py::value_error(std::string(name) + ": expected one axis, got shape " +
+                              shape_text(vertices));
+    for (py::ssize_t i = 0; i < vertices.size(); ++i)
+        if (vertices.data()[i] < 0 || vertices.data()[i] >= n)
+            throw py::value_error(std::string(name) + ": expected vertices from 0 to " +
+                                  std::to_string(n - 1) + ", got " +
+                                  std::to_string(vertices.data()[i]));
+}
+
+std::vector<Vertex> copied(const Vertices& vertices) {
+    return {vertices.data(), vertices.data() + vertices.size()};
+}
+
+class Elimination {
+  public:
+    Elimination(Vertex n, const Vertices& source, const Vertices& target,
+                const std::optional<Vertices>& order, ptrdiff_t most_entries) {
+        if (n < 0) throw py::value_error("n: expected at least 0, got " + std::to_string(n));
+        check_vertices(source, "source", n);
+        check_vertices(target, "target", n);
+        if (source.size() != target.size())
+            throw py::value_error("target: expected as many vertices as source has, got " +
+                                  std::to_string(target.size()));
+        if (order) check_order(*order, n);
+        const std::vector<Vertex> given = order ? copied(*order) : std::vector<Vertex>{};
+        without_gil([&] {
+            const Neighbors graph = neighbors_of(n, source.size(), source.data(), target.data());
+            structure_ = eliminate_vertices(graph, order ? given : minimum_degree_order(graph),
+                                            most_entries);
+            edges_ = edges_in(structure_, source.size(), source.data(), target.data());
+        });
+    }
+
+    const Structure& structure() const { return structure_; }
+
+    // The vertex on a cycle that improves, or None.
+    py::object eliminate(const py::array& weights, py::array up, py::array down,
+                         const py::object& semiring, bool refuses) {
+        const Factor factor = check_factor(up, down, semiring);
+        check_entries(weights, "weights", edges_.entry.size(), up.dtype());
+        const Choice choice = choose({}, 0);
+        const StopRequested stop = stop_requested_by_signal();
+        Vertex rank = -1;
+        without_gil([&] {
+            rank = eliminate_weights(factor, edges_, bytes_of(weights), refuses, *choice.isa,
+                                     choice.threads, stop);
+        });
+        if (rank < 0) return py::none();
+        return py::int_(structure_.order[static_cast<std::size_t>(rank)]);
+    }
+
+    void rows(py::array up, py::array down, const py::object& semiring, const Vertices& sources,
+              const std::optional<Vertices>& targets, py::array out) {
+        const Factor factor = check_factor(up, down, semiring);
+        check_vertices(sources, "sources", structure_.size());
+        if (targets) check_vertices(*targets, "targets", structure_.size());
+        const py::ssize_t columns = targets ? targets->size() : structure_.size();
+        if (out.ndim() != 2 || out.shape(0) != sources.size() || out.shape(1) != columns)
+            throw py::value_error("out: expected shape (" + std::to_string(sources.size()) + ", " +
+                                  std::to_string(columns) + "), got " + shape_text(out));
+        if (!out.dtype().equal(up.dtype()))
+            throw py::type_error("out: expected dtype " + std::string(py::str(up.dtype())) +
+                                 ", got " + std::string(py::str(out.dtype())));
+        check_writeable(out, "out");
+        const std::vector<Vertex> from = copied(sources),
+                                  to = targets ? copied(*targets) : std::vector<Vertex>{};
+        const Rows wanted{
+            .sources = from, .targets = targets ? &to : nullptr, .out = matrix_view(out)};
+        const Choice choice = choose({}, 0);
+        const StopRequested stop = stop_requested_by_signal();
+        without_gil([&] {
+            Workspace another;  // where another thread uses ours
+            const std::unique_lock lock(in_use_, std::try_to_lock);
+            star_rows(factor, wanted, *choice.isa, choice.threads, lock ? workspace_ : another,
+                      stop);
+        });
+    }
+
+  private:
+    Structure structure_;
+    Edges edges_;
+    Workspace workspace_;
+    std::mutex in_use_;
+
+    static void check_order(const Vertices& order, Vertex n) {
+        check_vertices(order, "order", n);
+        std::vector<char> seen(static_cast<std::size_t>(n));
+        for (py::ssize_t i = 0; i < order.size(); ++i)
+            seen[static_cast<std::size_t>(order.data()[i])] = 1;
+        if (order.size() != n || std::count(seen.begin(), seen.end(), 1) != n)
+            throw py::value_error("order: expected each vertex from 0 to " + std::to_string(n - 1) +
+                                  " once");
+    }
+
+    static void check_entries(const py::array& x, const char* name, std::size_t count,
+                              const py::dtype& dtype) {
+        if (x.ndim() != 1 || static_cast<std::size_t>(x.size()) != count ||
+            !(x.flags() & py::array::c_style))
+            throw py::value_error(std::string(name) + ": expected " + std::to_string(count) +
+                                  " contiguous elements, got shape " + shape_text(x));
+        if (!x.dtype().equal(dtype))
+            throw py::type_error(std::string(name) + ": expected dtype " +
+                                 std::string(py::str(dtype)) + ", got " +
+                                 std::string(py::str(x.dtype())));
+    }
+
+    Factor check_factor(py::array& up, py::array& down, const py::object& semiring) const {
+        const int ring = parse_semiring(semiring.ptr());
+        if (!facts_of(ring).idempotent)
+            throw py::value_error(std::string("semiring: expected an idempotent one, got ") +
+                                  facts_of(ring).name);
+        const DType dtype = parse_dtype(up.dtype(), ring);
+        if (!default_instruction_set().table->sets[ring][static_cast<int>(dtype)].sweep_down)
+            throw py::type_error(std::string("up: expected a dtype that has factors, got ") +
+                                 facts_of(dtype).name);
+        for (const auto& [name, array] : {Named{"up", &up}, Named{"down", &down}}) {
+            check_entries(*array, name, structure_.higher.size(), up.dtype());
+            check_writeable(*array, name);
+        }
+        return {.structure = structure_,
+                .semiring = ring,
+                .dtype = dtype,
+                .up = bytes_of(up),
+                .down = bytes_of(down)};
+    }
+};
+
+template <class T>
+py::array_t<T> array_of(const std::vector<T>& values) {
+    return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+constexpr const char* text =
+    R"(The elimination of the vertices of a graph, one after the other, from ``n`` vertices and its edges.
+
+``order`` is the order in which they are eliminated, and ``parent`` the elimination tree, in ranks.
+``eliminate(weights, up, down, semiring)`` computes the factor, two arrays of `entries` elements, from
+the weights of the edges. Where it ``refuses`` a cycle that improves, it returns a vertex of the cycle,
+else None. ``up is down`` stands for an undirected graph. ``rows(up, down, semiring, sources, targets, out)`` computes rows of the star.
+See `tropical.graph.factorize`.)";
+
+}  // namespace
+
+void bind_elimination(py::module_& module) {
+    py::class_<Elimination>(module, "Elimination", text, py::is_final(),
+                            constructed_by_new<Elimination>())
+        .def(py::init<Vertex, const Vertices&, const Vertices&, const std::optional<Vertices>&,
+                      ptrdiff_t>(),
+             py::arg("n"), py::arg("source"), py::arg("target"), py::arg("order") = py::none(),
+             py::arg("most_entries") = ptrdiff_t{1} << 40)
+        .def_property_readonly("order",
+                               [](const Elimination& e) { return array_of(e.structure().order); })
+        .def_property_readonly("parent",
+                               [](const Elimination& e) { return array_of(e.structure().parent); })
+        .def_property_readonly("start",
+                               [](const Elimination& e) { return array_of(e.structure().start); })
+        .def_property_readonly("entries",
+                               [](const Elimination& e) { return e.structure().entries(); })
+        .def("eliminate", &Elimination::eliminate, py::arg("weights").noconvert(),
+             py::arg("up").noconvert(), py::arg("down").noconvert(), py::arg("semiring"),
+             py::arg("refuses") = true)
+        .def("rows", &Elimination::rows, py::arg("up").noconvert(), py::arg("down").noconvert(),
+             py::arg("semiring"), py::arg("sources"), py::arg("targets"),
+             py::arg("out").noconvert());
+}
+
+}  // namespace tropical

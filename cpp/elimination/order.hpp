@@ -1,0 +1,29 @@
+// In which order to eliminate the vertices of a graph, so that few edges are added.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tropical {
+
+using std::ptrdiff_t;
+using Vertex = std::int32_t;
+
+// The neighbors of vertex v are target[start[v]], ..., target[start[v + 1] - 1]: both ways, none
+// twice, no loops.
+struct Neighbors {
+    std::vector<ptrdiff_t> start;
+    std::vector<Vertex> target;
+
+    Vertex size() const { return static_cast<Vertex>(start.size() - 1); }
+};
+// The neighbors in a graph of n vertices with these edges, in one direction or both.
+Neighbors neighbors_of(Vertex n, ptrdiff_t edges, const Vertex* source, const Vertex* target);
+
+// The approximate minimum degree order: P. R. Amestoy, T. A. Davis and I. S. Duff, "An approximate
+// minimum degree ordering algorithm", SIAM Journal on Matrix Analysis and Applications 17, 1996.
+// Vertices of so many neighbors that most others are adjacent to them come last.
+std::vector<Vertex> minimum_degree_order(const Neighbors& graph);
+
+}  // namespace tropical

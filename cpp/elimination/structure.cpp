@@ -1,0 +1,132 @@
+#include "elimination/structure.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "table.hpp"
+
+namespace tropical {
+namespace {
+
+std::vector<Vertex> inverse(const std::vector<Vertex>& order) {
+    std::vector<Vertex> rank(order.size());
+    for (std::size_t r = 0; r < order.size(); ++r) rank[order[r]] = static_cast<Vertex>(r);
+    return rank;
+}
+
+// The parents in the elimination tree: J. W. H. Liu, "The role of elimination trees in sparse
+// factorization", SIAM Journal on Matrix Analysis and Applications 11, 1990, algorithm 4.2.
+std::vector<Vertex> tree_of(const Neighbors& graph, const std::vector<Vertex>& order,
+                            const std::vector<Vertex>& rank) {
+    std::vector<Vertex> parent(order.size(), -1), ancestor(order.size(), -1);
+    for (Vertex r = 0; r < graph.size(); ++r)
+        for (ptrdiff_t e = graph.start[order[r]]; e < graph.start[order[r] + 1]; ++e)
+            for (Vertex low = rank[graph.target[e]]; low != -1 && low < r;) {
+                const Vertex above = ancestor[low];
+                ancestor[low] = r;
+                if (above == -1) parent[low] = r;
+                low = above;
+            }
+    return parent;
+}
+
+// The ranks in an order in which each subtree is consecutive and ends with its root.
+std::vector<Vertex> postorder(const std::vector<Vertex>& parent) {
+    const auto n = static_cast<Vertex>(parent.size());
+    std::vector<Vertex> first_child(parent.size(), -1), sibling(parent.size(), -1), order, stack;
+    for (Vertex r = n - 1; r >= 0; --r)
+        if (parent[r] < 0)
+            stack.push_back(r);  // the roots, the least on top
+        else
+            sibling[r] = std::exchange(first_child[parent[r]], r);
+    order.reserve(parent.size());
+    while (!stack.empty()) {
+        const Vertex r = stack.back();
+        if (const Vertex child = std::exchange(first_child[r], -1); child >= 0) {
+            for (Vertex c = child; c >= 0; c = sibling[c]) stack.push_back(c);
+        } else {
+            order.push_back(r);
+            stack.pop_back();
+        }
+    }
+    return order;
+}
+
+void add_higher_neighbors(Structure& s, const Neighbors& graph, ptrdiff_t most_entries) {
+    const Vertex n = s.size();
+    std::vector<Vertex> first_child(s.parent.size(), -1), sibling(s.parent.size(), -1),
+        mark(s.parent.size(), -1);
+    s.start = {0};
+    for (Vertex r = 0; r < n; ++r) {
+        const auto add = [&](Vertex other) {
+            if (other <= r || mark[other] == r) return;
+            mark[other] = r;
+            s.higher.push_back(other);
+        };
+        const Vertex v = s.order[r];
+        for (ptrdiff_t e = graph.start[v]; e < graph.start[v + 1]; ++e)
+            add(s.rank[graph.target[e]]);
+        for (Vertex c = first_child[r]; c >= 0; c = sibling[c])
+            for (ptrdiff_t e = s.start[c]; e < s.start[c + 1]; ++e) add(s.higher[e]);
+        if (s.entries() > most_entries)
+            throw std::overflow_error("the elimination adds too many edges");
+        std::sort(s.higher.begin() + s.start[r], s.higher.end());
+        s.start.push_back(s.entries());
+        if (s.parent[r] >= 0) sibling[r] = std::exchange(first_child[s.parent[r]], r);
+    }
+}
+
+void add_lower_neighbors(Structure& s) {
+    s.lower_start.assign(s.order.size() + 1, 0);
+    for (const Vertex high : s.higher) ++s.lower_start[high + 1];
+    std::partial_sum(s.lower_start.begin(), s.lower_start.end(), s.lower_start.begin());
+    s.lower.resize(s.higher.size());
+    s.lower_entry.resize(s.higher.size());
+    std::vector<ptrdiff_t> end(s.lower_start.begin(), s.lower_start.end() - 1);
+    for (Vertex r = 0; r < s.size(); ++r)
+        for (ptrdiff_t e = s.start[r]; e < s.start[r + 1]; ++e) {
+            const ptrdiff_t place = end[s.higher[e]]++;
+            s.lower[place] = r;
+            s.lower_entry[place] = e;
+        }
+}
+
+void add_blocks(Structure& s) {
+    const auto degree = [&](Vertex r) { return s.start[r + 1] - s.start[r]; };
+    for (Vertex r = 0; r < s.size(); ++r) {
+        const bool continues = r > 0 && s.parent[r - 1] == r && degree(r - 1) == degree(r) + 1 &&
+                               r - s.block.back() < most_block_columns;
+        if (!continues) s.block.push_back(r);
+    }
+    s.block.push_back(s.size());
+}
+
+}  // namespace
+
+Structure eliminate_vertices(const Neighbors& graph, const std::vector<Vertex>& order,
+                             ptrdiff_t most_entries) {
+    Structure s;
+    const std::vector<Vertex> given = inverse(order);
+    const std::vector<Vertex> parent = tree_of(graph, order, given);
+    const std::vector<Vertex> post = postorder(parent), place = inverse(post);
+    s.order.resize(order.size());
+    s.parent.resize(order.size());
+    for (std::size_t r = 0; r < order.size(); ++r) {
+        s.order[r] = order[post[r]];
+        s.parent[r] = parent[post[r]] < 0 ? -1 : place[parent[post[r]]];
+    }
+    s.rank = inverse(s.order);
+    add_higher_neighbors(s, graph, most_entries);
+    add_lower_neighbors(s);
+    add_blocks(s);
+    return s;
+}
+
+ptrdiff_t entry_of(const Structure& s, Vertex low, Vertex high) {
+    const auto first = s.higher.begin() + s.start[low], last = s.higher.begin() + s.start[low + 1];
+    return std::lower_bound(first, last, high) - s.higher.begin();
+}
+
+}  // namespace tropical

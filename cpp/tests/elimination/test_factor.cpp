@@ -1,0 +1,112 @@
+// Factors of sparse graphs against Floyd and Warshall's loops on scalars: whole numbers, so that
+// the bits are the same.
+#include "definition.hpp"
+#include "elimination/factor.hpp"
+#include "tests/support.hpp"
+
+namespace tropical::test {
+namespace {
+
+TEST_SUITE_BEGIN("factor");
+
+struct Graph {
+    Vertex n;
+    std::vector<Vertex> source, target;
+};
+
+// A grid with some more edges, loops and parallel edges among them.
+Graph random_graph(Vertex side, int more, Random& random) {
+    Graph g{side * side, {}, {}};
+    const auto add = [&](Vertex from, Vertex to) {
+        g.source.push_back(from);
+        g.target.push_back(to);
+    };
+    for (Vertex v = 0; v < g.n; ++v) {
+        if (v % side) add(v, v - 1);
+        if (v >= side) add(v - side, v);
+    }
+    const auto any = [&] { return static_cast<Vertex>(random.below(g.n)); };
+    for (int e = 0; e < more; ++e) add(any(), any());
+    return g;
+}
+
+template <class S, class T>
+std::vector<T> star_by_definition(const Graph& g, const std::vector<T>& weight, bool directed) {
+    const auto n = static_cast<std::size_t>(g.n);
+    std::vector<T> d(n * n, S::template zero<T>);
+    const auto meet = [&](std::size_t i, std::size_t j, T x) {
+        d[i * n + j] = add<S>(d[i * n + j], x);
+    };
+    for (std::size_t e = 0; e < weight.size(); ++e) {
+        const auto i = static_cast<std::size_t>(g.source[e]),
+                   j = static_cast<std::size_t>(g.target[e]);
+        meet(i, j, weight[e]);
+        if (!directed) meet(j, i, weight[e]);
+    }
+    for (std::size_t i = 0; i < n; ++i) meet(i, i, S::template one<T>);
+    for (std::size_t k = 0; k < n; ++k)
+        for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t j = 0; j < n; ++j) meet(i, j, multiply<S>(d[i * n + k], d[k * n + j]));
+    return d;
+}
+
+template <class S, class Row>
+void check_factor(const Graph& g, bool directed, const Isa& isa, int threads, Random& random) {
+    using T = typename Row::type;
+    std::vector<T> weight;
+    for (std::size_t e = 0; e < g.source.size(); ++e)
+        weight.push_back(static_cast<T>(1 + random.below(9)));
+    const Neighbors neighbors =
+        neighbors_of(g.n, static_cast<ptrdiff_t>(weight.size()), g.source.data(), g.target.data());
+    const Structure structure =
+        eliminate_vertices(neighbors, minimum_degree_order(neighbors), ptrdiff_t{1} << 30);
+    const Edges edges = edges_in(structure, static_cast<ptrdiff_t>(weight.size()), g.source.data(),
+                                 g.target.data());
+    std::vector<T> up(structure.higher.size()), down(up);
+    const Factor factor{.structure = structure,
+                        .semiring = number_of<S>,
+                        .dtype = id_of<Row>,
+                        .up = reinterpret_cast<char*>(up.data()),
+                        .down = reinterpret_cast<char*>(directed ? down.data() : up.data())};
+    REQUIRE(eliminate_weights(factor, edges, reinterpret_cast<const char*>(weight.data()), true,
+                              isa, threads, nullptr) == -1);
+    const std::vector<T> star = star_by_definition<S>(g, weight, directed);
+    std::vector<Vertex> sources, targets{g.n - 1, 0, g.n / 2};
+    for (Vertex v = 0; v < g.n; ++v) sources.push_back(g.n - 1 - v);
+    const auto columns = static_cast<ptrdiff_t>(targets.size());
+    std::vector<T> all(star.size()), some(sources.size() * targets.size());
+    constexpr ptrdiff_t item = sizeof(T);
+    Workspace workspace;
+    star_rows(factor, {sources, nullptr, {reinterpret_cast<char*>(all.data()), g.n * item, item}},
+              isa, threads, workspace, nullptr);
+    star_rows(factor,
+              {sources, &targets, {reinterpret_cast<char*>(some.data()), columns * item, item}},
+              isa, threads, workspace, nullptr);
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        const T* const right = &star[static_cast<std::size_t>(sources[i]) * sources.size()];
+        REQUIRE(std::equal(right, right + g.n, &all[i * sources.size()]));
+        for (std::size_t j = 0; j < targets.size(); ++j)
+            REQUIRE(some[i * targets.size() + j] == right[targets[j]]);
+    }
+}
+
+TEST_CASE("rows of the star on every instruction set") {
+    Random random(53);
+    for (const Vertex side : {1, 2, 5, 11})
+        for (const bool directed : {true, false})
+            for (const Isa* isa : usable_isas())
+                for (const int threads : {1, 3}) {
+                    if (!chosen()) continue;
+                    const Graph g = random_graph(side, side, random);
+                    check_factor<MinPlus, Float32>(g, directed, *isa, threads, random);
+                    check_factor<MinPlus, Float64>(g, directed, *isa, threads, random);
+                    check_factor<MaxMin, Int32>(g, directed, *isa, threads, random);
+                    check_factor<MinPlus, Int16>(g, directed, *isa, threads, random);
+                    check_factor<OrAnd, Bool>(g, directed, *isa, threads, random);
+                }
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace tropical::test

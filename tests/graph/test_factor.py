@@ -1,0 +1,244 @@
+"""Elimination: the lengths of a factor are those of closures, for every order and kind of graph."""
+
+import pickle
+import signal
+
+import graphs
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import in_threads
+
+import tropical
+from tropical.graph import DivergenceError, NegativeCycleError, closure, factorize, shortest_paths
+from tropical.graph.factor import DTYPES
+from tropical.semirings import ALL
+
+nx = pytest.importorskip("networkx", reason="whose graphs are factorized")
+sp = pytest.importorskip("scipy.sparse", reason="whose arrays are factorized")
+
+RINGS = [ring for ring in ALL if ring.idempotent]
+CASES = [(ring.name, dtype) for ring in RINGS for dtype in ring.dtypes if dtype in DTYPES]
+
+
+def two_ways(w, ring):
+    return ring.add_ufunc(w, w.T)
+
+
+@pytest.mark.parametrize("name, dtype", CASES)
+def test_lengths_are_those_of_the_closure(name, dtype):
+    """To the bit, as the weights are small whole numbers and powers of 2."""
+    ring = tropical.semirings.get(name)
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 5, 40, 130):
+        for density in (0.0, 1 / n, 4 / n, 0.5):
+            if dtype == "bool":
+                w = rng.random((n, n)) < density
+            else:
+                w = graphs.random_graph(rng, n, name, dtype, density)
+            want = closure(w, name)
+            factor = factorize(w, name)
+            assert factor.dtype == dtype and np.array_equal(factor.closure(), want)
+            undirected = factorize(w, name, directed=False)
+            assert np.array_equal(undirected.closure(), closure(two_ways(w, ring), name))
+            assert undirected.nbytes * 2 == factorize(two_ways(w, ring), name).nbytes
+
+
+FAMILIES = {
+    "path": nx.path_graph(200),
+    "cycle": nx.cycle_graph(97),
+    "star": nx.star_graph(400),
+    "clique": nx.complete_graph(40),
+    "tree": nx.balanced_tree(3, 4),
+    "grid": nx.grid_2d_graph(17, 13),
+    "wheel": nx.wheel_graph(60),
+    "lollipop": nx.lollipop_graph(20, 50),
+    "power law": nx.barabasi_albert_graph(150, 3, seed=1),
+    "expander": nx.random_regular_graph(4, 120, seed=1),
+    "pieces": nx.disjoint_union_all([nx.path_graph(k) for k in (1, 1, 2, 5, 30)]),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("ordering", ["auto", "given", "random"])
+def test_families(family, ordering):
+    graph, rng = FAMILIES[family], np.random.default_rng(5)
+    n = len(graph)
+    order = {"auto": "auto", "given": np.arange(n), "random": rng.permutation(n)}[ordering]
+    weights = rng.integers(1, 100, graph.number_of_edges())
+    for edge, weight in zip(graph.edges, weights, strict=True):
+        graph.edges[edge]["weight"] = int(weight)
+    want = shortest_paths(graph)
+    factor = factorize(graph, ordering=order)
+    assert not factor.directed and np.array_equal(factor.closure(), want)
+    assert np.array_equal(factorize(graph.to_directed(), ordering=order).closure(), want)
+    assert np.array_equal(factorize(graph, weight=lambda u, v, d: d["weight"]).closure(), want)
+    some = rng.integers(-n, n, (3, 2))
+    assert np.array_equal(factor.lengths(some, some[0]), want[some][..., some[0]])
+    for sources, lengths in factor.rows(block=7):
+        assert len(sources) <= 7 and np.array_equal(lengths, want[sources])
+
+
+@given(st.integers(0, 60), st.floats(0, 0.3), st.integers(0, 2**32 - 1), st.booleans())
+def test_random_orders_and_negative_weights(n, density, seed, directed):
+    rng = np.random.default_rng(seed)
+    h = rng.integers(-50, 50, n)
+    w = np.where(rng.random((n, n)) < density, rng.integers(0, 30, (n, n)) * 1.0, np.inf)
+    if directed:  # no cycle of negative weight
+        w += h[:, None] - h
+    order = rng.permutation(n)
+    factor = factorize(w, directed=directed, ordering=order)
+    assert np.array_equal(factor.closure(), shortest_paths(w, "FW", directed=directed))
+
+
+def test_rounding_makes_no_negative_cycle():
+    """The exact sum of this cycle is 0, but 1 + 2**-53 + 2**-53 is rounded to 1."""
+    w = np.full((4, 4), np.inf)
+    w[0, 1], w[1, 2], w[2, 3], w[3, 0] = 1, 2.0**-53, 2.0**-53, -1 - 2.0**-52
+    factor = factorize(w, ordering=[1, 2, 0, 3])
+    np.testing.assert_allclose(factor.closure(), shortest_paths(w), atol=1e-15)
+
+
+def test_negative_cycles_are_named():
+    w = sp.csr_array(np.array([[0, 1.0, 0], [0, 0, -3.0], [1.0, 0, 0]]))
+    with pytest.raises(NegativeCycleError, match=r"-1: .*->") as caught:
+        factorize(w)
+    assert sorted(caught.value.cycle) == [0, 1, 2]
+    with pytest.raises(NegativeCycleError):
+        factorize(sp.csr_array(np.array([[-1.0]])))
+    with pytest.raises(NegativeCycleError):  # forth and back
+        factorize(np.array([[np.inf, -1.0], [np.inf, np.inf]]), directed=False)
+    with pytest.raises(DivergenceError, match=r"no maxplus star.*vertex"):
+        factorize(np.array([[-np.inf, 2.0], [3.0, -np.inf]]), "maxplus")
+
+
+def test_bits_do_not_depend_on_threads_or_blocks(isa):
+    rng = np.random.default_rng(9)
+    w = rng.lognormal(size=(300, 300))
+    w[rng.random(w.shape) > 0.02] = np.inf
+    sources = rng.permutation(300)[:77]
+    whole = factorize(w).lengths(sources)
+    for threads in (1, 2, 3, 7):
+        with tropical.options(threads=threads):
+            factor = factorize(w)
+            assert factor.lengths(sources).tobytes() == whole.tobytes()
+            assert factor.lengths(sources[5:6]).tobytes() == whole[5:6].tobytes()
+    np.testing.assert_allclose(whole, shortest_paths(w)[sources], rtol=1e-14)
+
+
+def test_long_chain():
+    """No recursion over the tree, which is as high as the chain is long in this order."""
+    n = 1_000_000
+    chain = sp.csr_array((np.ones(n - 1), (np.arange(n - 1), np.arange(1, n))), shape=(n, n))
+    factor = factorize(chain, ordering=np.arange(n))
+    assert np.array_equal(factor.lengths(0), np.arange(n))
+    assert factor.lengths(n - 1, 0) == np.inf
+    assert factor.explain().height == n
+
+
+def test_update():
+    rng = np.random.default_rng(2)
+    graph = sp.random_array((80, 80), density=0.05, rng=rng, format="csr")
+    factor = factorize(graph)
+    graph.data[:] = rng.random(len(graph.data))
+    factor.update(graph.data)
+    assert np.array_equal(factor.closure(), factorize(graph).closure())
+    before = factor.closure()
+    for wrong, message in (
+        (graph.data[1:], "weights: expected shape"),
+        (np.full_like(graph.data, np.nan), "NaN"),
+        (np.full_like(graph.data, np.inf), "weights: expected numbers but inf"),
+        (-graph.data, "cycle of weight"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            factor.update(wrong)
+        assert np.array_equal(factor.closure(), before)
+
+
+def test_out():
+    factor = factorize(nx.path_graph(6))
+    want = factor.lengths([1, 4])
+    for out in (np.zeros((2, 6)), np.zeros((6, 2)).T, np.zeros((2, 12))[:, ::2]):
+        assert factor.lengths([1, 4], out=out) is out and np.array_equal(out, want)
+    read_only = np.zeros((2, 6))
+    read_only.flags.writeable = False
+    for wrong, error, message in (
+        (np.zeros((2, 5)), ValueError, r"out: expected shape \(2, 6\), got \(2, 5\)"),
+        (np.zeros((2, 6), "f4"), TypeError, "out: expected an array of float64, got float32"),
+        ([0.0], TypeError, "out: expected an array of float64, got list"),
+        (read_only, ValueError, "out: expected a writeable array"),
+    ):
+        with pytest.raises(error, match=message):
+            factor.lengths([1, 4], out=wrong)
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda f: f.lengths(6), ValueError, "sources: expected -6 <= index < 6, got 6"),
+        (lambda f: f.lengths(0, [-7]), ValueError, "targets: expected -6 <= index < 6, got -7"),
+        (lambda f: f.lengths(0.5), TypeError, "sources: expected integers"),
+        (lambda f: f.rows(block=0), ValueError, "block: expected at least 1, got 0"),
+        (lambda f: factorize(np.ones((2, 3))), ValueError, "expected"),
+        (lambda f: factorize(np.ones((2, 2, 2))), ValueError, r"graph: expected \(n, n\)"),
+        (lambda f: factorize(np.ones((2, 2)), "plustimes"), ValueError, "an idempotent one"),
+        (lambda f: factorize([[np.nan]]), ValueError, "NaN"),
+        (lambda f: factorize([[1j]]), TypeError, "complex"),
+        (lambda f: factorize(np.ones((2, 2), "u1")), TypeError, r"graph: expected .*got uint8"),
+        (lambda f: factorize([[1.0]], ordering="best"), ValueError, "ordering: expected 'auto'"),
+        (lambda f: factorize(np.ones((2, 2)), ordering=[0, 0]), ValueError, "each of 2 vertices"),
+        (lambda f: factorize([[1.0]], ordering=[1]), ValueError, "ordering: expected -1 <= index"),
+    ],
+)
+def test_refusals(call, error, message):
+    with pytest.raises(error, match=message):
+        call(factorize(nx.path_graph(6)))
+
+
+def test_too_many_edges(monkeypatch):
+    monkeypatch.setattr(tropical.graph.factor, "MOST_ENTRIES", 30)
+    factorize(nx.path_graph(31))
+    with pytest.raises(MemoryError, match="graph: elimination adds more than 30 edges"):
+        factorize(nx.complete_graph(20))
+
+
+def test_pickle_and_text():
+    factor = factorize(FAMILIES["grid"], directed=False)
+    again = pickle.loads(pickle.dumps(factor))
+    assert np.array_equal(again.closure(), factor.closure())
+    assert repr(again) == "<Factor of 221 vertices, undirected, minplus, float64>"
+    plan = factor.explain()
+    assert plan == again.explain() and plan.nbytes == factor.nbytes == 8 * plan.entries
+    assert str(plan).startswith("221 vertices, ")
+
+
+def test_threads_share_a_factor():
+    factor = factorize(FAMILIES["grid"])
+    want = factor.closure()
+
+    def compute(_):
+        for _ in range(5):
+            assert np.array_equal(factor.closure(), want)
+
+    in_threads(compute, 8)
+
+
+def test_signals_are_heard():
+    factor = factorize(nx.path_graph(100_000))
+
+    class HeardError(Exception):
+        pass
+
+    def hear(*_):
+        raise HeardError
+
+    before = signal.signal(signal.SIGALRM, hear)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(HeardError):  # else it takes many seconds
+            factor.lengths(np.zeros(1 << 23, np.int64), [0])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert factor.lengths(0, 5) == 5
