@@ -129,7 +129,7 @@ class Factor:
         vertex = self._elimination.eliminate(weights, up, down, name)
         if vertex is None:
             return up, down
-        if name != "minplus":
+        if self.semiring is not semirings.minplus:
             raise DivergenceError(
                 f"graph: has no {name} star, a cycle through vertex {vertex} improves with every "
                 "round"
