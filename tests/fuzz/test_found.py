@@ -63,6 +63,13 @@ def sgd():
         (lambda: tuning.check_replaceable(3), TypeError, "int"),
         (lambda: tuning.read(3), TypeError, "int"),
         (lambda: tuning.write(3, {}), TypeError, "int"),
+        # On CPython 3.11 NumPy's search through a matrix, whose rows are matrices, ends in a crash.
+        (
+            lambda: autograd.seed(np.ones((1, 1)).view(np.matrix)),
+            TypeError,
+            "number: expected an integer",
+        ),
+        (lambda: autograd.seed(1.5), TypeError, "number: expected an integer or None, got 1.5"),
     ],
 )
 def test_wrong_arguments(call, error, message):

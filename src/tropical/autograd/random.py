@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import operator
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +87,13 @@ def seed(number: int | None = None) -> None:
     number : int, optional
         Equal numbers give equal masks and weights; by default the operating system draws a number.
 
+    Raises
+    ------
+    TypeError
+        If `number` is no integer.
+    ValueError
+        If `number` is negative.
+
     Examples
     --------
     >>> from tropical import autograd
@@ -95,4 +103,9 @@ def seed(number: int | None = None) -> None:
     >>> first == autograd.generator().random()
     True
     """
+    if number is not None:
+        try:
+            number = operator.index(number)
+        except TypeError:
+            raise TypeError(f"number: expected an integer or None, got {number!r}") from None
     generator().bit_generator.state = np.random.default_rng(number).bit_generator.state
