@@ -27,7 +27,7 @@ void check_vertices(const Vertices& vertices, const char* name, py::ssize_t n) {
                                   std::to_string(vertices.data()[i]));
 }
 
-std::vector<Vertex> copied(const Vertices& vertices) {
+Array<Vertex> copied(const Vertices& vertices) {
     return {vertices.data(), vertices.data() + vertices.size()};
 }
 
@@ -42,7 +42,7 @@ class Elimination {
             throw py::value_error("target: expected as many vertices as source has, got " +
                                   std::to_string(target.size()));
         if (order) check_order(*order, n);
-        const std::vector<Vertex> given = order ? copied(*order) : std::vector<Vertex>{};
+        const Array<Vertex> given = order ? copied(*order) : Array<Vertex>{};
         without_gil([&] {
             const Neighbors graph = neighbors_of(n, source.size(), source.data(), target.data());
             structure_ = eliminate_vertices(graph, order ? given : minimum_degree_order(graph),
@@ -66,7 +66,7 @@ class Elimination {
                                      choice.threads, stop);
         });
         if (rank < 0) return py::none();
-        return py::int_(structure_.order[static_cast<std::size_t>(rank)]);
+        return py::int_(structure_.order[rank]);
     }
 
     void rows(py::array up, py::array down, const py::object& semiring, const Vertices& sources,
@@ -82,8 +82,8 @@ class Elimination {
             throw py::type_error("out: expected dtype " + std::string(py::str(up.dtype())) +
                                  ", got " + std::string(py::str(out.dtype())));
         check_writeable(out, "out");
-        const std::vector<Vertex> from = copied(sources),
-                                  to = targets ? copied(*targets) : std::vector<Vertex>{};
+        const Array<Vertex> from = copied(sources),
+                            to = targets ? copied(*targets) : Array<Vertex>{};
         const Rows wanted{
             .sources = from, .targets = targets ? &to : nullptr, .out = matrix_view(out)};
         const Choice choice = choose({}, 0);
@@ -104,9 +104,8 @@ class Elimination {
 
     static void check_order(const Vertices& order, Vertex n) {
         check_vertices(order, "order", n);
-        std::vector<char> seen(static_cast<std::size_t>(n));
-        for (py::ssize_t i = 0; i < order.size(); ++i)
-            seen[static_cast<std::size_t>(order.data()[i])] = 1;
+        Array<char> seen(static_cast<std::size_t>(n));
+        for (py::ssize_t i = 0; i < order.size(); ++i) seen[order.data()[i]] = 1;
         if (order.size() != n || std::count(seen.begin(), seen.end(), 1) != n)
             throw py::value_error("order: expected each vertex from 0 to " + std::to_string(n - 1) +
                                   " once");
@@ -146,7 +145,7 @@ class Elimination {
 };
 
 template <class T>
-py::array_t<T> array_of(const std::vector<T>& values) {
+py::array_t<T> array_of(const Array<T>& values) {
     return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 

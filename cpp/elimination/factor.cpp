@@ -69,7 +69,7 @@ struct Elimination {
         const auto size = static_cast<std::size_t>(s.entries());
         std::fill_n(up, size, S::template zero<T>);
         if (directed()) std::fill_n(down, size, S::template zero<T>);
-        for (std::size_t e = 0; e < edges.entry.size(); ++e) {
+        for (ptrdiff_t e = 0; e < std::ssize(edges.entry); ++e) {
             const ptrdiff_t entry = edges.entry[e];
             if (entry >= 0)
                 meet((edges.source[e] < edges.target[e] ? up : down)[entry], weight[e]);
@@ -86,14 +86,14 @@ struct TreeCut {
     struct Ranks {
         Vertex first, last;
     };
-    std::vector<Ranks> subtrees;
-    std::vector<Vertex> above;
+    Array<Ranks> subtrees;
+    Array<Vertex> above;
 };
 
 TreeCut cut_tree(const Structure& s, int threads) {
     const Vertex n = s.size();
-    std::vector<double> work(static_cast<std::size_t>(n));
-    std::vector<Vertex> first(static_cast<std::size_t>(n));
+    Array<double> work(static_cast<std::size_t>(n));
+    Array<Vertex> first(static_cast<std::size_t>(n));
     std::iota(first.begin(), first.end(), 0);
     double all = 0;
     for (Vertex r = 0; r < n; ++r) {
@@ -130,7 +130,7 @@ Vertex eliminate(const Factor& factor, const Edges& edges, const char* weights, 
     struct Run {
         const Elimination<S, T>& elimination;
         const TreeCut& cut;
-        std::vector<std::vector<ptrdiff_t>> entry;
+        Array<Array<ptrdiff_t>> entry;
         Stop stop;
         std::atomic<Vertex> improving = -1;
 
@@ -142,18 +142,17 @@ Vertex eliminate(const Factor& factor, const Edges& edges, const char* weights, 
                     stop.ask_after(
                         static_cast<double>(all.lower_start[r + 1] - all.lower_start[r]) *
                         static_cast<double>(all.start[r + 1] - all.start[r]));
-                if (elimination.column(r, entry[static_cast<std::size_t>(slot)].data()))
-                    improving = r;
+                if (elimination.column(r, entry[slot].data())) improving = r;
             }
         }
     } run{elimination, cut, {}, Stop(stop_requested)};
     run.entry.assign(static_cast<std::size_t>(threads),
-                     std::vector<ptrdiff_t>(static_cast<std::size_t>(s.size())));
+                     Array<ptrdiff_t>(static_cast<std::size_t>(s.size())));
     parallel_for(
         threads, static_cast<ptrdiff_t>(cut.subtrees.size()),
         [](void* context, ptrdiff_t task, int slot) {
             Run& all = *static_cast<Run*>(context);
-            const TreeCut::Ranks ranks = all.cut.subtrees[static_cast<std::size_t>(task)];
+            const TreeCut::Ranks ranks = all.cut.subtrees[task];
             all.columns(ranks.first, ranks.last, slot);
         },
         &run, [](void* context) { static_cast<Run*>(context)->stop.ask(); });

@@ -18,8 +18,8 @@ namespace tropical {
 
 // m edges of a graph, and where the factor keeps them.
 struct Edges {
-    std::vector<Vertex> source, target;  // ranks
-    std::vector<ptrdiff_t> entry;        // -1 for loops
+    Array<Vertex> source, target;  // ranks
+    Array<ptrdiff_t> entry;        // -1 for loops
 };
 Edges edges_in(const Structure& structure, ptrdiff_t edges, const Vertex* source,
                const Vertex* target);
@@ -44,8 +44,8 @@ Vertex eliminate_weights(const Factor& factor, const Edges& edges, const char* w
 // Rows of the star: out[i, j] is the best path from sources[i] to targets[j], vertices; no targets
 // stand for all vertices. Throws std::bad_alloc, Stopped.
 struct Rows {
-    const std::vector<Vertex>& sources;
-    const std::vector<Vertex>* targets;
+    const Array<Vertex>& sources;
+    const Array<Vertex>* targets;
     View out;
 };
 void star_rows(const Factor& factor, const Rows& rows, const Isa& isa, int threads,

@@ -14,20 +14,20 @@ namespace {
 class QuotientGraph {
   public:
     explicit QuotientGraph(const Neighbors& graph);
-    std::vector<Vertex> order();
+    Array<Vertex> order();
 
   private:
-    using List = std::vector<Vertex>;
+    using List = Array<Vertex>;
 
     Vertex n_, left_, least_degree_ = 0;
-    std::vector<List> neighbors_, elements_;  // of a vertex
-    std::vector<List> boundary_;              // of an element; empty where it was absorbed
+    Array<List> neighbors_, elements_;  // of a vertex
+    Array<List> boundary_;              // of an element; empty where it was absorbed
     List size_, boundary_size_, degree_;
     List first_, next_, previous_;        // lists of vertices of equal degree
     List merged_, last_merged_;           // lists of vertices that are eliminated together
     List mark_, seen_element_, outside_;  // outside_[e]: the size of e's boundary outside of p's
     Vertex stamp_ = 0;
-    std::vector<std::uint64_t> hash_;
+    Array<std::uint64_t> hash_;
 
     void insert(Vertex v);
     void remove(Vertex v);
@@ -176,10 +176,10 @@ void QuotientGraph::merge_equals(Vertex p) {
     List by_hash = boundary_[p];
     std::sort(by_hash.begin(), by_hash.end(),
               [&](Vertex v, Vertex w) { return std::pair(hash_[v], v) < std::pair(hash_[w], w); });
-    for (std::size_t i = 0; i < by_hash.size(); ++i)
-        for (std::size_t j = i + 1;
-             j < by_hash.size() && size_[by_hash[i]] && hash_[by_hash[j]] == hash_[by_hash[i]];
-             ++j) {
+    const ptrdiff_t count = std::ssize(by_hash);
+    for (ptrdiff_t i = 0; i < count; ++i)
+        for (ptrdiff_t j = i + 1;
+             j < count && size_[by_hash[i]] && hash_[by_hash[j]] == hash_[by_hash[i]]; ++j) {
             const Vertex v = by_hash[i], w = by_hash[j];
             if (size_[w] == 0 || !same_neighbors(v, w)) continue;
             degree_[v] -= size_[w];
@@ -207,8 +207,8 @@ void QuotientGraph::eliminate(Vertex p) {
     }
 }
 
-std::vector<Vertex> QuotientGraph::order() {
-    std::vector<Vertex> order, dense;
+Array<Vertex> QuotientGraph::order() {
+    Array<Vertex> order, dense;
     for (Vertex v = 0; v < n_; ++v)
         if (size_[v] == 0) dense.push_back(v);
     while (left_ > 0) {
@@ -230,11 +230,11 @@ Neighbors neighbors_of(Vertex n, ptrdiff_t edges, const Vertex* source, const Ve
                 action(target[e], source[e]);
             }
     };
-    std::vector<ptrdiff_t> start(static_cast<std::size_t>(n) + 1, 0);
+    Array<ptrdiff_t> start(static_cast<std::size_t>(n) + 1, 0);
     each_end([&](Vertex from, Vertex) { ++start[from + 1]; });
     std::partial_sum(start.begin(), start.end(), start.begin());
-    std::vector<Vertex> all(static_cast<std::size_t>(start[n]));
-    std::vector<ptrdiff_t> end(start.begin(), start.end() - 1);
+    Array<Vertex> all(static_cast<std::size_t>(start[n]));
+    Array<ptrdiff_t> end(start.begin(), start.end() - 1);
     each_end([&](Vertex from, Vertex to) { all[end[from]++] = to; });
     Neighbors graph{{0}, {}};
     graph.target.reserve(all.size());
@@ -247,8 +247,6 @@ Neighbors neighbors_of(Vertex n, ptrdiff_t edges, const Vertex* source, const Ve
     return graph;
 }
 
-std::vector<Vertex> minimum_degree_order(const Neighbors& graph) {
-    return QuotientGraph(graph).order();
-}
+Array<Vertex> minimum_degree_order(const Neighbors& graph) { return QuotientGraph(graph).order(); }
 
 }  // namespace tropical

@@ -10,11 +10,19 @@ namespace tropical {
 using std::ptrdiff_t;
 using Vertex = std::int32_t;
 
+// A vector whose indices have a sign, as vertices and positions do.
+template <class T>
+struct Array : std::vector<T> {
+    using std::vector<T>::vector;
+    T& operator[](ptrdiff_t i) { return this->data()[i]; }
+    const T& operator[](ptrdiff_t i) const { return this->data()[i]; }
+};
+
 // The neighbors of vertex v are target[start[v]], ..., target[start[v + 1] - 1]: both ways, none
 // twice, no loops.
 struct Neighbors {
-    std::vector<ptrdiff_t> start;
-    std::vector<Vertex> target;
+    Array<ptrdiff_t> start;
+    Array<Vertex> target;
 
     Vertex size() const { return static_cast<Vertex>(start.size() - 1); }
 };
@@ -24,6 +32,6 @@ Neighbors neighbors_of(Vertex n, ptrdiff_t edges, const Vertex* source, const Ve
 // The approximate minimum degree order: P. R. Amestoy, T. A. Davis and I. S. Duff, "An approximate
 // minimum degree ordering algorithm", SIAM Journal on Matrix Analysis and Applications 17, 1996.
 // Vertices of so many neighbors that most others are adjacent to them come last.
-std::vector<Vertex> minimum_degree_order(const Neighbors& graph);
+Array<Vertex> minimum_degree_order(const Neighbors& graph);
 
 }  // namespace tropical

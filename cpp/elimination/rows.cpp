@@ -15,8 +15,8 @@ struct Run {
     const Rows& rows;
     const KernelSet& set;
     ptrdiff_t lanes, row_bytes;  // sources of a task; bytes of a row of X
-    std::vector<Vertex> blocks;  // that the sweep down visits, ascending
-    std::vector<Vertex> ranks;   // of the targets
+    Array<Vertex> blocks;        // that the sweep down visits, ascending
+    Array<Vertex> ranks;         // of the targets
     char* memory;
     ptrdiff_t slot_bytes;
     Stop stop;
@@ -25,20 +25,20 @@ struct Run {
 };
 
 // The blocks of the ranks above the targets, these included; of all ranks without targets.
-std::vector<Vertex> blocks_above(const Structure& s, const std::vector<Vertex>* targets) {
-    std::vector<char> wanted(s.order.size(), !targets);
+Array<Vertex> blocks_above(const Structure& s, const Array<Vertex>* targets) {
+    Array<char> wanted(s.order.size(), !targets);
     if (targets)
         for (const Vertex v : *targets)
             for (Vertex r = s.rank[v]; r >= 0 && !wanted[r]; r = s.parent[r]) wanted[r] = true;
-    std::vector<Vertex> blocks;
+    Array<Vertex> blocks;
     for (Vertex b = 0; b + 1 < static_cast<Vertex>(s.block.size()); ++b)
         if (wanted[s.block[b + 1] - 1]) blocks.push_back(b);
     return blocks;
 }
 
-std::vector<Vertex> ranks_of(const Structure& s, const std::vector<Vertex>* targets) {
+Array<Vertex> ranks_of(const Structure& s, const Array<Vertex>* targets) {
     if (!targets) return s.rank;
-    std::vector<Vertex> ranks;
+    Array<Vertex> ranks;
     for (const Vertex v : *targets) ranks.push_back(s.rank[v]);
     return ranks;
 }
@@ -54,13 +54,12 @@ void compute(Run& run, ptrdiff_t first, int slot) {
 
     std::fill_n(reached, s.size(), char{0});
     for (ptrdiff_t i = 0; i < count; ++i)
-        for (Vertex r = s.rank[run.rows.sources[static_cast<std::size_t>(first + i)]];
-             r >= 0 && !reached[r]; r = s.parent[r])
+        for (Vertex r = s.rank[run.rows.sources[first + i]]; r >= 0 && !reached[r]; r = s.parent[r])
             reached[r] = 1;
     for (Vertex r = 0; r < s.size(); ++r)
         if (reached[r]) std::fill_n(row(r), run.lanes, S::template zero<T>);
     for (ptrdiff_t i = 0; i < count; ++i)
-        row(s.rank[run.rows.sources[static_cast<std::size_t>(first + i)]])[i] = S::template one<T>;
+        row(s.rank[run.rows.sources[first + i]])[i] = S::template one<T>;
 
     SweepArgs args{.start = s.start.data(),
                    .higher = s.higher.data(),

@@ -10,17 +10,17 @@
 namespace tropical {
 namespace {
 
-std::vector<Vertex> inverse(const std::vector<Vertex>& order) {
-    std::vector<Vertex> rank(order.size());
-    for (std::size_t r = 0; r < order.size(); ++r) rank[order[r]] = static_cast<Vertex>(r);
+Array<Vertex> inverse(const Array<Vertex>& order) {
+    Array<Vertex> rank(order.size());
+    for (ptrdiff_t r = 0; r < std::ssize(order); ++r) rank[order[r]] = static_cast<Vertex>(r);
     return rank;
 }
 
 // The parents in the elimination tree: J. W. H. Liu, "The role of elimination trees in sparse
 // factorization", SIAM Journal on Matrix Analysis and Applications 11, 1990, algorithm 4.2.
-std::vector<Vertex> tree_of(const Neighbors& graph, const std::vector<Vertex>& order,
-                            const std::vector<Vertex>& rank) {
-    std::vector<Vertex> parent(order.size(), -1), ancestor(order.size(), -1);
+Array<Vertex> tree_of(const Neighbors& graph, const Array<Vertex>& order,
+                      const Array<Vertex>& rank) {
+    Array<Vertex> parent(order.size(), -1), ancestor(order.size(), -1);
     for (Vertex r = 0; r < graph.size(); ++r)
         for (ptrdiff_t e = graph.start[order[r]]; e < graph.start[order[r] + 1]; ++e)
             for (Vertex low = rank[graph.target[e]]; low != -1 && low < r;) {
@@ -33,9 +33,9 @@ std::vector<Vertex> tree_of(const Neighbors& graph, const std::vector<Vertex>& o
 }
 
 // The ranks in an order in which each subtree is consecutive and ends with its root.
-std::vector<Vertex> postorder(const std::vector<Vertex>& parent) {
+Array<Vertex> postorder(const Array<Vertex>& parent) {
     const auto n = static_cast<Vertex>(parent.size());
-    std::vector<Vertex> first_child(parent.size(), -1), sibling(parent.size(), -1), order, stack;
+    Array<Vertex> first_child(parent.size(), -1), sibling(parent.size(), -1), order, stack;
     for (Vertex r = n - 1; r >= 0; --r)
         if (parent[r] < 0)
             stack.push_back(r);  // the roots, the least on top
@@ -56,7 +56,7 @@ std::vector<Vertex> postorder(const std::vector<Vertex>& parent) {
 
 void add_higher_neighbors(Structure& s, const Neighbors& graph, ptrdiff_t most_entries) {
     const Vertex n = s.size();
-    std::vector<Vertex> first_child(s.parent.size(), -1), sibling(s.parent.size(), -1),
+    Array<Vertex> first_child(s.parent.size(), -1), sibling(s.parent.size(), -1),
         mark(s.parent.size(), -1);
     s.start = {0};
     for (Vertex r = 0; r < n; ++r) {
@@ -84,7 +84,7 @@ void add_lower_neighbors(Structure& s) {
     std::partial_sum(s.lower_start.begin(), s.lower_start.end(), s.lower_start.begin());
     s.lower.resize(s.higher.size());
     s.lower_entry.resize(s.higher.size());
-    std::vector<ptrdiff_t> end(s.lower_start.begin(), s.lower_start.end() - 1);
+    Array<ptrdiff_t> end(s.lower_start.begin(), s.lower_start.end() - 1);
     for (Vertex r = 0; r < s.size(); ++r)
         for (ptrdiff_t e = s.start[r]; e < s.start[r + 1]; ++e) {
             const ptrdiff_t place = end[s.higher[e]]++;
@@ -105,15 +105,15 @@ void add_blocks(Structure& s) {
 
 }  // namespace
 
-Structure eliminate_vertices(const Neighbors& graph, const std::vector<Vertex>& order,
+Structure eliminate_vertices(const Neighbors& graph, const Array<Vertex>& order,
                              ptrdiff_t most_entries) {
     Structure s;
-    const std::vector<Vertex> given = inverse(order);
-    const std::vector<Vertex> parent = tree_of(graph, order, given);
-    const std::vector<Vertex> post = postorder(parent), place = inverse(post);
+    const Array<Vertex> given = inverse(order);
+    const Array<Vertex> parent = tree_of(graph, order, given);
+    const Array<Vertex> post = postorder(parent), place = inverse(post);
     s.order.resize(order.size());
     s.parent.resize(order.size());
-    for (std::size_t r = 0; r < order.size(); ++r) {
+    for (ptrdiff_t r = 0; r < std::ssize(order); ++r) {
         s.order[r] = order[post[r]];
         s.parent[r] = parent[post[r]] < 0 ? -1 : place[parent[post[r]]];
     }

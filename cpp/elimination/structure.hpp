@@ -9,19 +9,19 @@ namespace tropical {
 // The ranks of vertices: vertex order[r] is eliminated as number r. Every subtree of the tree has
 // consecutive ranks, its root the last of them.
 struct Structure {
-    std::vector<Vertex> order, rank;
-    std::vector<Vertex> parent;  // the least higher neighbor of a rank; -1: none
+    Array<Vertex> order, rank;
+    Array<Vertex> parent;  // the least higher neighbor of a rank; -1: none
     // The higher neighbors of rank r, ascending: higher[start[r]], ..., higher[start[r + 1] - 1].
-    std::vector<ptrdiff_t> start;
-    std::vector<Vertex> higher;
+    Array<ptrdiff_t> start;
+    Array<Vertex> higher;
     // Entry lower_entry[i] says that its rank lower[i] has the neighbor r, for i from
     // lower_start[r] to lower_start[r + 1] - 1; lower is ascending.
-    std::vector<ptrdiff_t> lower_start;
-    std::vector<Vertex> lower;
-    std::vector<ptrdiff_t> lower_entry;
+    Array<ptrdiff_t> lower_start;
+    Array<Vertex> lower;
+    Array<ptrdiff_t> lower_entry;
     // Ranks block[b], ..., block[b + 1] - 1, at most most_block_columns, each of which has the next
     // one and the neighbors of the last one as its neighbors.
-    std::vector<Vertex> block;
+    Array<Vertex> block;
 
     Vertex size() const { return static_cast<Vertex>(order.size()); }
     ptrdiff_t entries() const { return static_cast<ptrdiff_t>(higher.size()); }
@@ -29,7 +29,7 @@ struct Structure {
 
 // Eliminates the vertices in this order, but for changes that add no edge. Throws
 // std::overflow_error if there would be more than most_entries edges.
-Structure eliminate_vertices(const Neighbors& graph, const std::vector<Vertex>& order,
+Structure eliminate_vertices(const Neighbors& graph, const Array<Vertex>& order,
                              ptrdiff_t most_entries);
 
 // The position of the edge between ranks low < high among the entries.

@@ -11,7 +11,7 @@ TEST_SUITE_BEGIN("factor");
 
 struct Graph {
     Vertex n;
-    std::vector<Vertex> source, target;
+    Array<Vertex> source, target;
 };
 
 // A grid with some more edges, loops and parallel edges among them.
@@ -31,30 +31,29 @@ Graph random_graph(Vertex side, int more, Random& random) {
 }
 
 template <class S, class T>
-std::vector<T> star_by_definition(const Graph& g, const std::vector<T>& weight, bool directed) {
-    const auto n = static_cast<std::size_t>(g.n);
-    std::vector<T> d(n * n, S::template zero<T>);
-    const auto meet = [&](std::size_t i, std::size_t j, T x) {
+Array<T> star_by_definition(const Graph& g, const Array<T>& weight, bool directed) {
+    const ptrdiff_t n = g.n;
+    Array<T> d(static_cast<std::size_t>(n * n), S::template zero<T>);
+    const auto meet = [&](ptrdiff_t i, ptrdiff_t j, T x) {
         d[i * n + j] = add<S>(d[i * n + j], x);
     };
-    for (std::size_t e = 0; e < weight.size(); ++e) {
-        const auto i = static_cast<std::size_t>(g.source[e]),
-                   j = static_cast<std::size_t>(g.target[e]);
+    for (ptrdiff_t e = 0; e < std::ssize(weight); ++e) {
+        const Vertex i = g.source[e], j = g.target[e];
         meet(i, j, weight[e]);
         if (!directed) meet(j, i, weight[e]);
     }
-    for (std::size_t i = 0; i < n; ++i) meet(i, i, S::template one<T>);
-    for (std::size_t k = 0; k < n; ++k)
-        for (std::size_t i = 0; i < n; ++i)
-            for (std::size_t j = 0; j < n; ++j) meet(i, j, multiply<S>(d[i * n + k], d[k * n + j]));
+    for (ptrdiff_t i = 0; i < n; ++i) meet(i, i, S::template one<T>);
+    for (ptrdiff_t k = 0; k < n; ++k)
+        for (ptrdiff_t i = 0; i < n; ++i)
+            for (ptrdiff_t j = 0; j < n; ++j) meet(i, j, multiply<S>(d[i * n + k], d[k * n + j]));
     return d;
 }
 
 template <class S, class Row>
 void check_factor(const Graph& g, bool directed, const Isa& isa, int threads, Random& random) {
     using T = typename Row::type;
-    std::vector<T> weight;
-    for (std::size_t e = 0; e < g.source.size(); ++e)
+    Array<T> weight;
+    for (ptrdiff_t e = 0; e < std::ssize(g.source); ++e)
         weight.push_back(static_cast<T>(1 + random.below(9)));
     const Neighbors neighbors =
         neighbors_of(g.n, static_cast<ptrdiff_t>(weight.size()), g.source.data(), g.target.data());
@@ -62,7 +61,7 @@ void check_factor(const Graph& g, bool directed, const Isa& isa, int threads, Ra
         eliminate_vertices(neighbors, minimum_degree_order(neighbors), ptrdiff_t{1} << 30);
     const Edges edges = edges_in(structure, static_cast<ptrdiff_t>(weight.size()), g.source.data(),
                                  g.target.data());
-    std::vector<T> up(structure.higher.size()), down(up);
+    Array<T> up(structure.higher.size()), down(up);
     const Factor factor{.structure = structure,
                         .semiring = number_of<S>,
                         .dtype = id_of<Row>,
@@ -70,11 +69,11 @@ void check_factor(const Graph& g, bool directed, const Isa& isa, int threads, Ra
                         .down = reinterpret_cast<char*>(directed ? down.data() : up.data())};
     REQUIRE(eliminate_weights(factor, edges, reinterpret_cast<const char*>(weight.data()), true,
                               isa, threads, nullptr) == -1);
-    const std::vector<T> star = star_by_definition<S>(g, weight, directed);
-    std::vector<Vertex> sources, targets{g.n - 1, 0, g.n / 2};
+    const Array<T> star = star_by_definition<S>(g, weight, directed);
+    Array<Vertex> sources, targets{g.n - 1, 0, g.n / 2};
     for (Vertex v = 0; v < g.n; ++v) sources.push_back(g.n - 1 - v);
     const auto columns = static_cast<ptrdiff_t>(targets.size());
-    std::vector<T> all(star.size()), some(sources.size() * targets.size());
+    Array<T> all(star.size()), some(sources.size() * targets.size());
     constexpr ptrdiff_t item = sizeof(T);
     Workspace workspace;
     star_rows(factor, {sources, nullptr, {reinterpret_cast<char*>(all.data()), g.n * item, item}},
@@ -82,11 +81,10 @@ void check_factor(const Graph& g, bool directed, const Isa& isa, int threads, Ra
     star_rows(factor,
               {sources, &targets, {reinterpret_cast<char*>(some.data()), columns * item, item}},
               isa, threads, workspace, nullptr);
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-        const T* const right = &star[static_cast<std::size_t>(sources[i]) * sources.size()];
-        REQUIRE(std::equal(right, right + g.n, &all[i * sources.size()]));
-        for (std::size_t j = 0; j < targets.size(); ++j)
-            REQUIRE(some[i * targets.size() + j] == right[targets[j]]);
+    for (ptrdiff_t i = 0; i < g.n; ++i) {
+        const T* const right = &star[ptrdiff_t{g.n} * sources[i]];
+        REQUIRE(std::equal(right, right + g.n, &all[i * g.n]));
+        for (ptrdiff_t j = 0; j < columns; ++j) REQUIRE(some[i * columns + j] == right[targets[j]]);
     }
 }
 
