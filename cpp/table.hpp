@@ -1,4 +1,4 @@
-// 228 lines, as everything that crosses the border stands in one file.
+// 292 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, no
 // code. Matrices travel as bytes: a pointer, and strides in bytes (view.hpp).
 #pragma once
@@ -148,6 +148,28 @@ struct CopyArgs {
     ptrdiff_t target_stride;
 };
 
+// For each source s of X and each of the graph's vertices j, target[s, j] = the vertex u of the arc
+// (u, j) for which X[u] (x) w is best, int32; no_predecessor where there is no path, and for the
+// vertex first[s] that the paths begin at. The arcs into vertex j come from the ranks
+// source[start[j]:start[j + 1]]; weights: an element for each arc. rank[j] is the rank of vertex j,
+// order[r] the vertex of rank r. doubtful[s]: whether the arcs might make a cycle. first and
+// doubtful have an element for each lane of a row of X.
+inline constexpr std::int32_t no_predecessor = -9999;  // as in SciPy
+struct PredecessorArgs {
+    std::int32_t vertices;
+    ptrdiff_t sources;
+    const ptrdiff_t* start;
+    const std::int32_t* source;
+    const char* weights;
+    const std::int32_t* rank;
+    const std::int32_t* order;
+    char* x;
+    const std::int32_t* first;
+    char* target;
+    ptrdiff_t target_stride;
+    char* doubtful;
+};
+
 // Packed bits: rows of A are padded to whole units, and 256 registers of tables are scratch.
 inline constexpr ptrdiff_t bits_per_unit = 128, table_registers = 256;
 constexpr ptrdiff_t bytes_of_bits(ptrdiff_t count) {
@@ -216,8 +238,8 @@ struct Kernels {
 // careful: any operand, at two to three times the work; zeros where wide covers all but NaN.
 // ceiling: the hot loop without memory, returns the scalar operations done. multiply: (x)
 // elementwise, of any operands. star: null unless the semiring is idempotent, else a star is a
-// series. replay: for semirings that select. add_multiple, the sweeps and copy_columns: of any
-// operands but NaN; null where has_factors, in kernels/sweep.hpp, says so.
+// series. replay: for semirings that select. add_multiple, the sweeps, copy_columns and
+// predecessors: of any operands but NaN; null where has_factors, in kernels/sweep.hpp, says so.
 struct KernelSet {
     Kernels wide, narrow, careful;
     std::int64_t (*ceiling)(std::int64_t repeats);
@@ -228,6 +250,7 @@ struct KernelSet {
     void (*sweep_up)(const SweepArgs&);
     void (*sweep_down)(const SweepArgs&);
     void (*copy_columns)(const CopyArgs&);
+    void (*predecessors)(const PredecessorArgs&);
 };
 
 // Bits of a graph with n vertices: strips of 8 * vector_bytes columns, in each a register for every

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 
 #include "bindings/arrays.hpp"
 #include "bindings/call.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
-#include "elimination/factor.hpp"
+#include "elimination/predecessors.hpp"
 
 namespace tropical {
 namespace {
@@ -75,13 +76,7 @@ class Elimination {
         check_vertices(sources, "sources", structure_.size());
         if (targets) check_vertices(*targets, "targets", structure_.size());
         const py::ssize_t columns = targets ? targets->size() : structure_.size();
-        if (out.ndim() != 2 || out.shape(0) != sources.size() || out.shape(1) != columns)
-            throw py::value_error("out: expected shape (" + std::to_string(sources.size()) + ", " +
-                                  std::to_string(columns) + "), got " + shape_text(out));
-        if (!out.dtype().equal(up.dtype()))
-            throw py::type_error("out: expected dtype " + std::string(py::str(up.dtype())) +
-                                 ", got " + std::string(py::str(out.dtype())));
-        check_writeable(out, "out");
+        check_table(out, "out", sources.size(), columns, up.dtype());
         const Array<Vertex> from = copied(sources),
                             to = targets ? copied(*targets) : Array<Vertex>{};
         const Rows wanted{
@@ -96,11 +91,61 @@ class Elimination {
         });
     }
 
+    // `rows` from all sources to all vertices, and the predecessors of each row.
+    void trees(py::array up, py::array down, const py::object& semiring, const Vertices& sources,
+               py::array lengths, const py::array& weights, py::array predecessors) {
+        const Factor factor = check_factor(up, down, semiring);
+        check_vertices(sources, "sources", structure_.size());
+        check_table(lengths, "lengths", sources.size(), structure_.size(), up.dtype());
+        check_entries(weights, "weights", edges_.entry.size(), up.dtype());
+        check_table(predecessors, "predecessors", sources.size(), structure_.size(),
+                    py::dtype::of<Vertex>());
+        const Array<Vertex> from = copied(sources);
+        const Choice choice = choose({}, 0);
+        const StopRequested stop = stop_requested_by_signal();
+        without_gil([&] {
+            Workspace others[2];  // where another thread uses ours
+            const std::unique_lock lock(in_use_, std::try_to_lock);
+            const Arcs& arcs = arcs_of(factor);
+            char* const arc_weights =
+                (lock ? arc_weights_ : others[0]).grow(arcs.size() * item_size(factor.dtype));
+            copy_arc_weights(arcs, bytes_of(weights), factor.dtype, arc_weights);
+            const Predecessors wanted{arcs, arc_weights, matrix_view(predecessors)};
+            star_rows(factor,
+                      {.sources = from,
+                       .targets = nullptr,
+                       .out = matrix_view(lengths),
+                       .predecessors = &wanted},
+                      *choice.isa, choice.threads, lock ? workspace_ : others[1], stop);
+        });
+    }
+
   private:
     Structure structure_;
     Edges edges_;
-    Workspace workspace_;
+    Workspace workspace_, arc_weights_;
     std::mutex in_use_;
+    std::optional<Arcs> arcs_[2];  // made when first asked for
+    std::mutex making_arcs_;
+
+    const Arcs& arcs_of(const Factor& factor) {
+        const std::lock_guard lock(making_arcs_);
+        std::optional<Arcs>& arcs = arcs_[factor.directed()];
+        if (!arcs) arcs = arcs_into(structure_, edges_, factor.directed());
+        return *arcs;
+    }
+
+    static void check_table(const py::array& x, const char* name, py::ssize_t rows,
+                            py::ssize_t columns, const py::dtype& dtype) {
+        if (x.ndim() != 2 || x.shape(0) != rows || x.shape(1) != columns)
+            throw py::value_error(std::string(name) + ": expected shape (" + std::to_string(rows) +
+                                  ", " + std::to_string(columns) + "), got " + shape_text(x));
+        if (!x.dtype().equal(dtype))
+            throw py::type_error(std::string(name) + ": expected dtype " +
+                                 std::string(py::str(dtype)) + ", got " +
+                                 std::string(py::str(x.dtype())));
+        check_writeable(x, name);
+    }
 
     static void check_order(const Vertices& order, Vertex n) {
         check_vertices(order, "order", n);
@@ -180,7 +225,10 @@ void bind_elimination(py::module_& module) {
              py::arg("refuses") = true)
         .def("rows", &Elimination::rows, py::arg("up").noconvert(), py::arg("down").noconvert(),
              py::arg("semiring"), py::arg("sources"), py::arg("targets"),
-             py::arg("out").noconvert());
+             py::arg("out").noconvert())
+        .def("trees", &Elimination::trees, py::arg("up").noconvert(), py::arg("down").noconvert(),
+             py::arg("semiring"), py::arg("sources"), py::arg("lengths").noconvert(),
+             py::arg("weights").noconvert(), py::arg("predecessors").noconvert());
 }
 
 }  // namespace tropical

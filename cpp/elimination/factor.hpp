@@ -42,11 +42,14 @@ Vertex eliminate_weights(const Factor& factor, const Edges& edges, const char* w
                          bool refuses, const Isa& isa, int threads, StopRequested stop_requested);
 
 // Rows of the star: out[i, j] is the best path from sources[i] to targets[j], vertices; no targets
-// stand for all vertices. Throws std::bad_alloc, Stopped.
+// stand for all vertices, which `predecessors` needs; see elimination/predecessors.hpp. Throws
+// std::bad_alloc, Stopped.
+struct Predecessors;
 struct Rows {
     const Array<Vertex>& sources;
     const Array<Vertex>* targets;
     View out;
+    const Predecessors* predecessors = nullptr;
 };
 void star_rows(const Factor& factor, const Rows& rows, const Isa& isa, int threads,
                Workspace& workspace, StopRequested stop_requested);

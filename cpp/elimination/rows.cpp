@@ -1,9 +1,12 @@
 // Rows of the star, by two sweeps over the elimination tree for many sources at a time: up from
 // the sources to the roots, then down to the targets.
 #include <algorithm>
+#include <atomic>
+#include <new>
 
 #include "definition.hpp"
 #include "elimination/factor.hpp"
+#include "elimination/predecessors.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
 
@@ -20,6 +23,7 @@ struct Run {
     char* memory;
     ptrdiff_t slot_bytes;
     Stop stop;
+    std::atomic<bool> no_memory = false;
 
     ptrdiff_t sources() const { return static_cast<ptrdiff_t>(rows.sources.size()); }
 };
@@ -80,6 +84,11 @@ void compute(Run& run, ptrdiff_t first, int slot) {
                           .x = x,
                           .target = at(run.rows.out, first, 0).data,
                           .target_stride = run.rows.out.row_stride});
+    if (const Predecessors* const wanted = run.rows.predecessors)
+        if (!write_predecessors(run.factor, *wanted,
+                                {x, run.row_bytes, &run.rows.sources[first], first, count}, run.set,
+                                run.stop, slot == 0))
+            run.no_memory = true;
 }
 
 }  // namespace
@@ -115,6 +124,7 @@ void star_rows(const Factor& factor, const Rows& rows, const Isa& isa, int threa
         },
         &run, [](void* context) { static_cast<Run*>(context)->stop.ask(); });
     if (run.stop) throw Stopped{};
+    if (run.no_memory) throw std::bad_alloc{};
 }
 
 }  // namespace tropical

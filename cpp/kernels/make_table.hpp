@@ -9,6 +9,7 @@
 #include "kernels/elementwise.hpp"
 #include "kernels/logplus.hpp"
 #include "kernels/macro_kernel.hpp"
+#include "kernels/predecessors.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/star.hpp"
 #include "kernels/sweep.hpp"
@@ -84,6 +85,7 @@ constexpr void add_small_functions(KernelSet& set) {
         set.sweep_up = sweep_up<R>;
         set.sweep_down = sweep_down<R>;
         set.copy_columns = copy_columns<R>;
+        set.predecessors = predecessors<R>;
     }
     if constexpr (selective<typename R::S>) set.replay = replay<R>;
 }

@@ -153,6 +153,16 @@ class Elimination:
         targets: NDArray[np.integer[Any]] | None,
         out: NDArray[Any],
     ) -> None: ...
+    def trees(
+        self,
+        up: NDArray[Any],
+        down: NDArray[Any],
+        semiring: str | HasName,
+        sources: NDArray[np.integer[Any]],
+        lengths: NDArray[Any],
+        weights: NDArray[Any],
+        predecessors: NDArray[np.int32],
+    ) -> None: ...
 
 class BitGraph:
     def __init__(self, a: NDArray[np.bool_]) -> None: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from tropical.arrays import Array
 from .all_pairs import sources_of
 from .bellman_ford import potentials
 from .edges import Edges, edges_of, read
+from .result import Result
 from .star import DivergenceError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tropical.semirings import Semiring
 
     from .edges import GraphLike, Weight
+    from .predecessors import Predecessors
 
 # The most edges that an elimination may add, but for their weights: more do not fit 16 GiB.
 MOST_ENTRIES = 1 << 30
@@ -222,20 +224,96 @@ class Factor:
             self._vertices(vertices, name)
             for vertices, name in ((sources, "sources"), (targets, "targets"))
         )
-        shape = (*rows.shape, *columns.shape)
-        result = self._result(out, shape)
-        flat = result if result.flags.c_contiguous else np.empty(shape, self.dtype)
+        result = Result("out", out, (*rows.shape, *columns.shape), self.dtype)
         self._elimination.rows(
             self._up,
             self._down,
             self.semiring.name,
             rows.ravel(),
             None if targets is None else columns.ravel(),
-            flat.reshape(rows.size, columns.size),
+            result.table(rows.size, columns.size),
         )
-        if flat is not result:
-            result[...] = flat
-        return result if out is None else out
+        return result.finished()
+
+    @overload
+    def predecessors(
+        self,
+        sources: ArrayLike | None = None,
+        out: Array | None = None,
+        *,
+        return_lengths: Literal[False] = False,
+    ) -> Predecessors: ...
+    @overload
+    def predecessors(
+        self,
+        sources: ArrayLike | None = None,
+        out: tuple[Array | None, Array | None] | None = None,
+        *,
+        return_lengths: Literal[True],
+    ) -> tuple[Array, Predecessors]: ...
+    def predecessors(
+        self, sources: ArrayLike | None = None, out: Any = None, *, return_lengths: bool = False
+    ) -> Any:
+        """Return the vertex before each vertex on the best paths from some vertices.
+
+        Parameters
+        ----------
+        sources : int or array_like of int, optional
+            Vertices; all by default. Negative numbers count from the end.
+        out : ndarray or tuple, optional
+            An array of int32 for the result; with `return_lengths`, a pair of arrays for both
+            results, each of which may be None.
+        return_lengths : bool, default False
+            Also return the lengths, which `lengths` would return. They take no further time.
+
+        Returns
+        -------
+        lengths : ndarray, ``(*sources.shape, n)``
+            Only with `return_lengths`.
+        predecessors : ndarray of int32, ``(*sources.shape, n)``
+            The format of SciPy: the vertex before j on the best path to j; -9999 where there is no
+            path, and for the source itself. `path` finds the vertices of a path in it.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `lengths`.
+
+        Notes
+        -----
+        The predecessors of a source are a tree, also round cycles of weight zero. A path through a
+        vertex to which integers cannot express the length may have no predecessors.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from tropical.graph import factorize, path
+        >>> factor = factorize(nx.cycle_graph(5))
+        >>> lengths, predecessors = factor.predecessors(0, return_lengths=True)
+        >>> lengths
+        array([0., 1., 2., 2., 1.])
+        >>> predecessors
+        array([-9999,     0,     1,     4,     0], dtype=int32)
+        >>> path(predecessors, 0, 3)
+        [0, 4, 3]
+        """
+        vertices = self._vertices(sources, "sources")
+        shape = (*vertices.shape, self.n)
+        first, second = _pair(out) if return_lengths else (None, out)
+        lengths = Result("out", first, shape, self.dtype)
+        before = Result("out", second, shape, np.dtype(np.int32))
+        self._elimination.trees(
+            self._up,
+            self._down,
+            self.semiring.name,
+            vertices.ravel(),
+            lengths.table(vertices.size, self.n),
+            self._edges.weight,
+            before.table(vertices.size, self.n),
+        )
+        if return_lengths:
+            return lengths.finished(), before.finished()
+        return before.finished()
 
     def closure(self, out: Array | None = None) -> Array:
         """Return the lengths of the best paths between all pairs of vertices, (n, n).
@@ -350,18 +428,6 @@ class Factor:
         found = sources_of(vertices, self._edges, name)
         return np.arange(self.n) if found is None else found
 
-    def _result(self, out: Any, shape: tuple[int, ...]) -> Array:
-        if out is None:
-            return np.empty(shape, self.dtype)
-        if not isinstance(out, np.ndarray) or out.dtype != self.dtype:
-            got = getattr(out, "dtype", type(out).__name__)
-            raise TypeError(f"out: expected an array of {self.dtype}, got {got}")
-        if out.shape != shape:
-            raise ValueError(f"out: expected shape {shape}, got {out.shape}")
-        if not out.flags.writeable:
-            raise ValueError("out: expected a writeable array, got a read-only one")
-        return out.view(np.ndarray)
-
 
 def factorize(
     graph: GraphLike,
@@ -442,6 +508,16 @@ def _restored(edges: Edges, ring: Semiring, directed: bool, order: Array) -> Fac
     factor = Factor.__new__(Factor)
     factor._eliminate(edges, ring, directed, order)
     return factor
+
+
+def _pair(out: Any) -> tuple[Any, Any]:
+    if out is None:
+        return None, None
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise TypeError(f"out: expected a pair (lengths, predecessors), got {type(out).__name__}")
+    if all(isinstance(array, np.ndarray) for array in out) and np.may_share_memory(*out):
+        raise ValueError("out: expected two arrays, got two that share memory")
+    return out
 
 
 def _is_undirected(graph: Any) -> bool:

@@ -1,0 +1,52 @@
+"""Where a function writes its result: into a new array, or into an argument `out`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tropical.arrays import Array
+
+
+class Result:
+    """An array for a result: `out`, checked, or a new one.
+
+    Parameters
+    ----------
+    name : str
+        The name of the argument `out`, for messages.
+    out : ndarray or None
+    shape : tuple of int
+    dtype : numpy.dtype
+    """
+
+    def __init__(self, name: str, out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._out = out
+        if out is None:
+            self._array: Array = np.empty(shape, dtype)
+        else:
+            _check(name, out, shape, dtype)
+            self._array = out.view(np.ndarray)
+        contiguous = self._array.flags.c_contiguous
+        self._computed = self._array if contiguous else np.empty(shape, dtype)
+
+    def table(self, rows: int, columns: int) -> Array:
+        """Return the memory to compute in, as a matrix (rows, columns)."""
+        return self._computed.reshape(rows, columns)
+
+    def finished(self) -> Array:
+        """Return the result after the computation: the object `out`, if that was given."""
+        if self._computed is not self._array:
+            self._array[...] = self._computed
+        return self._array if self._out is None else self._out
+
+
+def _check(name: str, out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    if not isinstance(out, np.ndarray) or out.dtype != dtype:
+        got = getattr(out, "dtype", type(out).__name__)
+        raise TypeError(f"{name}: expected an array of {dtype}, got {got}")
+    if out.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {out.shape}")
+    if not out.flags.writeable:
+        raise ValueError(f"{name}: expected a writeable array, got a read-only one")
