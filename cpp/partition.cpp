@@ -62,8 +62,12 @@ Partition make_partition(const Product& p, const Batch& batch, const Kernels& ke
                   .part_k = p.k,
                   .tasks = 1};
     cut.wakes = work >= cut.threads * static_cast<double>(setting(Setting::wake_share));
-    if (cut.threads == 1 || items >= cut.threads) {
-        cut.items_per_task = cut.threads == 1 ? items : ceil_div(items, 8 * cut.threads);
+    if (cut.threads == 1) {  // one task; what follows would take 5% of a small product
+        cut.items_per_task = items;
+        return cut;
+    }
+    if (items >= cut.threads) {
+        cut.items_per_task = ceil_div(items, 8 * cut.threads);
     } else {
         const double products = static_cast<double>(p.m) * static_cast<double>(p.n) *
                                 static_cast<double>(p.k) * static_cast<double>(items);
