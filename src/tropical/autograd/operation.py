@@ -116,11 +116,13 @@ class Operation:
         context : tuple
             The inputs' arrays, the other arguments and, last, the value.
         """
-        value = checked(context[-1])
+        value = context[-1]
+        if type(value) is not np.ndarray or value.dtype.char not in "fd":
+            value = checked(value)
+            context = (*context[:-1], value)
         if not recording.get() or not any(nodes):
             return tensor_of(value, None)
         rules = self.rules
-        context = (*context[:-1], value)
         saved = tuple(
             [
                 () if node is None else get(context)
@@ -136,7 +138,9 @@ class Operation:
                 shape = x.shape if self.broadcasts else None
                 rule = partial(fitted, rules[i], x.dtype, shape)
                 rules = (*rules[:i], rule, *rules[i + 1 :])
-        return tensor_of(value, Node(nodes, rules, saved, self.sources))
+        result = Node(nodes, rules, saved, self.sources)
+        result.has_foreign_rules = self.names is not None
+        return tensor_of(value, result)
 
     def _checked(
         self, rules: tuple[Rule, ...], number: int, x: Array, value: Array

@@ -220,7 +220,7 @@ def linear(
     if activation not in (None, "relu"):
         raise ValueError(f'activation: expected "relu" or None, got {activation!r}')
     inputs = (x, weight) if bias is None else (x, weight, bias)
-    arrays = [np.asarray(operand(data_of(y))) for y in inputs]
+    arrays = [y.data if isinstance(y, Tensor) else np.asarray(operand(y)) for y in inputs]
     value = _fused(*arrays, relu=activation == "relu")
     tensors = [operand for operand in inputs if isinstance(operand, Tensor)]
     if not tensors:

@@ -61,6 +61,8 @@ class Node:
 
     __slots__ = (
         "__weakref__",
+        "changed",
+        "has_foreign_rules",
         "hooks",
         "inputs",
         "is_leaf",
@@ -86,6 +88,8 @@ class Node:
         self.number = next_number()
         self.is_leaf = not inputs
         self.replays = False
+        self.has_foreign_rules = False  # rules that are defined outside of this package
+        self.changed = 0  # when an optimizer last changed the data of the leaf, as a number
         self.hooks: dict[int, Hook] | None = None
         self.tensor: weakref.ref[Any] | None = None
 
@@ -96,14 +100,18 @@ class Node:
         self.rules = ()
 
 
-# The leaves whose data an optimizer changed in place, each with a number that lies between the
-# numbers of the values computed before and after the last change.
-changes: weakref.WeakKeyDictionary[Node, int] = weakref.WeakKeyDictionary()
+class Changes:
+    """The number of the last change of any leaf: older graphs may need the old data."""
+
+    last = 0
 
 
 def note_change(node: Node) -> None:
-    """Note that the data of a leaf changed in place: an older graph may need the old data."""
-    changes[node] = next_number()
+    """Note that the data of a leaf changed in place.
+
+    The number of the change lies between those of the values computed before and after it.
+    """
+    node.changed = Changes.last = next_number()
 
 
 def leaf(tensor: Any) -> Node:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from .. import _core
-from .operation import cast_to, is_own
+from .operation import cast_to
 from .tensor import Tensor, tensor_of
 from .value import (
     OUTPUT,
     Array,
+    Changes,
     Gradient,
     GraphReleasedError,
     Hook,
     Node,
     Rule,
-    changes,
     innermost_pass,
     recording,
 )
@@ -164,7 +164,7 @@ class Walk:
                     leading.add(node)
                     passing.append(node)
             nodes = passing[::-1]
-        _check_unchanged(nodes)
+        _check_unchanged(nodes, self.root)
         inner = set(nodes)
         uses = self.uses
         for node in nodes:
@@ -233,16 +233,17 @@ class Walk:
         return sum_so_far + part
 
 
-def _check_unchanged(nodes: list[Node]) -> None:
+def _check_unchanged(nodes: list[Node], root: Node) -> None:
     """Raise RuntimeError if an optimizer has changed data that the rules of the nodes need."""
-    if not nodes:
+    if not nodes or Changes.last < nodes[-1].number:  # the graph is younger than the last step
         return
-    for leaf, number in list(changes.items()):
-        if number < nodes[-1].number:  # the usual case: the graph is younger than the last step
-            continue
+    _, leaves = behind(root, lambda node: node.is_leaf or node.saved is None)
+    for leaf in sorted(leaves, key=_number):
         tensor = leaf.tensor() if leaf.tensor is not None else None
+        if tensor is None:
+            continue
         for node in nodes:
-            if node.number < number and tensor is not None and _needs(node, leaf, tensor.data):
+            if node.number < leaf.changed and _needs(node, leaf, tensor.data):
                 raise RuntimeError(
                     f"backward: an optimizer has changed a parameter of shape {tensor.shape} since "
                     "the forward pass, whose gradients need the old data; call backward before the "
@@ -261,7 +262,7 @@ def _needs(node: Node, leaf: Node, data: Array) -> bool:
 
 def _runs_code_of_others(node: Node) -> bool:
     """Return whether a node's gradients need code that may read parameters, or raise an error."""
-    return bool(node.hooks) or node.replays or not all(map(is_own, node.rules))
+    return bool(node.hooks) or node.replays or node.has_foreign_rules
 
 
 def _is_leaf(node: Node) -> bool:

@@ -228,7 +228,8 @@ def _compute_scatter(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -
     with pooled(math.prod(shape)):
         sums = np.zeros(shape, terms.dtype)
     _core.scatter(sums, index.numpy(), terms, dim)
-    return torch.from_numpy(sums)
+    result: Tensor = torch.from_numpy(sums)
+    return result
 
 
 def _fake_scatter(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> Tensor:
