@@ -18,6 +18,8 @@ from tropical.nn.state import check_mapping, matching
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from typing_extensions import Self
+
     from tropical.autograd.walk import Absorb
 
 Array: TypeAlias = NDArray[Any]
@@ -104,9 +106,9 @@ class Optimizer:
         If `coefficients` or `update` raises an error, or NumPy does because of `numpy.errstate`, no
         parameter and no state changes. An interruption can leave some parameters stepped.
         """
-        moving, careful = self._moving(), _may_raise()
-        with _warnings_after():
-            self._step(moving, careful)
+        moving = self._moving()
+        with _WarningsAfter() as errors:
+            self._step(moving, errors.may_raise)
 
     def minimize(self, loss: Tensor) -> None:
         """Run the backward pass of a loss and take a step; keep no gradient.
@@ -133,11 +135,13 @@ class Optimizer:
         for number in range(len(self.parameters)):
             self._check_data(number)
         self._moving()  # checks the gradients of earlier passes
-        before, careful = [p.grad for p in self.parameters], _may_raise()
-        with _warnings_after():
+        before = [p.grad for p in self.parameters]
+        with _WarningsAfter() as errors:
             try:
-                walk_back(loss, "minimize", absorb=None if careful else self._absorber())
-                self._step(self._moving(), careful)
+                absorb = None if errors.may_raise else self._absorber()
+                walk_back(loss, "minimize", absorb=absorb)
+                if moving := self._moving():
+                    self._step(moving, errors.may_raise)
             except BaseException:
                 for p, grad in zip(self.parameters, before, strict=True):
                     p.grad = grad
@@ -295,20 +299,31 @@ class Optimizer:
                 np.copyto(array, arrays[f"{number}.{i}"], casting="same_kind")
 
 
-def _may_raise() -> bool:
-    """Return whether floating-point errors call code, which may raise an error."""
-    return not {"ignore", "warn"}.issuperset(np.geterr().values())
+class _WarningsAfter:
+    """Warn of floating-point errors after the block, as a filter may make errors of warnings.
 
+    Attributes
+    ----------
+    may_raise : bool
+        Whether floating-point errors call code in the block, which may raise an error.
+    """
 
-@contextlib.contextmanager
-def _warnings_after() -> Iterator[None]:
-    """Warn of floating-point errors after the block, as a filter may make errors of warnings."""
-    states: Any = {kind: "call" for kind, how in np.geterr().items() if how == "warn"}
-    found: dict[str, int] = {}
-    with np.errstate(**states, call=found.setdefault):
-        yield
-    for kind in found:
-        warnings.warn(f"{kind} encountered in a step", RuntimeWarning, stacklevel=4)
+    def __init__(self) -> None:
+        handling = np.geterr()
+        self.may_raise = not {"ignore", "warn"}.issuperset(handling.values())
+        states: Any = {kind: "call" for kind, how in handling.items() if how == "warn"}
+        self.found: dict[str, int] = {}
+        self.handling = np.errstate(**states, call=self.found.setdefault)
+
+    def __enter__(self) -> Self:
+        self.handling.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        self.handling.__exit__(kind, *error)
+        if kind is None:
+            for name in self.found:
+                warnings.warn(f"{name} encountered in a step", RuntimeWarning, stacklevel=3)
 
 
 def _leaves(parameters: Iterable[Any]) -> list[Tensor]:
