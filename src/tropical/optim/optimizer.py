@@ -319,8 +319,8 @@ class _WarningsAfter:
         self.handling.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        self.handling.__exit__(kind, *error)
+    def __exit__(self, kind: type[BaseException] | None, error: Any, traceback: Any) -> None:
+        self.handling.__exit__(kind, error, traceback)
         if kind is None:
             for name in self.found:
                 warnings.warn(f"{name} encountered in a step", RuntimeWarning, stacklevel=3)
