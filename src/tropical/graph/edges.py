@@ -125,11 +125,13 @@ def _warn_of_zeros(a: Array, ring: Semiring) -> None:
     """Warn of a matrix that seems to say "no edge" by 0, which is the best edge of all to `ring`.
 
     SciPy reads dense matrices so. Every path would have length 0, without an error. The sign is
-    that most elements off the diagonal are 0 and none of them is `ring`'s zero.
+    that most elements off the diagonal are 0 and none of them is `ring`'s zero. The first graph of
+    a batch speaks for all: to count the zeros of 10,000 small graphs takes a seventh of the time.
     """
     n = a.shape[-1]
-    if n < 2 or ring.add_ufunc is not np.minimum:
+    if n < 2 or ring.add_ufunc is not np.minimum or not a.size:
         return
+    a = a[(0,) * (a.ndim - 2)]
     zeros = a.size - np.count_nonzero(a)
     if 2 * zeros <= a.size - a.size // n:  # so few that the diagonal's need not be subtracted
         return
