@@ -25,6 +25,7 @@ def shortest_path(
     unweighted=False,
     overwrite=False,
     indices=None,
+    **bounds,
 ):
     calls.append(method)
     try:
@@ -36,14 +37,13 @@ def shortest_path(
             unweighted=unweighted,
             overwrite=overwrite,
             indices=indices,
+            **bounds,
         )
     except NegativeCycleError as error:
         raise csgraph.NegativeCycleError(str(error)) from error
 
 
-def dijkstra(graph, directed=True, indices=None, *, limit=np.inf, min_only=False, **options):
-    if limit < np.inf or min_only:  # which we do not have
-        return csgraph.dijkstra(graph, directed, indices, limit=limit, min_only=min_only, **options)
+def dijkstra(graph, directed=True, indices=None, **options):
     return shortest_path(graph, "D", directed, indices=indices, **options)
 
 

@@ -21,6 +21,7 @@ PYBIND11_MODULE(_core, module) {
     tropical::bind_ufunc(module);
     tropical::bind_potentials(module);
     tropical::bind_scatter(module);
+    tropical::bind_search(module);
     tropical::bind_workspace(module);
     tropical::bind_config(module);
     tropical::bind_explain(module);

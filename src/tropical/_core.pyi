@@ -198,6 +198,24 @@ class Potentials:
     def values(self) -> NDArray[np.float64]: ...
     def advance(self, arcs: int) -> None: ...
 
+class Search:
+    def __init__(
+        self, start: NDArray[np.integer[Any]], head: NDArray[np.int32], weight: NDArray[Any]
+    ) -> None: ...
+    def best_first(
+        self,
+        semiring: str | HasName,
+        sources: NDArray[np.int32],
+        values: NDArray[np.float64] | None,
+        together: bool,
+        targets: NDArray[np.int32] | None,
+        limit: float,
+        out: NDArray[Any],
+        before: NDArray[np.int32] | None,
+        first: NDArray[np.int32] | None,
+        count: NDArray[np.float64] | None,
+    ) -> None: ...
+
 def eliminate(
     a: NDArray[Any], semiring: str | HasName, before: NDArray[np.int32], first: int
 ) -> None: ...

@@ -10,9 +10,9 @@ from support import check_refused
 
 from tropical import _core
 from tropical.graph import NegativeCycleError, shortest_paths
-from tropical.graph.bellman_ford import potentials, starts_of
+from tropical.graph.bellman_ford import potentials
 from tropical.graph.cycles import weight_of
-from tropical.graph.edges import Edges
+from tropical.graph.edge_arrays import Edges, starts_of
 
 
 def rounds(edges):

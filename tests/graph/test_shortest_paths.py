@@ -17,7 +17,6 @@ from tropical import semirings
 from tropical.graph import (
     DivergenceError,
     NegativeCycleError,
-    dijkstra,
     explain_shortest_paths,
     minimax_paths,
     path,
@@ -348,7 +347,7 @@ def test_predecessors_lead_to_the_source_where_cycles_weigh_nothing(method, dtyp
     assert followed > 100
 
 
-def test_what_is_chosen_and_why(monkeypatch):
+def test_what_is_chosen_and_why():
     ends = np.random.default_rng(0).integers(3000, size=(2, 3000))
     few = sparse.coo_array((np.ones(3000), tuple(ends)), shape=(3000, 3000))
     assert explain_shortest_paths(few, indices=0).method == "D"
@@ -367,9 +366,6 @@ def test_what_is_chosen_and_why(monkeypatch):
         assert "s by search" in reason
         seconds.append(float(reason.split(" s by blocks")[0]))
     assert seconds[0] > 2 * seconds[1]  # as shown, of one digit
-    monkeypatch.setattr(dijkstra, "is_installed", lambda: False)
-    chosen = explain_shortest_paths(few, indices=0)
-    assert (chosen.method, chosen.reason) == ("FW", "SciPy is not installed")
 
 
 def dense_of(graph):
@@ -404,11 +400,8 @@ def test_refuses():
     )
 
 
-def test_scipy_or_rich_that_is_not_installed(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "scipy.sparse.csgraph", None)
+def test_rich_that_is_not_installed(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "rich.progress", None)
-    with pytest.raises(ImportError, match=r"pip install 'tropical-blas\[graph\]'"):
-        shortest_paths(np.ones((2, 2)), "D")
     with pytest.raises(ImportError, match=r"rich.progress is not installed"):
         shortest_paths(np.ones((2, 2)), progress=True)
 

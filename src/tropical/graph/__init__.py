@@ -11,6 +11,7 @@ from .paths import shortest_paths
 from .powers import KEdgePaths, k_edge_paths, matrix_power
 from .predecessors import path
 from .reachability import transitive_closure
+from .searcher import Searcher
 from .star import DivergenceError, closure
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "KEdgePaths",
     "Method",
     "NegativeCycleError",
+    "Searcher",
     "closure",
     "explain_shortest_paths",
     "factorize",

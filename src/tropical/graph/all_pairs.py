@@ -68,12 +68,3 @@ def sources_of(
         raise ValueError(f"{name}: expected {-n} <= index < {n}, got {sources[wrong][0]}")
     sources = sources.astype(np.intp)
     return np.where(sources < 0, sources + n, sources)
-
-
-def select(
-    values: Array, before: Predecessors | None, sources: NDArray[np.intp] | None
-) -> tuple[Array, Predecessors | None]:
-    """Return the rows of `sources`, (..., *sources.shape, n)."""
-    if sources is None:
-        return values, before
-    return values[..., sources, :], None if before is None else before[..., sources, :]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tropical import _core
 
 from .cycles import NegativeCycleError, name_of, show, weight_of
-from .edges import Edges
+from .edge_arrays import Edges, compressed
 
 # Edges that one call of the core looks at: some tenths of a second, after which Ctrl-C is heard.
 CALL_EDGES = 1 << 24
@@ -43,11 +43,11 @@ def potentials(
     `_core.Potentials` searches: a graph without cycles takes one look at each edge. Rounding alone
     makes some cycles seem negative; the search goes on without these.
     """
-    order = np.argsort(edges.source, kind="stable")
+    by_source = compressed(edges)
     search = _core.Potentials(
-        starts_of(edges),
-        edges.target[order],
-        edges.weight[order].astype(np.float64, copy=False),
+        by_source.start.astype(np.intp, copy=False),
+        by_source.target,
+        by_source.weight.astype(np.float64, copy=False),
         np.arange(edges.n) if sources is None else sources.ravel(),
     )
     while not search.done:
@@ -61,10 +61,3 @@ def potentials(
     if np.isinf(distance).any():
         raise ValueError(f"{name_of(item)}: sums of its negative weights overflow float64")
     return distance
-
-
-def starts_of(edges: Edges) -> NDArray[np.intp]:
-    """Return where the edges of each vertex start in the order of their sources, (n + 1,)."""
-    start = np.zeros(edges.n + 1, np.intp)
-    np.cumsum(np.bincount(edges.source, minlength=edges.n), out=start[1:])
-    return start

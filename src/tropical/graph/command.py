@@ -79,7 +79,8 @@ def _paths(
             return shortest_paths(named.graph, **options)
         if ring is semirings.maxplus:
             return longest_paths(named.graph, **options)
-        return star_paths(named.graph, ring, True, True, False, indices, None, options["progress"])
+        bounds = (indices, None, None, False)
+        return star_paths(named.graph, ring, True, True, False, bounds, None, arguments.progress)
     except CycleError as error:
         cycle = show([named.labels[vertex] for vertex in error.cycle])
         what = f"has a cycle of weight {error.weight:g}: {cycle}"

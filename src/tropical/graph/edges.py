@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropical.arrays import Array, check_square, is_kind, unmasked
+
+from .edge_arrays import Compressed
+from .edge_arrays import Edges as Edges
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,39 +28,6 @@ if TYPE_CHECKING:
 GraphLike: TypeAlias = ArrayLike | Any
 # The name of an attribute of networkx's edges, or a function of two vertices and attributes.
 Weight: TypeAlias = "str | Callable[[Any, Any, Any], float | None] | None"
-
-
-@dataclass(frozen=True)
-class Edges:
-    """The m edges of a graph of n vertices; the best of several edges from i to j counts.
-
-    Attributes
-    ----------
-    n : int
-        Number of vertices.
-    source, target : (m,) intp arrays
-        The vertex that each edge leaves, and the vertex that it enters.
-    weight : (m,) array
-    """
-
-    n: int
-    source: NDArray[np.intp]
-    target: NDArray[np.intp]
-    weight: Array
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of the weights."""
-        return self.weight.dtype
-
-    def where(self, chosen: Array) -> Edges:
-        """Return the chosen edges of the same vertices; `chosen` is a mask or holds positions."""
-        return Edges(self.n, self.source[chosen], self.target[chosen], self.weight[chosen])
-
-    def both_ways(self) -> Edges:
-        """Return the graph in which each edge leads in both directions."""
-        ends = np.append(self.source, self.target), np.append(self.target, self.source)
-        return Edges(self.n, *ends, np.append(self.weight, self.weight))
 
 
 def dense_of(graph: Array | Edges, ring: Semiring) -> Array:
@@ -103,14 +72,19 @@ def number_of_vertices(graph: Array | Edges) -> int:
     return graph.n if isinstance(graph, Edges) else int(graph.shape[-1])
 
 
-def read(w: GraphLike, ring: Semiring, weight: Weight = "weight") -> Array | Edges:
+def read(
+    w: GraphLike, ring: Semiring, weight: Weight = "weight", keep: bool = False
+) -> Array | Edges:
     """Return a graph as an array or as `Edges`, checked; `shortest_paths` says what `w` may be.
 
-    `read` returns an array of the right dtype unchanged, so nobody may write to the result.
+    `read` returns an array of the right dtype unchanged, so nobody may write to the result. `keep`:
+    edges whose weight is the semiring's zero, which lead nowhere, may stay.
     """
     graph = _read(w, ring, weight)
     if isinstance(graph, Edges):
-        _check_weights(graph.weight, ring)
+        _check_weights(graph.weight, ring, graph.least)
+        if keep:
+            return graph
         there = graph.weight != ring.zero(graph.dtype)
         return graph if there.all() else graph.where(there)
     check_square("w", graph)
@@ -146,11 +120,12 @@ def _warn_of_zeros(a: Array, ring: Semiring) -> None:
         )
 
 
-def _check_weights(weights: Array, ring: Semiring) -> None:
+def _check_weights(weights: Array, ring: Semiring, least: Any = None) -> None:
     """Raise ValueError for a NaN, and for a weight that makes all paths with it the same."""
     if is_kind(weights.dtype, "bool") or not weights.size:
         return
-    best = ring.add_ufunc.reduce(weights, axis=None)
+    known = ring.add_ufunc is np.minimum and least is not None
+    best = least if known else ring.add_ufunc.reduce(weights, axis=None)
     if np.isnan(best):
         zero = ring.zero(weights.dtype)
         raise ValueError(f"w: expected numbers, got a NaN; {zero} says that there is no edge")
@@ -225,10 +200,9 @@ def _from_sparse(w: Any, name: str = "w") -> Edges:
     rows = w.tocsr()  # which adds up what COO stores twice, as SciPy's own functions do
     if w.format == "bsr":  # blocks are filled up with 0
         rows.eliminate_zeros()
-    n = rows.shape[0]
-    source = np.repeat(np.arange(n, dtype=np.intp), np.diff(rows.indptr))
-    values = rows.data.astype(_floating(rows.dtype), copy=False)
-    return Edges(n, source, rows.indices.astype(np.intp, copy=False), values)
+    m = int(rows.indptr[-1])  # the arrays may be longer
+    values = rows.data[:m].astype(_floating(rows.dtype), copy=False)
+    return Compressed(rows.shape[0], rows.indptr, rows.indices[:m], values)
 
 
 def _from_networkx(graph: Any, weight: Weight) -> Edges:

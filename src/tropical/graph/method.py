@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from tropical import explain, semirings
 from tropical.arrays import Array, is_kind
 
-from . import breadth_first, dijkstra
+from . import breadth_first
 from .all_pairs import sources_of
 from .edges import Edges, both_ways, number_of_vertices, read
 
@@ -23,8 +23,8 @@ RING = semirings.minplus
 
 METHODS = {
     "FW": "Floyd and Warshall's algorithm by blocks",
-    "D": "SciPy's Dijkstra from every source",
-    "J": "Johnson's algorithm, on SciPy's Dijkstra",
+    "D": "Dijkstra's search from every source",
+    "J": "Johnson's algorithm, on Dijkstra's search",
 }
 KNOWN = ("auto", "BF", *METHODS)
 
@@ -105,9 +105,14 @@ def explain_shortest_paths(
     return Method(chosen, n, _number_of_edges(graph), count, graph.dtype.name, reason)
 
 
-def prepare(w: GraphLike, directed: bool, unweighted: bool, weight: Weight) -> Array | Edges:
-    """Return the directed graph whose weights are added up; `w` itself if `w` is that graph."""
-    graph = read(w, RING, weight)
+def prepare(
+    w: GraphLike, directed: bool, unweighted: bool, weight: Weight, keep: bool = False
+) -> Array | Edges:
+    """Return the directed graph whose weights are added up; `w` itself if `w` is that graph.
+
+    `keep` is that of `read`.
+    """
+    graph = read(w, RING, weight, keep)
     if not directed:
         graph = both_ways(graph, RING)
     if not unweighted:
@@ -119,8 +124,7 @@ def prepare(w: GraphLike, directed: bool, unweighted: bool, weight: Weight) -> A
 
 def is_negative(graph: Array | Edges) -> bool:
     """Return whether any weight is negative."""
-    weights = graph.weight if isinstance(graph, Edges) else graph
-    return bool(weights.min(initial=0) < 0)
+    return bool((graph.least if isinstance(graph, Edges) else graph.min(initial=0)) < 0)
 
 
 def choose(
@@ -129,6 +133,7 @@ def choose(
     sources: NDArray[np.intp] | None,
     predecessors: bool,
     negative: bool,
+    bounded: bool = False,
 ) -> tuple[str, str]:
     """Return the method, one of `METHODS`, and the reason; see `explain_shortest_paths`."""
     if method not in KNOWN:
@@ -148,8 +153,8 @@ def choose(
         return "J" if method == "BF" else method, "it was asked for"
     if only_blocks:
         return "FW", f"the others are not for {only_blocks}"
-    if not dijkstra.is_installed():
-        return "FW", "SciPy is not installed"
+    if bounded:
+        return "J" if negative else "D", "targets, a limit or the nearest source bound the search"
     n = number_of_vertices(graph)
     by_blocks = _seconds_by_blocks(n, graph.dtype, predecessors)
     count = n if sources is None else sources.size
@@ -160,6 +165,14 @@ def choose(
     return "FW" if by_blocks <= by_search else "J" if negative else "D", reason
 
 
+def search_pays(graph: Array | Edges, sources: NDArray[np.intp] | None, predecessors: bool) -> bool:
+    """Return whether searches from all sources are faster than a closure, as estimated."""
+    n = number_of_vertices(graph)
+    count = n if sources is None else sources.size
+    by_search = _seconds_by_search(n, _number_of_edges(graph), count)
+    return by_search < _seconds_by_blocks(n, graph.dtype, predecessors)
+
+
 def _seconds_by_blocks(n: int, dtype: np.dtype[Any], predecessors: bool) -> float:
     """Estimate the seconds of a closure."""
     work = n**3 * dtype.itemsize * (2 if predecessors else 1)
@@ -168,7 +181,7 @@ def _seconds_by_blocks(n: int, dtype: np.dtype[Any], predecessors: bool) -> floa
 
 
 def _seconds_by_search(n: int, edges: int, sources: int) -> float:
-    """Estimate the seconds of SciPy's Dijkstra."""
+    """Estimate the seconds of Dijkstra's search."""
     return SECONDS_PER_STEP * sources * math.sqrt(n * edges) + SECONDS_PER_CALL
 
 

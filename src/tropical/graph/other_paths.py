@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 from numpy.typing import ArrayLike
 
 from tropical import semirings
-from tropical.arrays import Array
+from tropical.arrays import Array, is_kind
 
-from .all_pairs import all_pairs, select, sources_of
+from .all_pairs import all_pairs
 from .cycles import refuse_cycles
-from .edges import Edges, both_ways, dense_of, read
+from .edges import Edges, both_ways, dense_of, edges_of, read
+from .method import search_pays
 from .predecessors import Predecessors
+from .search import Search, improves
+from .wanted import Wanted, wanted
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -23,7 +26,9 @@ if TYPE_CHECKING:
     from .paths import DirectedOptions, PathOptions
     from .progress import Progress
 
-Paths: TypeAlias = Array | tuple[Array, Predecessors]
+Paths: TypeAlias = Array | tuple[Array, ...]
+# indices, targets, limit and min_only
+Bounds: TypeAlias = "tuple[ArrayLike | None, ArrayLike | None, float | None, bool]"
 
 __all__ = ["longest_paths", "minimax_paths", "widest_paths"]
 
@@ -33,12 +38,25 @@ def widest_paths(
     w: GraphLike,
     *,
     return_predecessors: Literal[False] = False,
+    min_only: bool = False,
     **options: Unpack[DirectedOptions],
 ) -> Array: ...
 @overload
 def widest_paths(
-    w: GraphLike, *, return_predecessors: Literal[True], **options: Unpack[DirectedOptions]
+    w: GraphLike,
+    *,
+    return_predecessors: Literal[True],
+    min_only: Literal[False] = False,
+    **options: Unpack[DirectedOptions],
 ) -> tuple[Array, Predecessors]: ...
+@overload
+def widest_paths(
+    w: GraphLike,
+    *,
+    return_predecessors: Literal[True],
+    min_only: Literal[True],
+    **options: Unpack[DirectedOptions],
+) -> tuple[Array, Predecessors, Predecessors]: ...
 def widest_paths(
     w: GraphLike,
     *,
@@ -46,6 +64,9 @@ def widest_paths(
     return_predecessors: bool = False,
     overwrite: bool = False,
     indices: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
+    limit: float | None = None,
+    min_only: bool = False,
     weight: Weight = "weight",
     progress: Progress = None,
 ) -> Paths:
@@ -56,15 +77,17 @@ def widest_paths(
     w : array_like (..., n, n), sparse array (n, n) or networkx graph
         Capacities of the edges. In an array -inf means no edge (in an integer array the least value
         of the dtype; a capacity of 0 also serves). Otherwise as in `shortest_paths`.
-    directed, return_predecessors, overwrite, indices, weight, progress
+    directed, return_predecessors, overwrite, indices, targets, min_only, weight, progress
         As in `shortest_paths`; the greater of two capacities counts.
+    limit : float, optional
+        The least capacity; a path of less is none.
 
     Returns
     -------
     capacities : ndarray, (..., n, n), or ``(..., *indices.shape, n)``
         -inf (the least integer) where there is no path, +inf (the greatest) from a vertex to
         itself.
-    predecessors : ndarray of int32
+    predecessors, sources : ndarray of int32
         As in `shortest_paths`.
 
     Raises
@@ -86,9 +109,9 @@ def widest_paths(
     >>> int(capacities[0, 2]), path(predecessors, 0, 2)
     (400, [0, 3, 1, 2])
     """
-    return star_paths(
-        w, semirings.maxmin, directed, return_predecessors, overwrite, indices, weight, progress
-    )
+    bounds = (indices, targets, limit, min_only)
+    ring = semirings.maxmin
+    return star_paths(w, ring, directed, return_predecessors, overwrite, bounds, weight, progress)
 
 
 @overload
@@ -96,12 +119,25 @@ def minimax_paths(
     w: GraphLike,
     *,
     return_predecessors: Literal[False] = False,
+    min_only: bool = False,
     **options: Unpack[DirectedOptions],
 ) -> Array: ...
 @overload
 def minimax_paths(
-    w: GraphLike, *, return_predecessors: Literal[True], **options: Unpack[DirectedOptions]
+    w: GraphLike,
+    *,
+    return_predecessors: Literal[True],
+    min_only: Literal[False] = False,
+    **options: Unpack[DirectedOptions],
 ) -> tuple[Array, Predecessors]: ...
+@overload
+def minimax_paths(
+    w: GraphLike,
+    *,
+    return_predecessors: Literal[True],
+    min_only: Literal[True],
+    **options: Unpack[DirectedOptions],
+) -> tuple[Array, Predecessors, Predecessors]: ...
 def minimax_paths(
     w: GraphLike,
     *,
@@ -109,6 +145,9 @@ def minimax_paths(
     return_predecessors: bool = False,
     overwrite: bool = False,
     indices: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
+    limit: float | None = None,
+    min_only: bool = False,
     weight: Weight = "weight",
     progress: Progress = None,
 ) -> Paths:
@@ -119,15 +158,17 @@ def minimax_paths(
     w : array_like (..., n, n), sparse array (n, n) or networkx graph
         Heights of the edges. In an array +inf means no edge (in an integer array the greatest value
         of the dtype). Otherwise as in `shortest_paths`.
-    directed, return_predecessors, overwrite, indices, weight, progress
+    directed, return_predecessors, overwrite, indices, targets, min_only, weight, progress
         As in `shortest_paths`.
+    limit : float, optional
+        The greatest height; a higher path is none.
 
     Returns
     -------
     heights : ndarray, (..., n, n), or ``(..., *indices.shape, n)``
         +inf (the greatest integer) where there is no path, -inf (the least) from a vertex to
         itself.
-    predecessors : ndarray of int32
+    predecessors, sources : ndarray of int32
         As in `shortest_paths`.
 
     Raises
@@ -149,9 +190,9 @@ def minimax_paths(
     >>> minimax_paths(pass_heights, indices=0)
     array([ -inf, 1300.,  900.])
     """
-    return star_paths(
-        w, semirings.minmax, directed, return_predecessors, overwrite, indices, weight, progress
-    )
+    bounds = (indices, targets, limit, min_only)
+    ring = semirings.minmax
+    return star_paths(w, ring, directed, return_predecessors, overwrite, bounds, weight, progress)
 
 
 def star_paths(
@@ -160,18 +201,30 @@ def star_paths(
     directed: bool,
     predecessors: bool,
     overwrite: bool,
-    indices: ArrayLike | None,
+    bounds: Bounds,
     weight: Weight,
     progress: Progress,
 ) -> Paths:
     """Return the wanted rows of a graph's star, and of the predecessors."""
-    graph = read(w, ring, weight)
-    sources = sources_of(indices, graph)
+    graph = read(w, ring, weight, keep=True)
+    want = wanted(graph, *bounds)
     if not directed:
         graph = both_ways(graph, ring)
     in_place = overwrite and graph is w
-    values, before = select(*all_pairs(graph, ring, in_place, predecessors, progress), sources)
-    return values if before is None else (values, before)
+    if not in_place and _searches(graph, ring, want, predecessors):
+        return Search(edges_of(graph, ring), ring).find(want, predecessors, progress).answer()
+    found = all_pairs(graph, ring, in_place, predecessors, progress)
+    if want.limit is not None and improves(edges_of(graph, ring), ring):
+        want.check_limit(predecessors)
+    return want.select(*found, ring).answer()
+
+
+def _searches(graph: Array | Edges, ring: Semiring, want: Wanted, predecessors: bool) -> bool:
+    """Return whether searches from the sources find the paths, and faster than the closure."""
+    if not isinstance(graph, Edges) and (graph.ndim > 2 or not is_kind(graph.dtype, "floating")):
+        return False
+    fast = want.bounded or search_pays(graph, want.sources, predecessors)
+    return fast and not improves(edges_of(graph, ring), ring)
 
 
 @overload
@@ -188,6 +241,9 @@ def longest_paths(
     return_predecessors: bool = False,
     overwrite: bool = False,
     indices: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
+    limit: float | None = None,
+    min_only: bool = False,
     weight: Weight = "weight",
     progress: Progress = None,
 ) -> Paths:
@@ -232,4 +288,5 @@ def longest_paths(
     a = dense_of(graph, ring)
     refuse_cycles(a, ring)
     in_place = isinstance(graph, Edges) or (overwrite and a is w)
-    return star_paths(a, ring, True, return_predecessors, in_place, indices, None, progress)
+    bounds = (indices, targets, limit, min_only)
+    return star_paths(a, ring, True, return_predecessors, in_place, bounds, None, progress)

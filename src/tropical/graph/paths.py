@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike
 
 from tropical.arrays import Array, is_kind
 
-from .all_pairs import all_pairs, check_writeable, select, sources_of
+from .all_pairs import all_pairs, check_writeable
 from .bellman_ford import potentials
-from .dijkstra import from_sources
 from .edges import Edges, dense_of, edges_of
 from .method import RING, choose, is_negative, prepare
+from .search import shortest
 from .star import DivergenceError
+from .wanted import wanted
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -32,6 +33,8 @@ class PathOptions(TypedDict, total=False):
 
     overwrite: bool
     indices: ArrayLike | None
+    targets: ArrayLike | None
+    limit: float | None
     weight: Weight
     progress: Progress
 
@@ -54,6 +57,7 @@ def shortest_paths(
     method: str = "auto",
     *,
     return_predecessors: Literal[False] = False,
+    min_only: bool = False,
     **options: Unpack[ShortestOptions],
 ) -> Array: ...
 @overload
@@ -62,8 +66,18 @@ def shortest_paths(
     method: str = "auto",
     *,
     return_predecessors: Literal[True],
+    min_only: Literal[False] = False,
     **options: Unpack[ShortestOptions],
 ) -> tuple[Array, Predecessors]: ...
+@overload
+def shortest_paths(
+    w: GraphLike,
+    method: str = "auto",
+    *,
+    return_predecessors: Literal[True],
+    min_only: Literal[True],
+    **options: Unpack[ShortestOptions],
+) -> tuple[Array, Predecessors, Predecessors]: ...
 def shortest_paths(
     w: GraphLike,
     method: str = "auto",
@@ -73,9 +87,12 @@ def shortest_paths(
     unweighted: bool = False,
     overwrite: bool = False,
     indices: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
+    limit: float | None = None,
+    min_only: bool = False,
     weight: Weight = "weight",
     progress: Progress = None,
-) -> Array | tuple[Array, Predecessors]:
+) -> Array | tuple[Array, ...]:
     """Return the lengths of the shortest paths; in an array +inf, not 0, means "no edge".
 
     The arguments and results are those of ``scipy.sparse.csgraph.shortest_path``.
@@ -94,7 +111,7 @@ def shortest_paths(
         are added up, as in SciPy. The vertices of a networkx graph are numbered in the graph's
         order.
     method : str, default "auto"
-        ``"FW"``: Floyd and Warshall's algorithm by blocks, on an array; ``"D"``: SciPy's Dijkstra
+        ``"FW"``: Floyd and Warshall's algorithm by blocks, on an array; ``"D"``: Dijkstra's search
         from each source, for weights of 0 or more; ``"J"`` or ``"BF"``: Johnson's algorithm, which
         is Bellman and Ford's method once, then ``"D"``. See `explain_shortest_paths`.
     directed : bool, default True
@@ -108,6 +125,14 @@ def shortest_paths(
     indices : int or array_like of int, optional
         The vertices from which paths are wanted; all vertices by default. Negative numbers count
         from the end.
+    targets : int or array_like of int, optional
+        The vertices to which paths are wanted; all vertices by default. A search ends when it has
+        found all of them, so that near targets take little time; see also `Searcher`.
+    limit : float, optional
+        The greatest length, at least 0; a longer path is none. A search goes no further.
+    min_only : bool, default False
+        Only the shortest path to each vertex from any of `indices`, such as the way from the
+        nearest depot. The results then have no axes for `indices`.
     weight : str, callable or None, default "weight"
         The attribute of a networkx graph's edges that is the weight; 1 if an edge has none. Or, as
         in networkx, a function of both vertices and the attributes of the edge (of a multigraph: a
@@ -121,9 +146,15 @@ def shortest_paths(
     -------
     lengths : ndarray, (..., n, n), or ``(..., *indices.shape, n)``
         +inf (the dtype's greatest integer) where there is no path, 0 from a vertex to itself. The
-        dtype is that of an array; float32 for other graphs of float32, else float64.
-    predecessors : ndarray of int32, of the same shape
-        The vertex before j on the path from i; -9999 where there is no path, and for i itself.
+        dtype is that of an array; float32 for other graphs of float32, else float64. With `targets`
+        the last axes are ``targets.shape``.
+    predecessors : ndarray of int32, (..., n, n), or ``(..., *indices.shape, n)``
+        The vertex before j on the path from i; -9999 where there is no path, and for i itself. With
+        `targets` the last axis still has all vertices; only those on paths to targets need to have
+        a predecessor.
+    sources : ndarray of int32, (..., n), or ``(..., *targets.shape)``
+        With `min_only` and `return_predecessors`: the one of `indices` that the path to j begins
+        at; -9999 where there is no path.
 
     Raises
     ------
@@ -132,12 +163,14 @@ def shortest_paths(
         that none of these vertices reaches may be ignored. A `DivergenceError`, which carries no
         cycle, if sums of integers exceed 2**53.
     ValueError
-        If `w` is not square or holds a NaN or -inf, if the method is unknown or cannot take `w`, or
-        if indices are out of range.
+        If `w` is not square or holds a NaN or -inf, if the method is unknown or cannot take `w`, if
+        indices or targets are out of range, or if `limit` is negative. If predecessors are asked
+        for within a `limit`, and a weight is negative: a path within the limit may pass vertices
+        beyond it.
     TypeError
-        If the dtype is none of minplus, or indices are no integers.
+        If the dtype is none of minplus, or indices or targets are no integers.
     NotInstalledError
-        If SciPy or rich is asked for and not installed.
+        If rich is asked for and not installed.
 
     Notes
     -----
@@ -166,20 +199,29 @@ def shortest_paths(
            [2., 3., 4., 0.]])
     >>> path(predecessors, 0, 2)
     [0, 3, 1, 2]
+
+    Which of the vertices 1 and 2 is nearer, and how far is it?
+
+    >>> shortest_paths(roads, indices=[1, 2], min_only=True)
+    array([5., 0., 0., 3.])
+    >>> float(shortest_paths(roads, indices=0, targets=1))
+    5.0
     """
-    graph = prepare(w, directed, unweighted, weight)
-    sources = sources_of(indices, graph)
+    bounded = targets is not None or limit is not None or min_only
+    graph = prepare(w, directed, unweighted, weight, keep=bounded)
+    want = wanted(graph, indices, targets, limit, min_only)
+    if want.limit is not None and want.limit < 0:
+        raise ValueError(f"limit: expected 0 or more, got {limit}")
     negative = is_negative(graph)
-    chosen, _ = choose(graph, method, sources, return_predecessors, negative)
-    if chosen == "FW":
-        found = _by_blocks(graph, w, overwrite, return_predecessors, progress, negative)
-        lengths, predecessors = select(*found, sources)
-    else:
+    chosen, _ = choose(graph, method, want.sources, return_predecessors, negative, bounded)
+    johnson = chosen == "J" and negative
+    if chosen != "FW":
         edges = edges_of(graph, RING)
-        lengths, predecessors = from_sources(
-            edges, sources, return_predecessors, progress, johnson=chosen == "J"
-        )
-    return lengths if predecessors is None else (lengths, predecessors)
+        return shortest(edges, want, return_predecessors, progress, johnson).answer()
+    if negative:
+        want.check_limit(return_predecessors)
+    values, before = _by_blocks(graph, w, overwrite, return_predecessors, progress, negative)
+    return want.select(values, before, RING).answer()
 
 
 def _by_blocks(

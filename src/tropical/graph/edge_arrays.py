@@ -1,0 +1,101 @@
+"""The edges of a graph as arrays: in any order, or in the order of their sources (CSR)."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropical.arrays import Array
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The m edges of a graph of n vertices; the best of several edges from i to j counts.
+
+    Attributes
+    ----------
+    n : int
+        Number of vertices.
+    source, target : (m,) intp arrays
+        The vertex that each edge leaves, and the vertex that it enters.
+    weight : (m,) array
+    """
+
+    n: int
+    source: NDArray[np.intp]
+    target: NDArray[np.intp]
+    weight: Array
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the weights."""
+        return self.weight.dtype
+
+    @functools.cached_property
+    def least(self) -> Any:
+        """The least weight, NaN if any weight is NaN, 0 if there are no edges."""
+        return self.weight.min() if len(self.weight) else self.weight.dtype.type(0)
+
+    def where(self, chosen: Array) -> Edges:
+        """Return the chosen edges of the same vertices; `chosen` is a mask or holds positions."""
+        return Edges(self.n, self.source[chosen], self.target[chosen], self.weight[chosen])
+
+    def both_ways(self) -> Edges:
+        """Return the graph in which each edge leads in both directions."""
+        ends = np.append(self.source, self.target), np.append(self.target, self.source)
+        return Edges(self.n, *ends, np.append(self.weight, self.weight))
+
+
+class Compressed(Edges):
+    """Edges in the order of their sources; those of vertex i begin at ``start[i]``.
+
+    Attributes
+    ----------
+    start : (n + 1,) array of int32 or int64
+        From 0 to m.
+    head : (m,) array of int32
+        The targets. `source` and `target` are made when they are asked for: a short search must
+        not pay for all edges.
+    """
+
+    start: NDArray[Any]
+    head: NDArray[np.int32]
+
+    def __init__(self, n: int, start: NDArray[Any], head: NDArray[Any], weight: Array) -> None:
+        values = {
+            "n": n,
+            "start": np.ascontiguousarray(start),
+            "head": np.ascontiguousarray(head, dtype=np.int32),
+            "weight": weight,
+        }
+        self.__dict__.update(values)  # a frozen class has no other way
+
+    @functools.cached_property
+    def source(self) -> NDArray[np.intp]:
+        """The vertex that each edge leaves."""
+        return np.repeat(np.arange(self.n, dtype=np.intp), np.diff(self.start))
+
+    @functools.cached_property
+    def target(self) -> NDArray[np.intp]:
+        """The vertex that each edge enters."""
+        return self.head.astype(np.intp)
+
+
+def compressed(edges: Edges) -> Compressed:
+    """Return edges in the order of their sources, those of one source in their order."""
+    if isinstance(edges, Compressed):
+        return edges
+    if len(edges.source) and (np.diff(edges.source) < 0).any():
+        edges = edges.where(np.argsort(edges.source, kind="stable"))
+    return Compressed(edges.n, starts_of(edges), edges.target, edges.weight)
+
+
+def starts_of(edges: Edges) -> NDArray[np.intp]:
+    """Return where the edges of each vertex start in the order of their sources, (n + 1,)."""
+    start = np.zeros(edges.n + 1, np.intp)
+    np.cumsum(np.bincount(edges.source, minlength=edges.n), out=start[1:])
+    return start

@@ -1,0 +1,245 @@
+"""Bounded searches: targets, limits, the nearest source; against SciPy and our closure."""
+
+import itertools
+import pickle
+
+import graphs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import check_refused
+
+import tropical
+from tropical import _core
+from tropical.graph import (
+    NegativeCycleError,
+    Searcher,
+    minimax_paths,
+    path,
+    shortest_paths,
+    widest_paths,
+)
+
+sparse = pytest.importorskip("scipy.sparse", reason="sparse graphs")
+csgraph = pytest.importorskip("scipy.sparse.csgraph", reason="the other searches")
+
+INF = np.inf
+BEST = {"minplus": shortest_paths, "maxmin": widest_paths, "minmax": minimax_paths}
+
+
+def random_graph(seed, n, m, dtype="float64", least=0):
+    """A CSR array with parallel edges, loops, ties and edges of weight 0."""
+    rng = np.random.default_rng(seed)
+    source, target = rng.integers(0, max(n, 1), (2, m if n else 0))
+    order = np.argsort(source, kind="stable")
+    start = np.searchsorted(source[order], np.arange(n + 1))
+    weight = rng.integers(least, 9, len(source)).astype(dtype)
+    return sparse.csr_array((weight, target[order], start), shape=(n, n))
+
+
+def dense(graph, none=INF):
+    """The best of parallel edges; `none` where there is no edge."""
+    a = np.full(graph.shape, none)
+    source, target = np.repeat(np.arange(len(a)), np.diff(graph.indptr)), graph.indices
+    (np.minimum if none == INF else np.maximum).at(a, (source, target), graph.data)
+    return a
+
+
+def check_tree(graph, before, first, lengths, sources):
+    """The path of predecessors to each vertex has the length, and begins at the first vertex."""
+    a = dense(graph)
+    for j in np.flatnonzero(lengths < INF):
+        stops = [int(j)]
+        while before[stops[-1]] >= 0:
+            stops.append(int(before[stops[-1]]))
+            assert len(stops) <= len(a)
+        assert stops[-1] == first[j] and stops[-1] in sources
+        assert sum(a[v, u] for u, v in itertools.pairwise(stops)) == pytest.approx(lengths[j])
+    assert (before[lengths == INF] == -9999).all() and (first[lengths == INF] == -9999).all()
+
+
+@pytest.mark.filterwarnings("ignore:w. most elements are 0")
+@given(st.data())
+@settings(deadline=None, max_examples=200)
+def test_like_scipy(data):
+    n = data.draw(st.integers(1, 9))
+    graph = random_graph(data.draw(st.integers(0, 99)), n, data.draw(st.integers(0, 30)))
+    vertices = st.lists(st.integers(-n, n - 1), min_size=1, max_size=4)
+    sources, targets = data.draw(vertices), data.draw(vertices)
+    limit = data.draw(st.sampled_from([0, 3, 7.5, INF]))
+    where = np.mod(sources, n)
+    want = csgraph.dijkstra(graph, indices=where, limit=limit)
+    for w, method in itertools.product((graph, dense(graph)), ("auto", "D", "J")):
+        got = shortest_paths(w, method, indices=sources, limit=limit)
+        np.testing.assert_array_equal(got, want)
+        got = shortest_paths(w, method, indices=sources, targets=targets, limit=limit)
+        np.testing.assert_array_equal(got, want[:, targets])
+        options = {"indices": sources, "limit": limit, "min_only": True}
+        got, before, first = shortest_paths(w, method, return_predecessors=True, **options)
+        np.testing.assert_array_equal(got, want.min(axis=0))
+        check_tree(graph, before, first, got, where)
+        got, before, first = shortest_paths(
+            w, method, targets=targets, return_predecessors=True, **options
+        )
+        np.testing.assert_array_equal(got, want.min(axis=0)[targets])
+        assert before.shape == (n,) and first.shape == (len(targets),)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("ring", BEST)
+@pytest.mark.parametrize("directed", [True, False])
+def test_sparse_is_dense(ring, dtype, directed):
+    """A search of a sparse graph finds what the closure of a matrix finds."""
+    function, none = BEST[ring], tropical.semirings.get(ring).zero("float64")
+    for seed, (n, m) in enumerate([(1, 0), (1, 3), (2, 3), (20, 30), (60, 200)]):
+        graph = random_graph(seed, n, m, dtype)
+        rng = np.random.default_rng(seed)
+        sources, targets = rng.integers(0, n, (2, 3)), rng.integers(0, n, 4)
+        limit = float(none) if seed % 2 else 4
+        matrix = dense(graph, none)
+        how = {"indices": sources, "directed": directed, "return_predecessors": True}
+        values, before = function(graph, limit=limit, **how)
+        assert values.dtype == (dtype if dtype == "float32" else "float64")
+        everything = function(np.array(matrix), directed=directed, overwrite=True)
+        worse = everything > limit if none == INF else everything < limit
+        want = np.where(worse, none, everything)[sources]
+        np.testing.assert_array_equal(values, want)
+        np.testing.assert_array_equal(function(matrix, limit=limit, **how)[0], want)
+        some = function(graph, limit=limit, targets=targets, **how)
+        np.testing.assert_array_equal(some[0], want[..., targets])
+        for (k, j), value in np.ndenumerate(some[0][0]):
+            i = int(sources[0, k])
+            stops = path(before[0, k], i, int(targets[j]))
+            assert bool(stops) == (value != none)
+            stops = path(some[1][0, k], i, int(targets[j]))
+            assert bool(stops) == (value != none)
+            both = matrix if directed else tropical.semirings.get(ring).add_ufunc(matrix, matrix.T)
+            edges = [both[u, v] for u, v in itertools.pairwise(stops)]
+            if edges:
+                assert {"minplus": sum, "maxmin": min, "minmax": max}[ring](edges) == value
+        nearest = function(graph, indices=sources, min_only=True, limit=limit, directed=directed)
+        best = want.reshape(-1, n)
+        np.testing.assert_array_equal(nearest, best.min(0) if none == INF else best.max(0))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_negative_weights(dtype):
+    """As without them: potentials, which a path of any source may need."""
+    for seed in range(20):
+        w = graphs.random_graph(np.random.default_rng(seed), 8, dtype=dtype, negative=True)
+        graph = sparse.csr_array(np.where(w < INF, 1, 0))
+        graph.data = w[w < INF]
+        try:
+            want = shortest_paths(w)
+        except NegativeCycleError:
+            with pytest.raises(NegativeCycleError):
+                Searcher(graph)
+            continue
+        searcher = Searcher(graph)
+        close = {"rtol": 1e-4, "atol": 1e-5}
+        got = shortest_paths(graph, targets=[3, 3], indices=[1, 2])
+        np.testing.assert_allclose(got, want[[1, 2]][:, [3, 3]], **close)
+        np.testing.assert_allclose(searcher.lengths([1, 2], [3, 3]), got, **close)
+        got = shortest_paths(graph, indices=[1, 2], limit=2)
+        np.testing.assert_allclose(got, np.where(want > 2.00001, INF, want)[[1, 2]], **close)
+        got, _, first = shortest_paths(
+            graph, indices=[1, 2], min_only=True, return_predecessors=True
+        )
+        np.testing.assert_allclose(got, want[[1, 2]].min(axis=0), **close)
+        for j in np.flatnonzero(got < INF):
+            assert want[first[j], j] == pytest.approx(got[j], rel=1e-4, abs=1e-5)
+        with pytest.raises(ValueError, match="limit: expected None with predecessors"):
+            shortest_paths(graph, limit=2, return_predecessors=True)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads(threads):
+    graph = random_graph(5, 500, 3000)
+    want = csgraph.dijkstra(graph)
+    with tropical.options(threads=threads):
+        got, before = shortest_paths(graph, "D", return_predecessors=True)
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(before, shortest_paths(graph, "D", return_predecessors=True)[1])
+
+
+def test_searcher():
+    graph = random_graph(1, 300, 900, "float32")
+    want = csgraph.dijkstra(random_graph(1, 300, 900))
+    searcher = Searcher(graph)
+    graph.data[:] = -1  # of which the searcher has a copy
+    for one in (searcher, pickle.loads(pickle.dumps(searcher))):
+        for _ in range(2):  # the second search finds clean memory
+            np.testing.assert_array_equal(one.lengths(7, [[8, 7]]), want[7, [[8, 7]]])
+            np.testing.assert_array_equal(
+                one.lengths([[3]], limit=5), np.where(want > 5, INF, want)[[[3]]]
+            )
+        np.testing.assert_array_equal(one.lengths(), want)
+        assert one.lengths(7, 7) == 0 and one.path(7, -293) == [7]
+        for j in range(20):
+            assert one.path(7, j) == path(one.lengths(7, return_predecessors=True)[1], 7, j)
+    assert repr(searcher) == "<Searcher of 300 vertices, 900 edges, minplus, float32>"
+    assert Searcher(np.zeros((0, 0))).lengths().shape == (0, 0)
+    two = np.array([[0, 0.5], [0.25, 0]])
+    np.testing.assert_array_equal(Searcher(two, "maxtimes").lengths(0), [1, 0.5])
+    assert Searcher(np.array([[3, 4], [4, 4]]), directed=False).dtype == "float64"
+
+
+def test_refuses():
+    graph = random_graph(2, 5, 9)
+    check_refused(
+        lambda options: shortest_paths(graph, **options),
+        (ValueError, "limit: expected 0 or more, got -1", {"limit": -1}),
+        (ValueError, "limit: expected a number, got nan", {"limit": np.nan}),
+        (TypeError, "limit: expected a number, got 'far'", {"limit": "far"}),
+        (ValueError, "targets: expected -5 <= index < 5, got 5", {"targets": [5]}),
+        (TypeError, "targets: expected integers, got dtype float64", {"targets": [0.5]}),
+        (ValueError, "indices: expected at least one", {"indices": [], "min_only": True}),
+    )
+    nan = graph.copy()
+    nan.data[3] = np.nan
+    check_refused(
+        Searcher,
+        (ValueError, "w: expected numbers, got a NaN", nan),
+        (ValueError, "semiring: expected a selective one, got plustimes", graph, "plustimes"),
+        (ValueError, "graph: expected edges that improve no path of maxplus", graph, "maxplus"),
+        (ValueError, r"graph: expected \(n, n\), got \(2, 3, 3\)", np.ones((2, 3, 3))),
+    )
+    with pytest.raises(ValueError, match="w: expected numbers, got a NaN"):
+        shortest_paths(nan, indices=0, targets=0)
+    assert shortest_paths(graph, indices=[], targets=[]).shape == (0, 0)
+
+
+def test_arrays_that_lie():
+    """The core reads the arrays in place, and trusts nothing that it reads."""
+    start, head, weight = np.array([0, 1, 2]), np.array([1, 0], np.int32), np.ones(2)
+    out = np.empty(2)
+
+    def search(start=start, head=head, weight=weight, sources=(0,), targets=None, out=out):
+        sources = np.array(sources, np.int32)
+        core = _core.Search(start, head, weight)
+        core.best_first("minplus", sources, None, False, targets, INF, out, None, None, None)
+        return out.tolist()
+
+    assert search() == [0, 1]
+    assert search(start=np.array([0, 5, 2])) == [0, INF]
+    assert search(start=np.array([-1, 1, 2], np.int32)) == [0, INF]
+    for changed, message in [
+        ({"head": np.array([2, 0], np.int32)}, "w: expected edges between its vertices"),
+        ({"head": np.array([-1, 0], np.int32)}, "w: expected edges between its vertices"),
+        ({"weight": -np.ones(2)}, "w: an edge improves"),
+        ({"sources": (2,)}, "sources: expected vertices from 0 to 1, got 2"),
+        ({"targets": np.array([-1], np.int32)}, "targets: expected vertices"),
+        ({"out": np.empty(3)}, "out: expected 2 elements"),
+        ({"start": np.zeros(0, np.int64)}, r"start: expected shape \(n \+ 1,\)"),
+        ({"weight": np.ones(3)}, r"weight: expected shape \(2,\)"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            search(**changed)
+    for changed in (
+        {"start": start * 1.0},
+        {"head": head.astype(np.int64)},
+        {"weight": weight[::-1]},
+    ):
+        with pytest.raises(TypeError):
+            search(**changed)
