@@ -17,6 +17,7 @@ from tropical.nn.state import check_mapping, matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from types import TracebackType
 
     from typing_extensions import Self
 
@@ -319,7 +320,12 @@ class _WarningsAfter:
         self.handling.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: Any, traceback: Any) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         self.handling.__exit__(kind, error, traceback)
         if kind is None:
             for name in self.found:
