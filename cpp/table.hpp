@@ -1,4 +1,4 @@
-// 292 lines, as everything that crosses the border stands in one file.
+// 305 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, no
 // code. Matrices travel as bytes: a pointer, and strides in bytes (view.hpp).
 #pragma once
@@ -170,6 +170,16 @@ struct PredecessorArgs {
     char* doubtful;
 };
 
+// Sums over the rows of X of ranks first, ..., last - 1, one for each lane, of float64; see
+// kernels/fold.hpp. sums: rows of as many elements as X has lanes. weight: of each rank.
+struct FoldArgs {
+    std::int32_t first, last;
+    const char* x;
+    char* sums;
+    const double* weight;
+    double radius;
+};
+
 // Packed bits: rows of A are padded to whole units, and 256 registers of tables are scratch.
 inline constexpr ptrdiff_t bits_per_unit = 128, table_registers = 256;
 constexpr ptrdiff_t bytes_of_bits(ptrdiff_t count) {
@@ -251,6 +261,9 @@ struct KernelSet {
     void (*sweep_down)(const SweepArgs&);
     void (*copy_columns)(const CopyArgs&);
     void (*predecessors)(const PredecessorArgs&);
+    void (*fold_lengths)(const FoldArgs&);
+    void (*fold_reciprocals)(const FoldArgs&);
+    void (*fold_within)(const FoldArgs&);
 };
 
 // Bits of a graph with n vertices: strips of 8 * vector_bytes columns, in each a register for every

@@ -16,6 +16,7 @@ namespace tropical {
 namespace {
 
 using Vertices = py::array_t<Vertex, py::array::c_style | py::array::forcecast>;
+using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 void check_vertices(const Vertices& vertices, const char* name, py::ssize_t n) {
     if (vertices.ndim() != 1)
@@ -30,6 +31,13 @@ void check_vertices(const Vertices& vertices, const char* name, py::ssize_t n) {
 
 Array<Vertex> copied(const Vertices& vertices) {
     return {vertices.data(), vertices.data() + vertices.size()};
+}
+
+Fold fold_named(const std::string& name) {
+    if (name == "lengths") return Fold::lengths;
+    if (name == "reciprocals") return Fold::reciprocals;
+    if (name == "within") return Fold::within;
+    throw py::value_error("kind: expected lengths, reciprocals or within, got " + name);
 }
 
 class Elimination {
@@ -120,6 +128,33 @@ class Elimination {
         });
     }
 
+    py::array_t<double> fold(py::array up, py::array down, const Vertices& sources,
+                             const std::string& kind, const std::optional<Doubles>& weight,
+                             const std::vector<double>& radii) {
+        const Factor factor = check_factor(up, down, py::str("minplus"));
+        check_vertices(sources, "sources", structure_.size());
+        if (weight && (weight->ndim() != 1 || weight->size() != structure_.size()))
+            throw py::value_error("weight: expected shape (" + std::to_string(structure_.size()) +
+                                  ",), got " + shape_text(*weight));
+        const Array<Vertex> from = copied(sources);
+        Folds folds{.kind = fold_named(kind),
+                    .sources = from,
+                    .weight = weight ? weight->data() : nullptr,
+                    .radii = {radii.begin(), radii.end()},
+                    .out = nullptr};
+        py::array_t<double> sums({folds.rows(), std::ssize(from)});
+        folds.out = sums.mutable_data();
+        const Choice choice = choose({}, 0);
+        const StopRequested stop = stop_requested_by_signal();
+        without_gil([&] {
+            Workspace another;  // where another thread uses ours
+            const std::unique_lock lock(in_use_, std::try_to_lock);
+            fold_star(factor, folds, *choice.isa, choice.threads, lock ? workspace_ : another,
+                      stop);
+        });
+        return sums;
+    }
+
   private:
     Structure structure_;
     Edges edges_;
@@ -201,6 +236,8 @@ constexpr const char* text =
 ``eliminate(weights, up, down, semiring)`` computes the factor, two arrays of `entries` elements, from
 the weights of the edges. Where it ``refuses`` a cycle that improves, it returns a vertex of the cycle,
 else None. ``up is down`` stands for an undirected graph. ``rows(up, down, semiring, sources, targets, out)`` computes rows of the star.
+``fold(up, down, sources, kind)`` returns sums over rows of minplus, a column for each source: for "lengths" the sum, the number and
+the greatest of the lengths; for "reciprocals" the sum of 1 / length; for "within" a row for each of the `radii`.
 See `tropical.graph.factorize`.)";
 
 }  // namespace
@@ -228,7 +265,10 @@ void bind_elimination(py::module_& module) {
              py::arg("out").noconvert())
         .def("trees", &Elimination::trees, py::arg("up").noconvert(), py::arg("down").noconvert(),
              py::arg("semiring"), py::arg("sources"), py::arg("lengths").noconvert(),
-             py::arg("weights").noconvert(), py::arg("predecessors").noconvert());
+             py::arg("weights").noconvert(), py::arg("predecessors").noconvert())
+        .def("fold", &Elimination::fold, py::arg("up").noconvert(), py::arg("down").noconvert(),
+             py::arg("sources"), py::arg("kind"), py::arg("weight") = py::none(),
+             py::arg("radii") = std::vector<double>{});
 }
 
 }  // namespace tropical

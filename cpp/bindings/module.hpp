@@ -39,6 +39,7 @@ py::custom_type_setup constructed_by_new() {
 // The semirings with their operations, zero and one, as a table of a docstring.
 std::string semiring_table();
 
+void bind_centrality(py::module_& module);
 void bind_closure(py::module_& module);
 void bind_config(py::module_& module);
 void bind_elimination(py::module_& module);

@@ -54,4 +54,24 @@ struct Rows {
 void star_rows(const Factor& factor, const Rows& rows, const Isa& isa, int threads,
                Workspace& workspace, StopRequested stop_requested);
 
+// Sums over rows of the star over minplus, sources.size() elements in each of rows() rows of out.
+// lengths: the sum of the lengths from a source, the number of vertices that it reaches, and the
+// greatest length. reciprocals: the sum of 1 / length over lengths that are not 0. within: for each
+// radius, the sum of the weights (n; null: 1 each) of the vertices that are at most so far away.
+// Throws std::bad_alloc, Stopped.
+enum class Fold { lengths, reciprocals, within };
+struct Folds {
+    Fold kind;
+    const Array<Vertex>& sources;
+    const double* weight;
+    Array<double> radii;
+    double* out;
+
+    ptrdiff_t rows() const {
+        return kind == Fold::lengths ? 3 : kind == Fold::within ? std::ssize(radii) : 1;
+    }
+};
+void fold_star(const Factor& factor, const Folds& folds, const Isa& isa, int threads,
+               Workspace& workspace, StopRequested stop_requested);
+
 }  // namespace tropical

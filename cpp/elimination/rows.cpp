@@ -5,7 +5,7 @@
 #include <new>
 
 #include "definition.hpp"
-#include "elimination/factor.hpp"
+#include "elimination/batch.hpp"
 #include "elimination/predecessors.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
@@ -17,11 +17,10 @@ struct Run {
     const Factor& factor;
     const Rows& rows;
     const KernelSet& set;
-    ptrdiff_t lanes, row_bytes;  // sources of a task; bytes of a row of X
-    Array<Vertex> blocks;        // that the sweep down visits, ascending
-    Array<Vertex> ranks;         // of the targets
+    SourceBatch batch;
+    Array<Vertex> blocks;  // that the sweep down visits, ascending
+    Array<Vertex> ranks;   // of the targets
     char* memory;
-    ptrdiff_t slot_bytes;
     Stop stop;
     std::atomic<bool> no_memory = false;
 
@@ -47,35 +46,15 @@ Array<Vertex> ranks_of(const Structure& s, const Array<Vertex>* targets) {
     return ranks;
 }
 
-// One batch of sources. Row r of X holds the best path from each source to rank r.
+// One batch of sources.
 template <class S, class T>
 void compute(Run& run, ptrdiff_t first, int slot) {
-    const Structure& s = run.factor.structure;
-    char* const x = run.memory + slot * run.slot_bytes;
-    char* const reached = x + s.size() * run.row_bytes;
-    const auto row = [&](Vertex r) { return reinterpret_cast<T*>(x + r * run.row_bytes); };
-    const ptrdiff_t count = std::min(run.lanes, run.sources() - first);
-
-    std::fill_n(reached, s.size(), char{0});
-    for (ptrdiff_t i = 0; i < count; ++i)
-        for (Vertex r = s.rank[run.rows.sources[first + i]]; r >= 0 && !reached[r]; r = s.parent[r])
-            reached[r] = 1;
-    for (Vertex r = 0; r < s.size(); ++r)
-        if (reached[r]) std::fill_n(row(r), run.lanes, S::template zero<T>);
-    for (ptrdiff_t i = 0; i < count; ++i)
-        row(s.rank[run.rows.sources[first + i]])[i] = S::template one<T>;
-
-    SweepArgs args{.start = s.start.data(),
-                   .higher = s.higher.data(),
-                   .weights = run.factor.up,
-                   .ranks = s.size(),
-                   .block = s.block.data(),
-                   .blocks = run.blocks.data(),
-                   .block_count = static_cast<ptrdiff_t>(run.blocks.size()),
-                   .reached = reached,
-                   .x = x};
-    run.set.sweep_up(args);
-    args.weights = run.factor.down;
+    char* const x = run.memory + slot * run.batch.bytes;
+    const ptrdiff_t count = std::min(run.batch.lanes, run.sources() - first);
+    SweepArgs args = begin_batch<S, T>(run.factor, run.set, run.batch,
+                                       run.rows.sources.data() + first, count, x);
+    args.blocks = run.blocks.data();
+    args.block_count = static_cast<ptrdiff_t>(run.blocks.size());
     run.set.sweep_down(args);
 
     run.set.copy_columns({.columns = static_cast<ptrdiff_t>(run.ranks.size()),
@@ -86,8 +65,8 @@ void compute(Run& run, ptrdiff_t first, int slot) {
                           .target_stride = run.rows.out.row_stride});
     if (const Predecessors* const wanted = run.rows.predecessors)
         if (!write_predecessors(run.factor, *wanted,
-                                {x, run.row_bytes, &run.rows.sources[first], first, count}, run.set,
-                                run.stop, slot == 0))
+                                {x, run.batch.row_bytes, &run.rows.sources[first], first, count},
+                                run.set, run.stop, slot == 0))
             run.no_memory = true;
 }
 
@@ -96,20 +75,18 @@ void compute(Run& run, ptrdiff_t first, int slot) {
 void star_rows(const Factor& factor, const Rows& rows, const Isa& isa, int threads,
                Workspace& workspace, StopRequested stop_requested) {
     const Structure& s = factor.structure;
-    const ptrdiff_t row_bytes = sweep_registers * isa.table->vector_bytes;
+    const SourceBatch batch(factor, isa);
     Run run{.factor = factor,
             .rows = rows,
             .set = isa.table->sets[factor.semiring][static_cast<int>(factor.dtype)],
-            .lanes = row_bytes / item_size(factor.dtype),
-            .row_bytes = row_bytes,
+            .batch = batch,
             .blocks = blocks_above(s, rows.targets),
             .ranks = ranks_of(s, rows.targets),
             .memory = nullptr,
-            .slot_bytes = (s.size() * (row_bytes + 1) + 4095) / 4096 * 4096,
             .stop = Stop(stop_requested)};
-    const ptrdiff_t tasks = (run.sources() + run.lanes - 1) / run.lanes;
+    const ptrdiff_t tasks = (run.sources() + batch.lanes - 1) / batch.lanes;
     threads = static_cast<int>(std::min<ptrdiff_t>(threads, std::max<ptrdiff_t>(tasks, 1)));
-    run.memory = workspace.grow(run.slot_bytes * threads);
+    run.memory = workspace.grow(batch.bytes * threads);
     parallel_for(
         threads, tasks,
         [](void* context, ptrdiff_t task, int slot) {
@@ -119,7 +96,7 @@ void star_rows(const Factor& factor, const Rows& rows, const Isa& isa, int threa
             if (all.stop) return;
             with_types(all.factor.semiring, all.factor.dtype, [&]<class S, class Row>() {
                 if constexpr (S::Add::idempotent)
-                    compute<S, typename Row::type>(all, task * all.lanes, slot);
+                    compute<S, typename Row::type>(all, task * all.batch.lanes, slot);
             });
         },
         &run, [](void* context) { static_cast<Run*>(context)->stop.ask(); });

@@ -1,5 +1,6 @@
 # Types of the C++ extension; its docstrings live in cpp/bindings.
 
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, TypeVar, overload
 
 import numpy as np
@@ -163,6 +164,15 @@ class Elimination:
         weights: NDArray[Any],
         predecessors: NDArray[np.int32],
     ) -> None: ...
+    def fold(
+        self,
+        up: NDArray[Any],
+        down: NDArray[Any],
+        sources: NDArray[np.integer[Any]],
+        kind: Literal["lengths", "reciprocals", "within"],
+        weight: NDArray[np.float64] | None = None,
+        radii: Sequence[float] = (),
+    ) -> NDArray[np.float64]: ...
 
 class BitGraph:
     def __init__(self, a: NDArray[np.bool_]) -> None: ...
@@ -216,6 +226,15 @@ class Search:
         count: NDArray[np.float64] | None,
     ) -> None: ...
 
+def betweenness(
+    start: NDArray[np.intp],
+    target: NDArray[np.int32],
+    weight: NDArray[np.float64] | None,
+    sources: NDArray[np.int32],
+    endpoints: bool,
+    vertices: NDArray[np.float64],
+    arcs: NDArray[np.float64] | None,
+) -> None: ...
 def eliminate(
     a: NDArray[Any], semiring: str | HasName, before: NDArray[np.int32], first: int
 ) -> None: ...

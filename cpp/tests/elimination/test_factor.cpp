@@ -49,6 +49,44 @@ Array<T> star_by_definition(const Graph& g, const Array<T>& weight, bool directe
     return d;
 }
 
+// Whole numbers, so that sums are exact but for those of reciprocals.
+template <class T>
+void check_folds(const Factor& factor, const Array<Vertex>& sources, const Array<T>& star,
+                 const Isa& isa, int threads) {
+    const ptrdiff_t n = factor.structure.size(), count = std::ssize(sources);
+    Array<double> weight(static_cast<std::size_t>(n)), lengths(3 * sources.size()),
+        reciprocals(sources.size()), within(2 * sources.size());
+    for (ptrdiff_t v = 0; v < n; ++v) weight[v] = static_cast<double>(v % 7);
+    Workspace workspace;
+    const auto fold = [&](Fold kind, Array<double>& out) {
+        const Folds folds{kind, sources, weight.data(), {3, 1e9}, out.data()};
+        fold_star(factor, folds, isa, threads, workspace, nullptr);
+    };
+    fold(Fold::lengths, lengths);
+    fold(Fold::reciprocals, reciprocals);
+    fold(Fold::within, within);
+    for (ptrdiff_t i = 0; i < count; ++i) {
+        double total = 0, reached = 0, greatest = 0, inverse = 0, near = 0, all = 0;
+        for (ptrdiff_t v = 0; v < n; ++v) {
+            const T x = star[sources[i] * n + v];
+            if (x == MinPlus::zero<T>) continue;
+            const double length = static_cast<double>(x);
+            total += length;
+            reached += 1;
+            greatest = std::max(greatest, length);
+            if (length > 0) inverse += 1 / length;
+            if (length <= 3) near += weight[v];
+            all += weight[v];
+        }
+        REQUIRE(lengths[i] == total);
+        REQUIRE(lengths[count + i] == reached);
+        REQUIRE(lengths[2 * count + i] == greatest);
+        REQUIRE(reciprocals[i] == doctest::Approx(inverse).epsilon(1e-12));
+        REQUIRE(within[i] == near);
+        REQUIRE(within[count + i] == all);
+    }
+}
+
 template <class S, class Row>
 void check_factor(const Graph& g, bool directed, const Isa& isa, int threads, Random& random) {
     using T = typename Row::type;
@@ -86,6 +124,7 @@ void check_factor(const Graph& g, bool directed, const Isa& isa, int threads, Ra
         REQUIRE(std::equal(right, right + g.n, &all[i * g.n]));
         for (ptrdiff_t j = 0; j < columns; ++j) REQUIRE(some[i * columns + j] == right[targets[j]]);
     }
+    if constexpr (same_type<S, MinPlus>) check_folds<T>(factor, sources, star, isa, threads);
 }
 
 TEST_CASE("rows of the star on every instruction set") {
@@ -100,6 +139,7 @@ TEST_CASE("rows of the star on every instruction set") {
                     check_factor<MinPlus, Float64>(g, directed, *isa, threads, random);
                     check_factor<MaxMin, Int32>(g, directed, *isa, threads, random);
                     check_factor<MinPlus, Int16>(g, directed, *isa, threads, random);
+                    check_factor<MinPlus, Int64>(g, directed, *isa, threads, random);
                     check_factor<OrAnd, Bool>(g, directed, *isa, threads, random);
                 }
 }

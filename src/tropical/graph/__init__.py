@@ -3,7 +3,11 @@
 import typing as _typing
 import warnings as _warnings
 
+from .betweenness import betweenness, edge_betweenness
+from .centrality import closeness, harmonic
 from .cycles import CycleError, NegativeCycleError
+from .distances import diameter, eccentricity, radius, wiener_index
+from .facilities import accessibility, nearest_facilities
 from .factor import Elimination, Factor, factorize
 from .method import Method, explain_shortest_paths
 from .other_paths import longest_paths, minimax_paths, widest_paths
@@ -23,17 +27,27 @@ __all__ = [
     "Method",
     "NegativeCycleError",
     "Searcher",
+    "accessibility",
+    "betweenness",
+    "closeness",
     "closure",
+    "diameter",
+    "eccentricity",
+    "edge_betweenness",
     "explain_shortest_paths",
     "factorize",
+    "harmonic",
     "k_edge_paths",
     "longest_paths",
     "matrix_power",
     "minimax_paths",
+    "nearest_facilities",
     "path",
+    "radius",
     "shortest_paths",
     "transitive_closure",
     "widest_paths",
+    "wiener_index",
 ]
 
 _RENAMED = {"Choice": "Method", "Legs": "KEdgePaths", "k_leg_paths": "k_edge_paths"}
