@@ -6,7 +6,8 @@ from typing import Any
 
 _LENGTHS = "Blocked Floyd and Warshall over (min, +), on all cores; fractions may round otherwise."
 _PATHS = f"{_LENGTHS} Of several shortest paths it may be another."
-_MEASURE = "From the matrix of all lengths, without a dictionary of them."
+_MEASURE = "From sums of lengths, without a dictionary of them; on all cores."
+_SHARES = "Brandes' algorithm on all cores. Weights above 0."
 _REACH = "The or-and star of packed bits. Directed graphs only."
 
 FUNCTIONS = {
@@ -25,10 +26,12 @@ FUNCTIONS = {
     "average_shortest_path_length": f"{_MEASURE} No method.",
     "barycenter": f"{_MEASURE} Whole weights; no attr, no sp.",
     "centroid": f"{_MEASURE} Whole weights; no attr, no sp.",  # barycenter since networkx 3.7
+    "betweenness_centrality": _SHARES,
     "center": f"{_MEASURE} Whole weights; no e, no usebounds.",
     "closeness_centrality": f"{_MEASURE} Of all nodes at once.",
     "diameter": f"{_MEASURE} No e, no usebounds.",
     "eccentricity": f"{_MEASURE} Of all nodes at once; no sp.",
+    "edge_betweenness_centrality": _SHARES,
     "global_efficiency": _MEASURE,
     "harmonic_centrality": f"{_MEASURE} Of all nodes at once.",
     "periphery": f"{_MEASURE} Whole weights; no e, no usebounds.",

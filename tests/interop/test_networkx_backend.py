@@ -246,6 +246,30 @@ def test_measures_of_what_is_not_connected(name, kind):
         compare_errors(nx.NetworkXException, name, made)
 
 
+@pytest.mark.parametrize("weights", ["long", "whole float", "fraction"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_betweenness(kind, weights):
+    made = graph(kind, weights, edges=30)
+    both = ("betweenness_centrality", "edge_betweenness_centrality")
+    for name, weight, normalized in itertools.product(both, (None, "weight"), (True, False)):
+        options = {"weight": weight, "normalized": normalized}
+        got, want = compare(name, made, **options)
+        assert list(got) == list(want) and same_types(got, want)
+        if backend.measures.SAMPLES:
+            compare(name, made, k=5, seed=3, **options)
+            compare(name, made, k=14, seed=3, **options)
+    compare("betweenness_centrality", made, endpoints=True, weight="weight")
+
+
+@pytest.mark.parametrize("weight", [0, -1, 0.0])
+def test_betweenness_is_left_to_networkx_where_paths_have_no_number(weight):
+    made = nx.Graph([(0, 1), (1, 2, {"weight": weight})])
+    for name in ("betweenness_centrality", "edge_betweenness_centrality"):
+        with pytest.raises(NotImplementedError, match=r"^weight: weights are 0 or less$"):
+            ours(name, made, weight="weight")
+        compare(name, made)
+
+
 @pytest.mark.parametrize("reflexive", [False, True, None])
 @pytest.mark.parametrize("kind", [nx.DiGraph, nx.MultiDiGraph])
 def test_transitive_closure(kind, reflexive):
@@ -315,7 +339,7 @@ def test_weights_that_only_networkx_takes(weight):
 def test_negative_weights_are_left_to_their_dijkstra(name):
     made = nx.cycle_graph(5, nx.DiGraph)
     made.add_edge(0, 1, weight=-2)
-    with pytest.raises(NotImplementedError, match="weight: weights are negative"):
+    with pytest.raises(NotImplementedError, match=r"weight: weights are (negative|0 or less)"):
         ours(name, made, weight="weight")
 
 
@@ -329,6 +353,7 @@ def test_what_cannot_run_says_why():
     assert refused("all_pairs_dijkstra", cutoff=3) == "cutoff is not supported"
     assert refused("all_pairs_dijkstra", 3) == "cutoff is not supported"
     assert refused("eccentricity", 0) == "v is not supported"
+    assert refused("betweenness_centrality", k=2.5) == "k is no number of nodes"
     assert refused("diameter", usebounds=True) == "usebounds is not supported"
     assert refused("barycenter", attr="sum") == "attr is not supported"
     assert refused("johnson", weight=lambda u, v, data: 1) == f"weight {attribute}"

@@ -17,6 +17,7 @@ FILES = [
     f"{ALGORITHMS}.tests.test_distance_measures",
     f"{ALGORITHMS}.tests.test_efficiency",
     f"{ALGORITHMS}.tests.test_wiener",
+    f"{ALGORITHMS}.centrality.tests.test_betweenness_centrality",
     f"{ALGORITHMS}.centrality.tests.test_closeness_centrality",
     f"{ALGORITHMS}.centrality.tests.test_harmonic_centrality",
 ]

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # Arguments that may have any value; the others must have their default value.
-_TAKEN = {"G", "weight", "distance", "nodelist", "reflexive", "wf_improved"}
+_TAKEN = {
+    *("G", "weight", "distance", "nodelist", "reflexive", "wf_improved"),
+    *("normalized", "endpoints", "seed", *(("k",) if measures.SAMPLES else ())),
+}
 _DIRECTED = {"transitive_closure", "transitive_closure_dag"}
 _NOT_TREES = {"center", "barycenter", "centroid"}  # networkx orders the nodes of trees otherwise
 
@@ -73,6 +76,9 @@ def _refused_values(given: Mapping[str, Any]) -> str | None:
     for parameter in ("weight", "distance"):
         if not isinstance(given.get(parameter), str | None):
             return f"{parameter} is not the name of an attribute"
+    k = given.get("k")
+    if k is not None and not (isinstance(k, int) and 1 <= k <= len(given["G"])):
+        return "k is no number of nodes"
     if not any(given.get("reflexive") is value for value in (None, True, False)):
         return "reflexive is not True, False or None"
     return None

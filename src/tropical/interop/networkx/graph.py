@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import networkx as nx
 import numpy as np
 
+from tropical.graph.edges import Edges
+
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
@@ -158,6 +160,22 @@ class DenseGraph:
         else:
             weights[self.ends] = values
         return weights
+
+    def edges(self, attribute: str | None) -> Edges:
+        """Return the edges in networkx's order, an undirected one once.
+
+        The dtype is that of `matrix`.
+
+        Raises
+        ------
+        NotImplementedError
+            As `matrix` does.
+        """
+        column = self.column(attribute)
+        dtype = self._dtype(attribute, np.abs(column.values).max(initial=0) * len(self))
+        tails, heads = self.ends
+        edges = Edges(len(self), tails, heads, column.values.astype(dtype))
+        return edges if self.is_directed() else edges.where(tails <= heads)
 
     def _dtype(self, attribute: str | None, longest: float) -> Any:
         if not self.is_whole(attribute):

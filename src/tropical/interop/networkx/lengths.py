@@ -131,12 +131,14 @@ def _table(lengths: Lengths) -> dict[Node, dict[Node, Any]]:
 
 
 def floyd_warshall(G: DenseGraph, weight: str | None = "weight") -> dict[Node, dict[Node, Any]]:
+    """Return the lengths between all pairs of nodes."""
     return _table(_of_any_sign(G, weight, unbounded=False))
 
 
 def floyd_warshall_predecessor_and_distance(
     G: DenseGraph, weight: str | None = "weight"
 ) -> tuple[dict[Node, dict[Node, Node]], dict[Node, dict[Node, Any]]]:
+    """Return the nodes before each on the shortest paths, and the lengths."""
     lengths = _of_any_sign(G, weight, predecessors=True, unbounded=False)
     tails, heads = G.ends
     loops = set(tails[tails == heads].tolist())
@@ -154,6 +156,7 @@ def floyd_warshall_predecessor_and_distance(
 def floyd_warshall_numpy(
     G: DenseGraph, nodelist: Any = None, weight: str | None = "weight"
 ) -> Array:
+    """Return the lengths between all pairs of nodes as an array."""
     number = {node: i for i, node in enumerate(G.nodes)}
     if nodelist is not None:
         if not len(nodelist) == len(G) == len(set(nodelist)):
@@ -171,6 +174,7 @@ def floyd_warshall_numpy(
 
 
 def johnson(G: DenseGraph, weight: str | None = "weight") -> dict[Node, dict[Node, list[Node]]]:
+    """Return the shortest paths between all pairs of nodes; weights may be negative."""
     return dict(_paths(_of_any_sign(G, weight, predecessors=True)))
 
 
@@ -185,6 +189,7 @@ def _paths(lengths: Lengths) -> Iterator[tuple[Node, dict[Node, list[Node]]]]:
 def all_pairs_dijkstra(
     G: DenseGraph, cutoff: None = None, weight: str | None = "weight"
 ) -> Iterator[tuple[Node, tuple[dict[Node, Any], dict[Node, list[Node]]]]]:
+    """Yield each node with the lengths and the paths from it."""
     lengths = Lengths(G, weight, predecessors=True)
     return (
         (node, (lengths.from_node(i), lengths.paths_from_node(i))) for i, node in enumerate(G.nodes)
@@ -194,28 +199,33 @@ def all_pairs_dijkstra(
 def all_pairs_dijkstra_path_length(
     G: DenseGraph, cutoff: None = None, weight: str | None = "weight"
 ) -> Iterator[tuple[Node, dict[Node, Any]]]:
+    """Yield each node with the lengths from it."""
     return _each(Lengths(G, weight))
 
 
 def all_pairs_dijkstra_path(
     G: DenseGraph, cutoff: None = None, weight: str | None = "weight"
 ) -> Iterator[tuple[Node, dict[Node, list[Node]]]]:
+    """Yield each node with the shortest paths from it."""
     return _paths(Lengths(G, weight, predecessors=True))
 
 
 def all_pairs_shortest_path_length(
     G: DenseGraph, cutoff: None = None
 ) -> Iterator[tuple[Node, dict[Node, Any]]]:
+    """Yield each node with the numbers of edges on the paths from it."""
     return _each(Lengths(G, None))
 
 
 def all_pairs_bellman_ford_path_length(
     G: DenseGraph, weight: str | None = "weight"
 ) -> Iterator[tuple[Node, dict[Node, Any]]]:
+    """Yield each node with the lengths from it; weights may be negative."""
     return _each(_of_any_sign(G, weight))
 
 
 def all_pairs_bellman_ford_path(
     G: DenseGraph, weight: str | None = "weight"
 ) -> Iterator[tuple[Node, dict[Node, list[Node]]]]:
+    """Yield each node with the shortest paths from it; weights may be negative."""
     return _paths(_of_any_sign(G, weight, predecessors=True))

@@ -2,25 +2,59 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
 
-from tropical.graph import transitive_closure as reachability
-
-from .lengths import Lengths
+from tropical import graph as measures
+from tropical.graph.folds import distances_in
 
 if TYPE_CHECKING:
     from tropical.arrays import Array
+    from tropical.graph.edges import Edges
+    from tropical.graph.folds import Distances
 
     from .graph import DenseGraph
     from .lengths import Node
 
+try:
+    from networkx.algorithms.centrality.betweenness import _rescale
+except ImportError:
+    _rescale = None
+# Before networkx 3.6, samples were scaled otherwise.
+SAMPLES = _rescale is not None and "sampled_nodes" in inspect.signature(_rescale).parameters
 
-def _sum(lengths: Lengths, axis: int | None = None) -> Any:
-    total = lengths.matrix.sum(axis, np.float64)
-    return total.astype(np.int64) if lengths.integer else total
+
+def _edges(graph: DenseGraph, weight: str | None) -> Edges:
+    """Return the edges; raise for negative weights, to which networkx has its own answer."""
+    edges = graph.edges(weight)
+    if edges.weight.min(initial=0) < 0:
+        raise NotImplementedError(f"{weight}: weights are negative")
+    return edges
+
+
+def _distances(graph: DenseGraph, weight: str | None) -> Distances:
+    return distances_in(_edges(graph, weight), graph.is_directed(), None)
+
+
+def _sums(graph: DenseGraph, weight: str | None) -> tuple[Array, bool]:
+    """Return the sums of the lengths from each node, and whether there is a path to all nodes."""
+    found = _distances(graph, weight)
+    total, count, _ = found.fold("lengths", found.vertices(None), None)
+    return total, bool((count == len(graph)).all())
+
+
+def _numbers(graph: DenseGraph, weight: str | None, lengths: Array) -> list[Any]:
+    """Return lengths as the Python numbers of networkx."""
+    integer = graph.column(weight).integer
+    numbers: list[Any] = lengths.astype(np.int64).tolist() if integer else lengths.tolist()
+    return numbers
+
+
+def _by_node(graph: DenseGraph, values: Array) -> dict[Node, float]:
+    return dict(zip(graph.nodes, values.tolist(), strict=True))
 
 
 def _whole(graph: DenseGraph, weight: str | None) -> str | None:
@@ -33,28 +67,33 @@ def _whole(graph: DenseGraph, weight: str | None) -> str | None:
 def eccentricity(
     G: DenseGraph, v: None = None, sp: None = None, weight: str | None = None
 ) -> dict[Node, Any]:
-    lengths = Lengths(G, weight)
-    if not np.isfinite(lengths.matrix).all():
+    """Return the length to the farthest node from each node."""
+    found = _distances(G, weight)
+    _, count, greatest = found.fold("lengths", found.vertices(None), None)
+    if (count < len(G)).any():
         kind = "digraph is not strongly connected" if G.is_directed() else "graph is not connected"
         raise nx.NetworkXError(f"Found infinite path length because the {kind}")
-    return dict(zip(G.nodes, lengths.numbers(lengths.matrix.max(axis=1)), strict=True))
+    return dict(zip(G.nodes, _numbers(G, weight, greatest), strict=True))
 
 
 def diameter(
     G: DenseGraph, e: None = None, usebounds: bool = False, weight: str | None = None
 ) -> Any:
+    """Return the greatest eccentricity."""
     return max(eccentricity(G, weight=weight).values())
 
 
 def radius(
     G: DenseGraph, e: None = None, usebounds: bool = False, weight: str | None = None
 ) -> Any:
+    """Return the least eccentricity."""
     return min(eccentricity(G, weight=weight).values())
 
 
 def periphery(
     G: DenseGraph, e: None = None, usebounds: bool = False, weight: str | None = None
 ) -> list[Node]:
+    """Return the nodes of the greatest eccentricity."""
     reach = eccentricity(G, weight=_whole(G, weight))
     most = max(reach.values())
     return [node for node in G.nodes if reach[node] == most]
@@ -63,6 +102,7 @@ def periphery(
 def center(
     G: DenseGraph, e: None = None, usebounds: bool = False, weight: str | None = None
 ) -> list[Node]:
+    """Return the nodes of the least eccentricity."""
     reach = eccentricity(G, weight=_whole(G, weight))
     least = min(reach.values())
     return [node for node in G.nodes if reach[node] == least]
@@ -71,8 +111,9 @@ def center(
 def barycenter(
     G: DenseGraph, weight: str | None = None, attr: None = None, sp: None = None
 ) -> list[Node]:
-    sums = Lengths(G, _whole(G, weight)).matrix.sum(axis=1, dtype=np.float64)
-    if not np.isfinite(sums).all():
+    """Return the nodes of the least sum of lengths to all nodes."""
+    sums, connected = _sums(G, _whole(G, weight))
+    if not connected:
         raise nx.NetworkXNoPath(
             f"Input graph {G.source} is disconnected, so every induced subgraph has infinite "
             "barycentricity."
@@ -87,21 +128,23 @@ centroid = barycenter  # the name since networkx 3.7
 def average_shortest_path_length(
     G: DenseGraph, weight: str | None = None, method: None = None
 ) -> float:
+    """Return the mean length between two different nodes."""
     n = len(G)
     if n == 1:
         return 0
-    lengths = Lengths(G, weight)
-    if not np.isfinite(lengths.matrix).all():
+    sums, connected = _sums(G, weight)
+    if not connected:
         kind = "strongly connected" if G.is_directed() else "connected"
         raise nx.NetworkXError(f"Graph is not {kind}.")
-    return float(_sum(lengths) / (n * (n - 1)))
+    return float(sums.sum() / (n * (n - 1)))
 
 
 def wiener_index(G: DenseGraph, weight: str | None = None) -> Any:
-    lengths = Lengths(G, weight)
-    if not np.isfinite(lengths.matrix).all():
+    """Return the sum of the lengths between all pairs of nodes."""
+    sums, connected = _sums(G, weight)
+    if not connected:
         return float("inf")
-    total = _sum(lengths).item()
+    (total,) = _numbers(G, weight, sums.sum(keepdims=True))
     return total if G.is_directed() else total / 2
 
 
@@ -112,40 +155,89 @@ def closeness_centrality(
     wf_improved: bool = True,
     sp: None = None,
 ) -> dict[Node, float]:
-    n = len(G)
-    matrix = Lengths(G, distance).matrix
-    there = np.isfinite(matrix)
-    others = there.sum(axis=0) - 1.0  # from which a node can be reached
-    total = np.sum(matrix, axis=0, dtype=np.float64, where=there)
-    closeness = np.divide(others, total, out=np.zeros(n), where=total > 0)
-    if wf_improved and n > 1:
-        closeness *= others / (n - 1)
-    return dict(zip(G.nodes, closeness.tolist(), strict=True))
-
-
-def _inverse(graph: DenseGraph, weight: str | None) -> Array:
-    """Return 1 / length; 0 if there is no path, and for length 0."""
-    matrix = Lengths(graph, weight).matrix.astype(np.float64)
-    return np.divide(1.0, matrix, out=np.zeros_like(matrix), where=matrix > 0)
+    """Return 1 over the mean length of the paths to each node."""
+    directed = G.is_directed()
+    return _by_node(
+        G, measures.closeness(_edges(G, distance), wf_improved=wf_improved, directed=directed)
+    )
 
 
 def harmonic_centrality(
     G: DenseGraph, nbunch: None = None, distance: str | None = None, sources: None = None
 ) -> dict[Node, float]:
-    return dict(zip(G.nodes, _inverse(G, distance).sum(axis=0).tolist(), strict=True))
+    """Return the sum of 1 / length over the paths to each node."""
+    return _by_node(G, measures.harmonic(_edges(G, distance), directed=G.is_directed()))
 
 
 def global_efficiency(G: DenseGraph) -> float:
+    """Return the mean of 1 / length between two different nodes."""
     n = len(G)
-    return float(_inverse(G, None).sum() / (n * (n - 1))) if n > 1 else 0
+    sums = measures.harmonic(_edges(G, None), directed=G.is_directed())
+    return float(sums.sum() / (n * (n - 1))) if n > 1 else 0
+
+
+def betweenness_centrality(
+    G: DenseGraph,
+    k: int | None = None,
+    normalized: bool = True,
+    weight: str | None = None,
+    endpoints: bool = False,
+    seed: Any = None,
+) -> dict[Node, float]:
+    """Return the share of the shortest paths that pass each node."""
+    edges = _positive(G, weight)
+    return _by_node(
+        G,
+        measures.betweenness(
+            edges,
+            _sample(G, k, seed),
+            normalized=normalized,
+            endpoints=endpoints,
+            directed=G.is_directed(),
+        ),
+    )
+
+
+def edge_betweenness_centrality(
+    G: DenseGraph,
+    k: int | None = None,
+    normalized: bool = True,
+    weight: str | None = None,
+    seed: Any = None,
+) -> dict[tuple[Node, ...], float]:
+    """Return the share of the shortest paths that pass each edge."""
+    edges = _positive(G, weight)
+    shares = measures.edge_betweenness(
+        edges, _sample(G, k, seed), normalized=normalized, directed=G.is_directed()
+    )
+    ends = G.source.edges(keys=True) if G.is_multigraph() else G.source.edges()
+    return dict(zip(ends, shares.tolist(), strict=True))
+
+
+def _positive(graph: DenseGraph, weight: str | None) -> Edges:
+    edges = graph.edges(weight)
+    if edges.weight.min(initial=1) <= 0:
+        raise NotImplementedError(f"{weight}: weights are 0 or less")
+    return edges
+
+
+def _sample(graph: DenseGraph, k: int | None, seed: Any) -> list[int] | None:
+    """Return the numbers of the nodes that networkx would choose."""
+    if k is None or k == len(graph):
+        return None
+    chosen = nx.utils.create_py_random_state(seed).sample(graph.nodes, k)
+    number = {node: i for i, node in enumerate(graph.nodes)}
+    return [number[node] for node in chosen]
 
 
 def transitive_closure(G: DenseGraph, reflexive: bool | None = False) -> Any:
-    return _with_edges(G, reachability(G.adjacency(), reflexive=reflexive))
+    """Return a copy of the graph with an edge for each path."""
+    return _with_edges(G, measures.transitive_closure(G.adjacency(), reflexive=reflexive))
 
 
 def transitive_closure_dag(G: DenseGraph, topo_order: None = None) -> Any:
-    reach = reachability(G.adjacency())
+    """Return a copy of a graph without cycles, with an edge for each path."""
+    reach = measures.transitive_closure(G.adjacency())
     if reach.diagonal().any():
         raise nx.NetworkXUnfeasible("Graph contains a cycle or graph changed during iteration")
     return _with_edges(G, reach)
