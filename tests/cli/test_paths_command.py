@@ -11,7 +11,8 @@ from support import run_command
 
 from tropical import semirings
 from tropical.cli import main
-from tropical.graph import command, edge_lists, path
+from tropical.graph import closure, command, edge_lists, factor, path, tables
+from tropical.graph.edges import dense_of
 from tropical.graph.files import load
 
 ROADS = "a,b,7\na,d,2\nb,a,7\nb,c,1\nb,d,3\nc,b,1\nd,a,2\nd,b,3\n"
@@ -322,7 +323,10 @@ def test_errors(capsys, write, text, why):
 
 def test_more_errors(capsys, write):
     file = write("graph.csv", "a,b,1\nb,a,2\n")
-    assert refused(capsys, file) == "--from: expected the first vertex of the paths, or --all-pairs"
+    assert (
+        refused(capsys, file)
+        == "--from: expected the first vertex of the paths, or --all-pairs, or --table"
+    )
     matrix, negative = write("graph.npz", ""), write("negative.csv", "a,b,-1\n")
     for wrong, options, why in (
         (file, ("--columns", "a,b,km"), "no column 'km' among a, b, 1"),
@@ -357,3 +361,71 @@ def test_the_flights(capsys):
     flights = Path(command.__file__).parents[1] / "data" / "flights_2008.csv"
     widest = run(capsys, flights, "--from", "SEA", "--to", "MIA", "--semiring", "maxmin")
     assert widest.startswith("maxmin (max, min): 6628\nSEA -> ")
+
+
+def star_of(named, ring):
+    return closure(dense_of(named.graph, semirings.get(ring)), ring)
+
+
+LINES = [("a", "b,d"), ("d,c,a,d", "c"), ("all", "all"), ("", "a"), ("b", "")]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npy", "npz"])
+@pytest.mark.parametrize("sources, targets", LINES)
+@pytest.mark.parametrize("ring", ["minplus", "maxmin"])
+def test_tables(capsys, write, tmp_path, monkeypatch, ring, sources, targets, suffix):
+    monkeypatch.setattr(tables, "BLOCK_BYTES", 20)
+    file, out = write("roads.csv", ROADS), tmp_path / f"out.{suffix}"
+    graph = load(file, semirings.get(ring))
+    labels, names = graph.labels.tolist(), []
+    for name, some in (("from.txt", sources), ("to.txt", targets)):
+        text = some.replace(",", "\n") + "\n\n"
+        names.append("all" if some == "all" else write(name, text))
+    rows, columns = (
+        [labels.index(label) for label in (labels if some == "all" else some.split(",")) if label]
+        for some in (sources, targets)
+    )
+    want = star_of(graph, ring)[np.ix_(rows, columns)]
+    assert run(capsys, file, "--table", *names, out, "--semiring", ring) == ""
+    if suffix == "csv":
+        head, *lines = out.read_text().splitlines()
+        assert head.split(",")[1:] == [labels[j] for j in columns] or not columns
+        got = [line.split(",") for line in lines]
+        assert [line[0] for line in got] == [labels[i] for i in rows]
+        got = np.array([[float(x) for x in line[1:]] for line in got]).reshape(want.shape)
+    else:
+        got = np.load(out)
+        if suffix == "npz":
+            assert got["sources"].tolist() == [labels[i] for i in rows]
+            assert got["targets"].tolist() == [labels[j] for j in columns]
+            got = got["values"]
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("ring", ["minplus", "maxplus", "maxmin"])
+def test_tables_where_elimination_does_not_pay(capsys, write, tmp_path, monkeypatch, ring):
+    monkeypatch.setattr(factor, "MOST_ENTRIES", 1)
+    file = write("roads.csv", "a,b,1\na,c,5\nb,c,2\nc,d,2\n")
+    run(capsys, file, "--table", "all", "all", tmp_path / "out.npy", "--semiring", ring)
+    want = star_of(load(file, semirings.get(ring)), ring)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), want)
+
+
+def test_tables_that_are_refused(capsys, write, tmp_path):
+    file, names = write("roads.csv", ROADS), write("names.txt", "a\n\nalbert\n")
+    out = tmp_path / "out.csv"
+    said = refused(capsys, file, "--table", names, "all", out)
+    assert said == f"{names}:3: no vertex 'albert'"
+    assert "near: a" in refused(capsys, file, "--table", "all", write("more.txt", "aa"), out)
+    said = refused(capsys, file, "--table", "all", "all", tmp_path / "out.txt")
+    assert said == f"--table: expected OUT with one of .csv, .npy, .npz, got {tmp_path}/out.txt"
+    assert "is no UTF-8 text" in refused(capsys, file, "--table", write("x", b"\xff"), "all", out)
+    cycle = write("cycle.csv", "a,b,-3\nb,a,1\n")
+    said = refused(capsys, cycle, "--table", "all", "all", out)
+    assert said == f"{cycle}: has a cycle of weight -2: a -> b -> a"
+    cycle = write("cycle.csv", "a,b,3\nb,a,1\n")
+    said = refused(capsys, cycle, "--table", "all", "all", out, "--semiring", "maxplus")
+    assert said in [
+        f"{cycle}: has a cycle of weight 4: {way}" for way in ("a -> b -> a", "b -> a -> b")
+    ]
+    assert not out.exists()

@@ -23,6 +23,7 @@ from .other_paths import longest_paths, star_paths
 from .paths import shortest_paths
 from .predecessors import path
 from .sources import EdgeFileError
+from .tables import SUFFIXES, vertices_in, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,8 +35,12 @@ def main(argv: Sequence[str]) -> int:
     """Run the command; a wrong argument or file exits with 2 and a message that names it."""
     parser = _parser()
     arguments = parser.parse_args(argv)
-    if arguments.start is None and (arguments.all_pairs is None or arguments.end is not None):
-        parser.error("--from: expected the first vertex of the paths, or --all-pairs")
+    alone = arguments.all_pairs is None and arguments.table is None
+    if arguments.start is None and (alone or arguments.end is not None):
+        parser.error("--from: expected the first vertex of the paths, or --all-pairs, or --table")
+    if arguments.table and Path(arguments.table[2]).suffix.lower() not in SUFFIXES:
+        known = ", ".join(SUFFIXES)
+        parser.error(f"--table: expected OUT with one of {known}, got {arguments.table[2]}")
     try:
         for line in _run(arguments):
             print(line)
@@ -50,6 +55,8 @@ def _run(arguments: argparse.Namespace) -> Iterator[str]:
     named = load(arguments.edges, ring, columns)
     if arguments.undirected:
         named = Named(named.labels, both_ways(named.graph, ring))
+    if arguments.table:
+        _write_table(arguments, named, ring)
     start = None if arguments.start is None else _vertex(named, "--from", arguments.start)
     end = None if arguments.end is None else _vertex(named, "--to", arguments.end)
     if arguments.all_pairs is None:
@@ -74,19 +81,36 @@ def _paths(
         "return_predecessors": True,
         "progress": arguments.progress,
     }
-    try:
+    with _named_errors(arguments.edges, named):
         if ring is semirings.minplus:
             return shortest_paths(named.graph, **options)
         if ring is semirings.maxplus:
             return longest_paths(named.graph, **options)
         bounds = (indices, None, None, False)
         return star_paths(named.graph, ring, True, True, False, bounds, None, arguments.progress)
+
+
+def _write_table(arguments: argparse.Namespace, named: Named, ring: Semiring) -> None:
+    *names, out = arguments.table
+    sources, targets = (vertices_in(name, named) for name in names)
+    path = Path(out)
+    with _named_errors(arguments.edges, named), _whole_file(path) as file:
+        suffix = path.suffix.lower()
+        write_table(file, suffix, named, ring, sources, targets, arguments.progress)
+
+
+@contextmanager
+def _named_errors(file: str, named: Named) -> Iterator[None]:
+    """Raise EdgeFileError, with the labels of vertices, for what is wrong with a graph."""
+    try:
+        yield
+        return
     except CycleError as error:
         cycle = show([named.labels[vertex] for vertex in error.cycle])
         what = f"has a cycle of weight {error.weight:g}: {cycle}"
     except ValueError as error:
-        what = str(error).removeprefix("a: ").removeprefix("w: ")
-    raise EdgeFileError(f"{arguments.edges}: {what}")
+        what = str(error).removeprefix("a: ").removeprefix("w: ").removeprefix("graph: ")
+    raise EdgeFileError(f"{file}: {what}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -115,6 +139,13 @@ def _parser() -> argparse.ArgumentParser:
         "--all-pairs",
         metavar="OUT.npz",
         help="write distances, predecessors and labels of all vertices",
+    )
+    parser.add_argument(
+        "--table",
+        nargs=3,
+        metavar=("SOURCES", "TARGETS", "OUT"),
+        help="write the lengths from SOURCES to TARGETS, files of one label a line, or all, into "
+        "OUT: .csv, .npy or .npz",
     )
     parser.add_argument("--undirected", action="store_true", help="edges lead in both directions")
     parser.add_argument(

@@ -1,0 +1,144 @@
+"""Tables of the values of best paths between labelled vertices, from and to files."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .factor import Factor
+from .other_paths import longest_paths, star_paths
+from .paths import shortest_paths
+from .progress import shown
+from .sources import open_source
+from .star import DivergenceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tropical.arrays import Array
+    from tropical.semirings import Semiring
+
+    from .files import Named
+    from .progress import Progress
+
+ALL = "all"
+SUFFIXES = (".csv", ".npy", ".npz")
+BLOCK_BYTES = 1 << 26  # of rows that are in memory at a time, but for .npz
+
+
+def vertices_in(name: str, named: Named) -> NDArray[np.intp]:
+    """Return the vertices whose labels a file lists, one a line; all vertices for "all".
+
+    Raises
+    ------
+    EdgeFileError
+        If a label is that of no vertex; the message names the file, the line and near labels.
+    """
+    if name == ALL:
+        return np.arange(len(named.labels))
+    source = open_source(name)
+    labels = [str(label) for label in named.labels.tolist()]
+    number = {label: i for i, label in reversed(list(enumerate(labels)))}
+    found = []
+    for line, text in enumerate(source.text().splitlines(), 1):
+        if not (label := text.strip()):
+            continue
+        if label not in number:
+            near = difflib.get_close_matches(label, labels)
+            hint = f"; near: {', '.join(near)}" if near else ""
+            raise source.error(f"no vertex {label!r}{hint}", line)
+        found.append(number[label])
+    return np.array(found, np.intp)
+
+
+def table_of(named: Named, ring: Semiring) -> Callable[[Array, Array], Array]:
+    """Return a function that returns the values of best paths, (sources, targets).
+
+    It computes with a factor, unless the elimination adds more edges than fit into memory.
+    """
+    try:
+        return Factor(named.graph, ring).lengths
+    except MemoryError:
+        pass
+    except DivergenceError:
+        if ring.name == "maxplus":
+            longest_paths(named.graph, indices=[])  # raises CycleError, which carries the cycle
+        raise
+
+    def search(sources: Array, targets: Array) -> Array:
+        if ring.name == "minplus":
+            return shortest_paths(named.graph, indices=sources, targets=targets)
+        if ring.name == "maxplus":
+            return longest_paths(named.graph, indices=sources, targets=targets)
+        bounds = (sources, targets, None, False)
+        values: Any = star_paths(named.graph, ring, True, False, False, bounds, None, None)
+        return values  # type: ignore[no-any-return]
+
+    return search
+
+
+def write_table(
+    file: BinaryIO,
+    suffix: str,
+    named: Named,
+    ring: Semiring,
+    sources: NDArray[np.intp],
+    targets: NDArray[np.intp],
+    progress: Progress,
+) -> None:
+    """Write the values of the best paths from `sources` to `targets`.
+
+    Parameters
+    ----------
+    file : binary file
+    suffix : {".csv", ".npy", ".npz"}
+        .csv: a line for each source, a column for each target, their labels in front. .npy: the
+        array. .npz: the arrays ``values``, ``sources`` and ``targets``, the last two of labels.
+    """
+    find = table_of(named, ring)
+    with shown(progress) as report:
+        blocks = _blocks(find, sources, targets, named.graph.dtype, report)
+        if suffix == ".csv":
+            _write_csv(file, named.labels[sources], named.labels[targets], blocks)
+        elif suffix == ".npy":
+            first = next(blocks)
+            header = np.lib.format.header_data_from_array_1_0(first)
+            header["shape"] = (len(sources), len(targets))
+            np.lib.format.write_array_header_1_0(file, header)
+            file.write(first.tobytes())
+            file.writelines(block.tobytes() for block in blocks)
+        else:
+            values = np.concatenate(list(blocks))
+            ends = named.labels[sources], named.labels[targets]
+            np.savez(file, values=values, sources=ends[0], targets=ends[1])
+
+
+def _blocks(
+    find: Callable[[Array, Array], Array],
+    sources: Array,
+    targets: Array,
+    dtype: np.dtype[Any],
+    report: Callable[[float], object],
+) -> Iterator[Array]:
+    """Yield the rows of a table in blocks, at least one."""
+    step = max(BLOCK_BYTES // max(len(targets) * dtype.itemsize, 1), 1)
+    for first in range(0, max(len(sources), 1), step):
+        yield np.ascontiguousarray(find(sources[first : first + step], targets))
+        report(min((first + step) / max(len(sources), 1), 1.0))
+
+
+def _write_csv(file: BinaryIO, sources: Array, targets: Array, blocks: Iterator[Array]) -> None:
+    text = io.TextIOWrapper(file, "utf-8", newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["", *targets.tolist()])
+    labels = iter(sources.tolist())
+    for block in blocks:
+        for row in block.tolist():
+            writer.writerow([next(labels), *(f"{value:.15g}" for value in row)])
+    text.flush()
+    text.detach()
