@@ -248,3 +248,50 @@ def test_errors_name_the_labels():
         index = pd.Index(labels)
         with pytest.raises(ValueError, match="the rows of w have a missing label"):
             frames.shortest_paths(pd.DataFrame(np.zeros((2, 2)), index, index))
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("labels", LABELS)
+def test_factors_have_labels(labels, directed):
+    edges = [edge for edge in EDGES if directed or edge[2] > 0]
+    want = lengths_by_label(labels, edges, directed)
+    found = frames.factorize(edge_list(labels, edges), directed=directed)
+    table = found.lengths()
+    assert sorted(table.index.tolist()) == sorted(labels)
+    for i, j in itertools.product(labels, labels):
+        part = found.lengths([i], [j, i])
+        assert part.index.tolist() == [i] and part.columns.tolist() == [j, i]
+        assert (
+            part.iloc[0, 0]
+            == want[i, j]
+            == table.iloc[table.index.tolist().index(i), table.columns.tolist().index(j)]
+        )
+    series = found.series(np.arange(4))
+    assert series.index.equals(found.labels) and series.tolist() == [0, 1, 2, 3]
+    assert "4 vertices" in repr(found)
+
+
+def test_factors_of_other_semirings():
+    edges = edge_list("abcd", [(0, 1, 5.0), (1, 2, 3.0), (0, 2, math.nan)])
+    assert frames.factorize(edges, semiring="maxmin").lengths(["a"]).iloc[0].tolist() == [
+        *(math.inf, 5, 3)
+    ]
+    reach = frames.factorize(edges.assign(weight=[True, False, True]), semiring="orand")
+    assert reach.lengths(["a"]).iloc[0].tolist() == [True, True, True]
+    assert frames.factorize(edges, weight=None).lengths(["a"], ["c"]).iloc[0, 0] == 0
+
+
+def test_factors_refuse():
+    found = frames.factorize(edge_list("abcd"))
+    for call, error in (
+        (lambda: found.lengths(["e"]), KeyError),
+        (lambda: found.lengths(None, "a"), TypeError),
+        (lambda: found.series([1, 2]), ValueError),
+        (lambda: frames.factorize(edge_list("abcd"), semiring="plustimes"), ValueError),
+        (lambda: frames.factorize([1, 2]), TypeError),
+    ):
+        with pytest.raises(error):
+            call()
+    with pytest.raises(graph.NegativeCycleError, match=r"^edges: have a cycle of weight -1: ") as e:
+        frames.factorize(edge_list("ab", [(0, 1, -2.0), (1, 0, 1.0)]))
+    assert sorted(e.value.cycle) == ["a", "b"]

@@ -18,7 +18,38 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from tropical.arrays import Array
     from tropical.semirings import Semiring
+
+
+def read_edges(
+    edges: pd.DataFrame,
+    source: Hashable,
+    target: Hashable,
+    weight: Hashable | None,
+    ring: Semiring,
+) -> tuple[Array, Array, Array, pd.Index]:
+    """Return the numbers of the ends of edges, the weights and the labels; see `from_edges`."""
+    check_frame("edges", edges)
+    for label in (source, target, *(() if weight is None else (weight,))):
+        if (count := edges.columns.tolist().count(label)) > 1:
+            raise ValueError(f"edges: expected one column {label!r}, got {count}")
+    ends = edges[[source, target]]
+    if ends.isna().any(axis=None):
+        row = edges.index[ends.isna().any(axis=1)].tolist()[0]
+        raise ValueError(f"edges: expected {source!r} and {target!r} in row {row!r}, got none")
+    both = library().concat([edges[source], edges[target]])
+    try:
+        codes, labels = library().factorize(both, sort=True)
+    except TypeError as error:
+        raise TypeError(f"edges: expected ends that can be sorted: {error}") from None
+    rows, columns = codes.reshape(2, -1)
+    weights = np.full(len(edges), ring.one("float64" if "float64" in ring.dtypes else "bool"))
+    if weight is not None:
+        weights = numbers_of("edges", edges[[weight]], ring)[:, 0]
+        if weights.dtype.kind == "i":  # an integer dtype has no infinity
+            weights = weights.astype(np.float64)
+    return rows, columns, weights, labels
 
 
 def from_edges(
@@ -70,26 +101,8 @@ def from_edges(
     Kiel   3.0   inf  2.0
     Ulm    7.0   2.0  inf
     """
-    check_frame("edges", edges)
     ring = semirings.get(semiring)
-    for label in (source, target, *(() if weight is None else (weight,))):
-        if (count := edges.columns.tolist().count(label)) > 1:
-            raise ValueError(f"edges: expected one column {label!r}, got {count}")
-    ends = edges[[source, target]]
-    if ends.isna().any(axis=None):
-        row = edges.index[ends.isna().any(axis=1)].tolist()[0]
-        raise ValueError(f"edges: expected {source!r} and {target!r} in row {row!r}, got none")
-    both = library().concat([edges[source], edges[target]])
-    try:
-        codes, labels = library().factorize(both, sort=True)
-    except TypeError as error:
-        raise TypeError(f"edges: expected ends that can be sorted: {error}") from None
-    rows, columns = codes.reshape(2, -1)
-    weights = np.full(len(edges), ring.one("float64" if "float64" in ring.dtypes else "bool"))
-    if weight is not None:
-        weights = numbers_of("edges", edges[[weight]], ring)[:, 0]
-        if weights.dtype.kind == "i":  # an integer dtype has no infinity
-            weights = weights.astype(np.float64)
+    rows, columns, weights, labels = read_edges(edges, source, target, weight, ring)
     matrix = np.full((len(labels), len(labels)), ring.zero(weights.dtype), weights.dtype)
     unite = ring.add_ufunc
     unite.at(matrix, (rows, columns), weights)
