@@ -1,5 +1,6 @@
 """The short examples: what they learn is right, and they run as modules."""
 
+import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 from support import run_module, run_python
 
 from tropical.autograd import Tensor
-from tropical.examples import airports, learn_paths, letters, maps, xor
+from tropical.examples import airports, city, learn_paths, letters, maps, xor
+from tropical.examples import streets as streets_module
 
 
 def test_maps(tmp_path):
@@ -19,6 +21,32 @@ def test_maps(tmp_path):
     (axes,) = maps.itineraries(airports.load()).axes
     entries = [text.get_text() for text in axes.get_legend().get_texts()]
     assert entries[0] == "Shortest: MFR - RDM - IDA - MSP - BTV" and len(set(entries)) == 3
+
+
+def test_city(tmp_path, capsys):
+    streets = city.load()
+    n = len(streets.longitude)
+    assert n == 6213 and len(streets.names) == len(streets.ends) == 7592
+    assert streets.ends.min() == 0 and streets.ends.max() == n - 1
+    lengths = np.linalg.norm(np.diff(streets.places[streets.ends], axis=1)[:, 0], axis=1)
+    slow = streets.minutes * streets_module.WALK / np.maximum(lengths, 1)
+    assert 0.98 < np.median(slow) < 1.02 and slow.max() < 2.5  # steps
+    name, share = city.busiest(streets)
+    assert share.shape == (7592,) and name in streets.names
+    before, detour = city.detours(streets, name)
+    assert before.min() == 0 and np.isfinite(before).all()
+    # Rounding aside, nobody walks less; some are cut off, those in the street among them.
+    assert detour.min() > -1e-9 and 100 < np.isinf(detour).sum() < 300
+    if importlib.util.find_spec("matplotlib") is None:
+        pytest.skip("matplotlib draws the maps")
+    city.main(["--plots", str(tmp_path)])
+    lines = capsys.readouterr().out.splitlines()
+    assert "© OpenStreetMap contributors" in lines[0] and lines[-1].startswith("  is cut off")
+    for picture in city.PICTURES:
+        drawn = (tmp_path / f"{picture}.png").read_bytes()
+        assert drawn.startswith(b"\x89PNG") and len(drawn) < 200_000
+    with pytest.raises(SystemExit):
+        city.main(["--plots", str(tmp_path / "nothing")])
 
 
 RUNNABLE = [
