@@ -8,6 +8,8 @@
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "search/best_first.hpp"
+#include "search/strong.hpp"
+#include "search/sweeps.hpp"
 
 namespace tropical {
 namespace {
@@ -91,10 +93,7 @@ class Search {
                     const std::optional<Vertices>& targets, double limit, py::array out,
                     std::optional<Vertices> before, std::optional<Vertices> first,
                     std::optional<Doubles> count) {
-        const int ring = parse_semiring(semiring.ptr());
-        if (!facts_of(ring).selective)
-            throw py::value_error(std::string("semiring: expected a selective one, got ") +
-                                  facts_of(ring).name);
+        const int ring = parse_selective(semiring);
         check_vertices(sources, "sources", graph_.n);
         if (targets) check_vertices(*targets, "targets", graph_.n);
         const py::ssize_t rows = together ? 1 : sources.size();
@@ -130,7 +129,84 @@ class Search {
         raise(outcome);
     }
 
+    Vertices components() const {
+        search::Array<Vertex> labels;
+        without_gil([&] { labels = search::strong_components(graph_); });
+        return Vertices(static_cast<py::ssize_t>(labels.size()), labels.data());
+    }
+
+    void sweep(const py::object& semiring, const Vertices& sources, bool together,
+               const Vertices& order, Doubles values, std::optional<Vertices> before) {
+        const search::Rows rows = check_rows(sources, together);
+        check_numbers(order, "order");
+        check_size(values, "values", rows.rows() * graph_.n);
+        if (before) check_size(*before, "before", rows.rows() * graph_.n);
+        run(semiring, [&](int ring, int threads, StopRequested stop) {
+            return search::sweep(graph_, ring, rows, order.data(), values.mutable_data(),
+                                 before ? before->mutable_data() : nullptr, threads, stop);
+        });
+    }
+
+    void rounds(const py::object& semiring, const Vertices& sources, bool together, ptrdiff_t k,
+                bool at_most, Doubles values, Vertices before) {
+        const search::Rows rows = check_rows(sources, together);
+        check_size(values, "values", rows.rows() * graph_.n);
+        check_size(before, "before", k * rows.rows() * graph_.n);
+        const search::Rounds wanted{.k = k,
+                                    .at_most = at_most,
+                                    .values = values.mutable_data(),
+                                    .before = before.mutable_data()};
+        run(semiring, [&](int ring, int threads, StopRequested stop) {
+            return search::take_rounds(graph_, ring, rows, wanted, threads, stop);
+        });
+    }
+
+    void reach(const Vertices& sources, bool together, const Vertices& labels,
+               const std::optional<Vertices>& targets, py::array_t<bool, py::array::c_style> out) {
+        const search::Rows rows = check_rows(sources, together);
+        check_numbers(labels, "numbers");
+        if (targets) check_vertices(*targets, "targets", graph_.n);
+        const py::ssize_t columns = targets ? targets->size() : graph_.n;
+        check_size(out, "out", rows.rows() * columns);
+        const search::Reached reached{.numbers = labels.data(),
+                                      .targets = targets ? targets->data() : nullptr,
+                                      .columns = columns,
+                                      .bytes = reinterpret_cast<std::uint8_t*>(out.mutable_data())};
+        run(py::str("minplus"), [&](int, int threads, StopRequested stop) {
+            return search::reach(graph_, rows, reached, threads, stop);
+        });
+    }
+
   private:
+    search::Rows check_rows(const Vertices& sources, bool together) const {
+        check_vertices(sources, "sources", graph_.n);
+        return {.sources = sources.data(), .count = sources.size(), .together = together};
+    }
+
+    void check_numbers(const Vertices& labels, const char* name) const {
+        check_size(labels, name, graph_.n);
+        check_vertices(labels, name, graph_.n);
+    }
+
+    // Calls work(semiring, threads, stop) without the GIL.
+    template <class Work>
+    static void run(const py::object& semiring, const Work& work) {
+        const int ring = parse_selective(semiring);
+        const Choice choice = choose({}, 0);
+        const StopRequested stop = stop_requested_by_signal();
+        bool done = false;
+        without_gil([&] { done = work(ring, choice.threads, stop); });
+        if (!done) throw Stopped{};
+    }
+
+    static int parse_selective(const py::object& semiring) {
+        const int ring = parse_semiring(semiring.ptr());
+        if (!facts_of(ring).selective)
+            throw py::value_error(std::string("semiring: expected a selective one, got ") +
+                                  facts_of(ring).name);
+        return ring;
+    }
+
     static void check_size(const py::array& x, const char* name, py::ssize_t size) {
         if (x.size() != size)
             throw py::value_error(std::string(name) + ": expected " + std::to_string(size) +
@@ -149,7 +225,10 @@ constexpr const char* text =
 `start` (n + 1,) is of int64 or int32, `head` (m,) of int32, `weight` (m,) of float64 or float32; all are
 read in place. ``best_first`` fills rows of values, of vertices before and of first vertices, and the
 number of best paths; see `tropical.graph.Searcher`. `targets` are distinct or not. It raises ValueError
-if an arc improves a path. It keeps memory of n elements a thread for the next call.)";
+if an arc improves a path. It keeps memory of n elements a thread for the next call.
+
+``components()`` numbers the strong components so that arcs lead to lesser numbers. ``sweep`` fills rows of
+a graph whose arcs lead on in `order`, ``rounds`` rows of paths of k arcs, ``reach`` where paths lead.)";
 
 }  // namespace
 
@@ -160,7 +239,17 @@ void bind_search(py::module_& module) {
         .def("best_first", &Search::best_first, py::arg("semiring"), py::arg("sources").noconvert(),
              py::arg("values").noconvert(), py::arg("together"), py::arg("targets").noconvert(),
              py::arg("limit"), py::arg("out").noconvert(), py::arg("before").noconvert(),
-             py::arg("first").noconvert(), py::arg("count").noconvert());
+             py::arg("first").noconvert(), py::arg("count").noconvert())
+        .def("components", &Search::components)
+        .def("sweep", &Search::sweep, py::arg("semiring"), py::arg("sources").noconvert(),
+             py::arg("together"), py::arg("order").noconvert(), py::arg("values").noconvert(),
+             py::arg("before").noconvert())
+        .def("rounds", &Search::rounds, py::arg("semiring"), py::arg("sources").noconvert(),
+             py::arg("together"), py::arg("k"), py::arg("at_most"), py::arg("values").noconvert(),
+             py::arg("before").noconvert())
+        .def("reach", &Search::reach, py::arg("sources").noconvert(), py::arg("together"),
+             py::arg("numbers").noconvert(), py::arg("targets").noconvert(),
+             py::arg("out").noconvert());
 }
 
 }  // namespace tropical

@@ -225,6 +225,34 @@ class Search:
         first: NDArray[np.int32] | None,
         count: NDArray[np.float64] | None,
     ) -> None: ...
+    def components(self) -> NDArray[np.int32]: ...
+    def sweep(
+        self,
+        semiring: str | HasName,
+        sources: NDArray[np.int32],
+        together: bool,
+        order: NDArray[np.int32],
+        values: NDArray[np.float64],
+        before: NDArray[np.int32] | None,
+    ) -> None: ...
+    def rounds(
+        self,
+        semiring: str | HasName,
+        sources: NDArray[np.int32],
+        together: bool,
+        k: int,
+        at_most: bool,
+        values: NDArray[np.float64],
+        before: NDArray[np.int32],
+    ) -> None: ...
+    def reach(
+        self,
+        sources: NDArray[np.int32],
+        together: bool,
+        numbers: NDArray[np.int32],
+        targets: NDArray[np.int32] | None,
+        out: NDArray[np.bool_],
+    ) -> None: ...
 
 def betweenness(
     start: NDArray[np.intp],

@@ -14,7 +14,7 @@ from .other_paths import longest_paths, minimax_paths, widest_paths
 from .paths import shortest_paths
 from .powers import KEdgePaths, k_edge_paths, matrix_power
 from .predecessors import path
-from .reachability import transitive_closure
+from .reached import transitive_closure
 from .searcher import Searcher
 from .star import DivergenceError, closure
 

@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .edges import Edges
-from .star import closure
+from .edge_arrays import Edges, in_core
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+def component_numbers(edges: Edges) -> NDArray[np.int32]:
+    """Return the number of each vertex's strong component, (n,).
+
+    An edge between two components leads to the lesser number.
+    """
+    return in_core(edges, np.zeros(len(edges.weight), np.float32)).components()
 
 
 def strong_components(
@@ -32,14 +39,14 @@ def strong_components(
     [1 2] [0 1] [1 0] [1 2]
     """
     n, source, target = edges.n, edges.source, edges.target
-    reached = np.zeros((n, n), np.bool_)
-    reached[source, target] = True
-    closure(reached, "orand", overwrite=True)
-    labels = (reached & reached.T).argmax(axis=1) if n else np.zeros(0, np.intp)
+    numbers = component_numbers(edges)
+    least = np.full(n, n)
+    np.minimum.at(least, numbers, np.arange(n))
+    labels = least[numbers]  # the least vertex of each component
     owners = np.where(labels[source] == labels[target], labels[source], n)
-    numbers = np.empty(n, np.intp)
+    place = np.empty(n, np.intp)
     for label in np.flatnonzero(np.bincount(owners, minlength=n)[:n]):
         vertices, chosen = np.flatnonzero(labels == label), np.flatnonzero(owners == label)
-        numbers[vertices] = np.arange(len(vertices))
-        ends = numbers[source[chosen]], numbers[target[chosen]]
+        place[vertices] = np.arange(len(vertices))
+        ends = place[source[chosen]], place[target[chosen]]
         yield vertices, Edges(len(vertices), *ends, edges.weight[chosen]), chosen

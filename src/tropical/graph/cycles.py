@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tropical.arrays import Array, is_kind
 
 from .edges import Edges
-from .reachability import transitive_closure
+from .reached import transitive_closure
 from .star import DivergenceError
 
 if TYPE_CHECKING:
@@ -118,12 +118,13 @@ def refuse_cycles(w: Array, ring: Semiring) -> None:
     on = cyclic[item]
     # A vertex on a cycle has a predecessor on a cycle: walking back always ends in a cycle.
     source, target = np.nonzero(there[item] & on[:, None] & on)
-    before = np.full(len(on), -1, np.intp)
-    before[target] = source
+    raise cycle_error(Edges(len(on), source, target, w[item][source, target]), item)
+
+
+def cycle_error(edges: Edges, item: tuple[int, ...] = ()) -> CycleError:
+    """Return the error for a graph with a cycle; every source of `edges` must be a target."""
+    before = np.full(edges.n, -1, np.intp)
+    before[edges.target] = edges.source
     cycle = cycles_of_predecessors(before)[0]
-    weight = weight_of(Edges(len(on), source, target, w[item][source, target]), cycle)
-    raise CycleError(
-        f"{name_of(item)}: expected a graph without cycles, got the cycle {show(cycle)}",
-        cycle,
-        weight,
-    )
+    message = f"{name_of(item)}: expected a graph without cycles, got the cycle {show(cycle)}"
+    return CycleError(message, cycle, weight_of(edges, cycle))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropical import _core
 from tropical.arrays import Array
 
 
@@ -99,3 +100,12 @@ def starts_of(edges: Edges) -> NDArray[np.intp]:
     start = np.zeros(edges.n + 1, np.intp)
     np.cumsum(np.bincount(edges.source, minlength=edges.n), out=start[1:])
     return start
+
+
+def in_core(edges: Edges, weight: Array | None = None) -> _core.Search:
+    """Return the core's view of a graph, of the edges' weights or of others in their order."""
+    by_source = compressed(edges)
+    weight = by_source.weight if weight is None else weight
+    if weight.dtype not in (np.float32, np.float64) or not weight.flags.c_contiguous:
+        weight = np.ascontiguousarray(weight, np.float64)
+    return _core.Search(by_source.start, by_source.head, weight)

@@ -47,7 +47,12 @@ def matrix_of(a: GraphLike, ring: Semiring) -> Array:
     if not is_sparse(a) and not _is_from("networkx", "Graph", a):
         return unmasked("a", a)
     if set(ring.dtypes) == {"bool"}:
-        return read_pattern(a)
+        pattern = read_pattern(a)
+        if not isinstance(pattern, Edges):
+            return pattern
+        there = np.zeros((pattern.n, pattern.n), np.bool_)
+        there[pattern.source, pattern.target] = True
+        return there
     return dense_of(_from_sparse(a, "a") if is_sparse(a) else _from_networkx(a, "weight"), ring)
 
 
@@ -135,13 +140,15 @@ def _check_weights(weights: Array, ring: Semiring, least: Any = None) -> None:
         raise ValueError(f"w: expected weights of {ring}, got {best}")
 
 
-def read_pattern(a: GraphLike) -> NDArray[np.bool_]:
-    """Return where a graph has edges, (..., n, n); an array of booleans is returned unchanged."""
+def read_pattern(a: GraphLike) -> NDArray[np.bool_] | Edges:
+    """Return where a graph has edges, (..., n, n); an array of booleans is returned unchanged.
+
+    A sparse array and a networkx graph are returned as `Edges`, whose weights mean nothing.
+    """
+    if isinstance(a, Edges):
+        return a
     if _is_from("networkx", "Graph", a) or is_sparse(a):
-        edges = _from_sparse(a, "a") if is_sparse(a) else _from_networkx(a, None)
-        there = np.zeros((edges.n, edges.n), np.bool_)
-        there[edges.source, edges.target] = True
-        return there
+        return _from_sparse(a, "a") if is_sparse(a) else _from_networkx(a, None)
     values = unmasked("a", a.filled(0) if isinstance(a, np.ma.MaskedArray) else a)
     check_square("a", values)
     if not is_kind(values.dtype, "bool", "integer", "floating", "complexfloating"):

@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 from tropical import semirings
 from tropical.arrays import Array, is_kind
 
+from .acyclic import acyclic_paths
 from .all_pairs import all_pairs
 from .cycles import refuse_cycles
-from .edges import Edges, both_ways, dense_of, edges_of, read
+from .edges import Edges, both_ways, edges_of, read
 from .method import search_pays
 from .predecessors import Predecessors
 from .search import Search, improves
@@ -229,12 +230,28 @@ def _searches(graph: Array | Edges, ring: Semiring, want: Wanted, predecessors: 
 
 @overload
 def longest_paths(
-    w: GraphLike, *, return_predecessors: Literal[False] = False, **options: Unpack[PathOptions]
+    w: GraphLike,
+    *,
+    return_predecessors: Literal[False] = False,
+    min_only: bool = False,
+    **options: Unpack[PathOptions],
 ) -> Array: ...
 @overload
 def longest_paths(
-    w: GraphLike, *, return_predecessors: Literal[True], **options: Unpack[PathOptions]
+    w: GraphLike,
+    *,
+    return_predecessors: Literal[True],
+    min_only: Literal[False] = False,
+    **options: Unpack[PathOptions],
 ) -> tuple[Array, Predecessors]: ...
+@overload
+def longest_paths(
+    w: GraphLike,
+    *,
+    return_predecessors: Literal[True],
+    min_only: Literal[True],
+    **options: Unpack[PathOptions],
+) -> tuple[Array, Predecessors, Predecessors]: ...
 def longest_paths(
     w: GraphLike,
     *,
@@ -254,8 +271,10 @@ def longest_paths(
     w : array_like (..., n, n), sparse array (n, n) or networkx graph
         Weights of the edges. In an array -inf means no edge (in an integer array the least value of
         the dtype), also on the diagonal. Otherwise as in `shortest_paths`.
-    return_predecessors, overwrite, indices, weight, progress
-        As in `shortest_paths`.
+    return_predecessors, overwrite, indices, targets, min_only, weight, progress
+        As in `shortest_paths`; with `min_only` the longest of the paths from any of `indices`.
+    limit : float, optional
+        The least length; a shorter path is none.
 
     Returns
     -------
@@ -270,7 +289,12 @@ def longest_paths(
     CycleError
         If there is a cycle, whatever its weight; the error carries a cycle.
     ValueError, TypeError, NotInstalledError
-        As in `shortest_paths`.
+        As in `shortest_paths`. If predecessors are asked for within a `limit`: a path within the
+        limit may pass vertices beyond it.
+
+    Notes
+    -----
+    In a sparse graph, each row takes every edge once, in topological order.
 
     Examples
     --------
@@ -285,8 +309,11 @@ def longest_paths(
     """
     ring = semirings.maxplus
     graph = read(w, ring, weight)
-    a = dense_of(graph, ring)
-    refuse_cycles(a, ring)
-    in_place = isinstance(graph, Edges) or (overwrite and a is w)
     bounds = (indices, targets, limit, min_only)
-    return star_paths(a, ring, True, return_predecessors, in_place, bounds, None, progress)
+    want = wanted(graph, *bounds)
+    want.check_limit(return_predecessors)
+    if isinstance(graph, Edges):
+        return acyclic_paths(graph, ring, want, return_predecessors, progress).answer()
+    refuse_cycles(graph, ring)
+    in_place = overwrite and graph is w
+    return star_paths(graph, ring, True, return_predecessors, in_place, bounds, None, progress)

@@ -16,7 +16,7 @@ from .all_pairs import all_pairs, check_writeable
 from .bellman_ford import potentials
 from .edges import Edges, dense_of, edges_of
 from .method import RING, choose, is_negative, prepare
-from .search import shortest
+from .shortest import shortest
 from .star import DivergenceError
 from .wanted import wanted
 

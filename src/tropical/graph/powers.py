@@ -12,15 +12,18 @@ import numpy as np
 from tropical import _core, semirings
 from tropical.arrays import Array, check_square
 
-from .edges import dense_of, matrix_of, read
+from .edge_arrays import Edges, in_core
+from .edges import matrix_of, number_of_vertices, read
 from .predecessors import Predecessors, check_vertices
-from .progress import shown
+from .progress import Progress, Report, shown
+from .wanted import EVERYTHING, Found, Wanted, wanted
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from tropical.semirings import Semiring
 
     from .edges import GraphLike
-    from .progress import Progress
 
 STAY = -1
 
@@ -108,17 +111,21 @@ class KEdgePaths:
     Attributes
     ----------
     values : (..., n, n) array
-        The best values; the semiring's zero where there is no such path.
+        The best values; the semiring's zero where there is no such path. With `indices` and
+        `targets`, these replace the last axes, as in `shortest_paths`.
     predecessors : (k, ..., n, n) int32 array
         ``predecessors[h - 1, ..., i, j]`` is the vertex before j on the best path of h edges from
-        i to j; -1 if the path of at most h edges has fewer edges.
+        i to j; -1 if the path of at most h edges has fewer edges. The last axis has all vertices.
     none : float
         The semiring's zero.
+    wanted : Wanted
+        The sources and targets.
     """
 
     values: Array
     predecessors: Predecessors
     none: float
+    wanted: Wanted = EVERYTHING
 
     def path(self, i: int, j: int, item: tuple[int, ...] = ()) -> list[int]:
         """Return the vertices of the best path from `i` to `j`; empty if there is no path.
@@ -134,21 +141,36 @@ class KEdgePaths:
         ------
         IndexError
             If there is no such graph or vertex.
+        ValueError
+            If paths from `i` or to `j` were not asked for; or, with `min_only`, if the best path to
+            `j` begins at another vertex.
         """
-        values = self.values[item]
-        if values.ndim != 2:
-            raise IndexError(
-                f"item: expected a graph of a batch {self.values.shape[:-2]}, got {item}"
-            )
-        check_vertices(len(values), i=i, j=j)
-        if values[i, j] == self.none:
+        n = self.predecessors.shape[-1]
+        rows = self.wanted.rows(n)
+        batch = self.predecessors.shape[1 : self.predecessors.ndim - 1 - len(rows)]
+        if len(item) != len(batch):
+            raise IndexError(f"item: expected a graph of a batch {batch}, got {item}")
+        check_vertices(n, i=i, j=j)
+        row = 0 if self.wanted.min_only else _place("i", i, self.wanted.starts(n), "indices")
+        ends = np.arange(n) if self.wanted.targets is None else self.wanted.targets
+        column = _place("j", j, ends.ravel(), "targets")
+        if self.values[item].reshape(-1, ends.size)[row, column] == self.none:
             return []
         vertices = [int(j)]
         for table in self.predecessors[::-1]:
-            before = int(table[item][i, vertices[-1]])
+            before = int(table[item].reshape(-1, n)[row, vertices[-1]])
             if before != STAY:
                 vertices.append(before)
+        if vertices[-1] != i:
+            raise ValueError(f"i: expected {vertices[-1]}, where the path begins, got {i}")
         return vertices[::-1]
+
+
+def _place(name: str, vertex: int, known: Array, argument: str) -> int:
+    (places,) = np.nonzero(known == vertex)
+    if not len(places):
+        raise ValueError(f"{name}: expected one of {argument}, got {vertex}")
+    return int(places[0])
 
 
 def k_edge_paths(
@@ -157,6 +179,10 @@ def k_edge_paths(
     *,
     semiring: str | Semiring = "minplus",
     at_most: bool = False,
+    indices: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
+    limit: float | None = None,
+    min_only: bool = False,
     weight: str | None = "weight",
     progress: Progress = None,
 ) -> KEdgePaths:
@@ -172,8 +198,10 @@ def k_edge_paths(
         A selective one, such as minplus or maxmin.
     at_most : bool, default False
         Whether paths of fewer edges count too. Of equally good paths, one of the fewest edges wins.
-    weight, progress
+    indices, targets, min_only, weight, progress
         As in `shortest_paths`.
+    limit : float, optional
+        The worst value; a path of k edges whose value is worse is none.
 
     Returns
     -------
@@ -189,8 +217,9 @@ def k_edge_paths(
 
     Notes
     -----
-    k products with argmax, of n^3 operations each: the first k rounds of R. Bellman, "On a routing
-    problem", Quarterly of Applied Mathematics 16, 1958, from all vertices.
+    The first k rounds of R. Bellman, "On a routing problem", Quarterly of Applied Mathematics 16,
+    1958: for an array k products with argmax, of n^2 operations for each source. In a sparse graph,
+    a round looks at each edge once for each source, and sums are those of float64.
 
     Examples
     --------
@@ -206,16 +235,47 @@ def k_edge_paths(
     if not ring.selective:
         raise ValueError(f"semiring: expected a selective one, got {ring.name}")
     k = _count("k", k)
-    a = dense_of(read(w, ring, weight), ring)
-    values = matrix_power(a, 0, ring)
-    predecessors = np.empty((k, *a.shape), np.int32)
+    graph = read(w, ring, weight)
+    want = wanted(graph, indices, targets, limit, min_only)
+    n = number_of_vertices(graph)
     with shown(progress) as report:
-        for edge in range(k):
-            further, before = _core.gemm(values, a, semiring=ring, return_argmax=True)
-            if at_most:
-                further = ring.add_ufunc(further, values)
-                before[further == values] = STAY
-            values = further
-            predecessors[edge] = before
-            report((edge + 1) / k)
-    return KEdgePaths(values, predecessors, ring.zero(a.dtype))
+        if isinstance(graph, Edges):
+            values, before = _sparse_rounds(graph, ring, want, k, at_most, report)
+        else:
+            values, before = _dense_rounds(graph, ring, want, k, at_most, report)
+    batch = values.shape[:-2]
+    shape = (*batch, *want.rows(n), n)
+    found = want.restrict(Found(values.reshape(shape)), ring)
+    return KEdgePaths(found.values, before.reshape((k, *shape)), ring.zero(graph.dtype), want)
+
+
+def _dense_rounds(
+    a: Array, ring: Semiring, want: Wanted, k: int, at_most: bool, report: Report
+) -> tuple[Array, Predecessors]:
+    """Return values (..., rows, n) and predecessors (k, ..., rows, n)."""
+    values = matrix_power(a, 0, ring)[..., want.starts(a.shape[-1]), :]
+    if want.min_only:
+        values = ring.add_ufunc.reduce(values, axis=-2, keepdims=True)
+    predecessors = np.empty((k, *values.shape), np.int32)
+    for edge in range(k):
+        further, before = _core.gemm(values, a, semiring=ring, return_argmax=True)
+        if at_most:
+            further = ring.add_ufunc(further, values)
+            before[further == values] = STAY
+        values = further
+        predecessors[edge] = before
+        report((edge + 1) / k)
+    return values, predecessors
+
+
+def _sparse_rounds(
+    edges: Edges, ring: Semiring, want: Wanted, k: int, at_most: bool, report: Report
+) -> tuple[Array, Predecessors]:
+    """Return values (rows, n) and predecessors (k, rows, n)."""
+    starts = want.starts(edges.n)
+    shape = (1 if want.min_only else len(starts), edges.n)
+    values, predecessors = np.empty(shape), np.empty((k, *shape), np.int32)
+    in_core(edges).rounds(ring.name, starts, want.min_only, k, at_most, values, predecessors)
+    report(1.0)
+    with np.errstate(over="ignore"):  # in float32
+        return values.astype(edges.dtype, copy=False), predecessors

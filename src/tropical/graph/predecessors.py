@@ -73,6 +73,8 @@ def path(predecessors: ArrayLike, i: int, j: int, *, indices: ArrayLike | None =
         raise ValueError(f"i: expected one of indices, got {i}")
     row = np.atleast_2d(table)[places[0]]
     vertices = _trace(row, int(j))
+    if vertices[-1] == i:  # also in the row of several sources, of `min_only`
+        return vertices[::-1]
     (reached,) = np.nonzero(row != NO_PREDECESSOR)
     start = _trace(row, int(reached[0]))[-1] if len(reached) else i
     if start != i:
@@ -80,7 +82,7 @@ def path(predecessors: ArrayLike, i: int, j: int, *, indices: ArrayLike | None =
             f"predecessors: expected paths from {i} in its row, got paths from {start}: "
             "indices= names the vertices of rows in another order"
         )
-    return vertices[::-1] if vertices[-1] == i else []
+    return []
 
 
 def _trace(row: Predecessors, vertex: int) -> list[int]:

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tropical import _core, semirings
+from tropical import semirings
 from tropical.arrays import Array
 
-from . import breadth_first
-from .bellman_ford import potentials
-from .edge_arrays import Edges, compressed
+from .edge_arrays import Edges, compressed, in_core
 from .predecessors import NO_PREDECESSOR
 from .progress import Progress, shown
 from .wanted import Found, Wanted
@@ -52,19 +50,16 @@ class Search:
     def __init__(
         self, edges: Edges, ring: Semiring, potentials: NDArray[np.float64] | None = None
     ) -> None:
-        by_source = compressed(edges)
-        weight = by_source.weight
+        by_source, weight = compressed(edges), None
         if potentials is not None:
             shift = potentials[by_source.source] - potentials[by_source.target]
-            weight = np.maximum(weight + shift, 0)  # which rounding can make negative
-        if weight.dtype not in (np.float32, np.float64) or not weight.flags.c_contiguous:
-            weight = np.ascontiguousarray(weight, np.float64)
+            weight = np.maximum(by_source.weight + shift, 0)  # rounding can make it negative
         self.n = edges.n
         self.dtype = edges.dtype
         self.ring = ring
-        self.edges_a_row = len(weight) + edges.n
+        self.edges_a_row = len(edges.weight) + edges.n
         self._potentials = potentials
-        self._core = _core.Search(by_source.start, by_source.head, weight)
+        self._core = in_core(by_source, weight)
 
     def find(self, wanted: Wanted, predecessors: bool = False, progress: Progress = None) -> Found:
         """Return the wanted best paths; with `predecessors` also the vertices before.
@@ -149,19 +144,3 @@ class Search:
         if wanted.limit is not None:
             lengths[lengths > wanted.limit] = np.inf
         return Found(lengths, before, first)
-
-
-def shortest(
-    edges: Edges, wanted: Wanted, predecessors: bool, progress: Progress, johnson: bool
-) -> Found:
-    """Return the wanted shortest paths; `johnson` where a weight is negative."""
-    if johnson:
-        h = potentials(edges, sources=wanted.starts(edges.n).astype(np.intp))
-        return Search(edges, semirings.minplus, h).find(wanted, predecessors, progress)
-    if not predecessors and not wanted.bounded and breadth_first.fits(edges):
-        starts = wanted.starts(edges.n).astype(np.intp)
-        with shown(progress) as report:
-            levels = breadth_first.lengths(edges, starts, report)
-        if levels is not None:
-            return Found(levels.reshape(*wanted.rows(edges.n), edges.n))
-    return Search(edges, semirings.minplus).find(wanted, predecessors, progress)

@@ -93,16 +93,15 @@ class Wanted:
         if self.sources is not None:
             values = values[..., self.sources, :]
             before = None if before is None else before[..., self.sources, :]
-        return self.restrict(Found(values, before), ring)
+        found = Found(values, before)
+        if self.min_only:
+            axes = 1 if self.sources is None else self.sources.ndim
+            found = _nearest(values, before, self.starts(values.shape[-1]), axes, ring)
+        return self.restrict(found, ring)
 
     def restrict(self, found: Found, ring: Semiring) -> Found:
-        """Return what is wanted of the paths from all sources to all vertices."""
+        """Return what is wanted of the paths from the sources to all vertices."""
         values, before, first = found
-        if self.min_only and first is None:
-            axes = 1 if self.sources is None else self.sources.ndim
-            values, before, first = _nearest(
-                values, before, self.starts(values.shape[-1]), axes, ring
-            )
         if self.limit is not None:
             worse = ring.add_ufunc(values, np.float64(self.limit)) != values
             values = np.where(worse, ring.zero(values.dtype), values)
@@ -114,6 +113,9 @@ class Wanted:
             values = values[..., self.targets]
             first = None if first is None else first[..., self.targets]
         return Found(values, before, first)
+
+
+EVERYTHING = Wanted(None, None, None, False)
 
 
 def wanted(
