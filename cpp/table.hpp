@@ -138,14 +138,20 @@ struct SweepArgs {
     char* x;
 };
 
-// target[s, j] = X[ranks[j], s] for s < sources, j < columns. Rows of the target are contiguous,
-// target_stride bytes apart.
+// target[s, j] = X[ranks[j], s] for s < sources and the columns j < columns of some groups: group i
+// has the columns from i * group_columns on, and fewer than columns_before columns before these,
+// which share a cache line with them. Rows of the target are contiguous, target_stride bytes apart.
+// streams: the target is so large that it does not stay in a cache.
+inline constexpr ptrdiff_t group_columns = 256, columns_before = 64;
 struct CopyArgs {
     ptrdiff_t columns, sources;
     const std::int32_t* ranks;
+    const std::int32_t* groups;
+    ptrdiff_t group_count;
     char* x;
     char* target;
     ptrdiff_t target_stride;
+    bool streams;
 };
 
 // For each source s of X and each of the graph's vertices j, target[s, j] = the vertex u of the arc

@@ -5,6 +5,7 @@
 
 #include "kernels/bits.hpp"
 #include "kernels/ceiling.hpp"
+#include "kernels/columns.hpp"
 #include "kernels/direct.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/fold.hpp"

@@ -117,32 +117,5 @@ void sweep_down(const SweepArgs& g) {
     }
 }
 
-// target[s, j] = X[ranks[j], s], the transpose of some rows of X, square by square.
-template <class R>
-void copy_columns(const CopyArgs& g) {
-    using T = typename R::T;
-    using V = Register<T, square_bytes<T, sizeof(typename R::V), 16>()>;
-    constexpr ptrdiff_t size = sizeof(T), L = lanes<T, V>, step = sizeof(typename R::V),
-                        row_bytes = sweep_registers * step, ahead = 2 * L;
-    alignas(64) char tile[L * row_bytes];
-    Mask<V> noticed{};
-    for (ptrdiff_t j = 0; j < g.columns; j += L) {
-        const ptrdiff_t width = g.columns - j < L ? g.columns - j : L;
-        for (ptrdiff_t c = 0; c < width; ++c) {
-            const char* const row = row_of<R>(g.x, g.ranks[j + c]);
-            if (j + c + ahead < g.columns)
-                for (ptrdiff_t b = 0; b < row_bytes; b += 64)
-                    prefetch<Nearest::l1>(row_of<R>(g.x, g.ranks[j + c + ahead]), b);
-            TROPICAL_UNROLL for (int v = 0; v < sweep_registers; ++v)
-                store(tile + c * row_bytes + v * step,
-                      R::Codec::canonical(load<typename R::V>(row + v * step)));
-        }
-        for (ptrdiff_t s = 0; s < g.sources; s += L)
-            transpose_square<AsIs<T>, V, L>(
-                g.target + s * g.target_stride + j * size, g.target_stride,
-                {{tile + s * size, row_bytes, size}, width, g.sources - s}, width, noticed);
-    }
-}
-
 }  // namespace
 }  // namespace tropical
