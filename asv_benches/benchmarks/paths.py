@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tropical.bench import paths
-from tropical.graph import factorize
+from tropical.bench import paths, searches
+from tropical.graph import Searcher, factorize, k_shortest_paths, longest_paths
 
 from . import common
 
@@ -66,6 +66,28 @@ class Factors:
 
     def time_lengths(self, *_: object) -> None:
         self.factor.lengths(self.sources, out=self.out)
+
+
+class Searches:
+    """A grid of 300 x 300 vertices, both ways: bounded searches, and paths one after the other."""
+
+    def setup(self) -> None:
+        self.graph = searches.two_way_grid(300)
+        self.searcher = Searcher(self.graph)
+        self.one_way = paths.grid(300, "float64")
+        self.depots = np.arange(0, 90_000, 1800)
+
+    def time_near_target(self) -> None:
+        self.searcher.lengths(45150, 48170)
+
+    def time_nearest_depot(self) -> None:
+        self.searcher.lengths(self.depots, min_only=True)
+
+    def time_longest(self) -> None:
+        longest_paths(self.one_way, indices=0)
+
+    def time_k_shortest(self) -> None:
+        list(k_shortest_paths(self.graph, 0, 3010, 10))
 
 
 class Others(common.Call):

@@ -8,6 +8,7 @@
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "search/best_first.hpp"
+#include "search/loopless.hpp"
 #include "search/strong.hpp"
 #include "search/sweeps.hpp"
 
@@ -177,6 +178,8 @@ class Search {
         });
     }
 
+    const search::Graph& graph() const { return graph_; }
+
   private:
     search::Rows check_rows(const Vertices& sources, bool together) const {
         check_vertices(sources, "sources", graph_.n);
@@ -219,6 +222,49 @@ class Search {
     std::mutex in_use_;
 };
 
+// Keeps the arrays alive that the paths read.
+class LooplessPaths {
+  public:
+    LooplessPaths(py::object graph, Doubles to_target, Vertex source, Vertex target)
+        : graph_(std::move(graph)), to_target_(std::move(to_target)) {
+        const search::Graph& arcs = graph_.cast<const Search&>().graph();
+        if (to_target_.ndim() != 1 || to_target_.size() != arcs.n)
+            throw py::value_error("to_target: expected shape (" + std::to_string(arcs.n) +
+                                  ",), got " + shape_text(to_target_));
+        for (const Vertex vertex : {source, target})
+            if (vertex < 0 || vertex >= arcs.n)
+                throw py::value_error("source, target: expected vertices from 0 to " +
+                                      std::to_string(arcs.n - 1));
+        paths_.emplace(arcs, to_target_.data(), source, target);
+    }
+
+    // (length, vertices), or None after the last path.
+    py::object next() {
+        search::LooplessPaths::Path path;
+        const StopRequested stop = stop_requested_by_signal();
+        const std::unique_lock lock(in_use_, std::try_to_lock);
+        if (!lock) throw std::runtime_error("paths: expected one thread at a time");
+        bool found = false;
+        without_gil([&] { found = paths_->next(path, stop); });
+        if (!found) return py::none();
+        py::list vertices;
+        for (const Vertex v : path.vertices) vertices.append(v);
+        return py::make_tuple(path.length, vertices);
+    }
+
+  private:
+    py::object graph_;
+    Doubles to_target_;
+    std::optional<search::LooplessPaths> paths_;
+    std::mutex in_use_;
+};
+
+constexpr const char* loopless_text =
+    R"(The shortest paths without loops from `source` to `target`, one after the other.
+
+`to_target` (n,) are the lengths of the shortest paths to the target. ``next()`` returns a length and the
+vertices of a path, or None after the last path. See `tropical.graph.k_shortest_paths`.)";
+
 constexpr const char* text =
     R"(Searches in a sparse graph: the arcs of vertex i are ``start[i]`` to ``start[i + 1] - 1``.
 
@@ -250,6 +296,11 @@ void bind_search(py::module_& module) {
         .def("reach", &Search::reach, py::arg("sources").noconvert(), py::arg("together"),
              py::arg("numbers").noconvert(), py::arg("targets").noconvert(),
              py::arg("out").noconvert());
+    py::class_<LooplessPaths>(module, "LooplessPaths", loopless_text, py::is_final(),
+                              constructed_by_new<LooplessPaths>())
+        .def(py::init<py::object, Doubles, Vertex, Vertex>(), py::arg("graph"),
+             py::arg("to_target").noconvert(), py::arg("source"), py::arg("target"))
+        .def("next", &LooplessPaths::next);
 }
 
 }  // namespace tropical

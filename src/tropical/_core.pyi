@@ -263,6 +263,13 @@ def betweenness(
     vertices: NDArray[np.float64],
     arcs: NDArray[np.float64] | None,
 ) -> None: ...
+
+class LooplessPaths:
+    def __init__(
+        self, graph: Search, to_target: NDArray[np.float64], source: int, target: int
+    ) -> None: ...
+    def next(self) -> tuple[float, list[int]] | None: ...
+
 def eliminate(
     a: NDArray[Any], semiring: str | HasName, before: NDArray[np.int32], first: int
 ) -> None: ...

@@ -16,6 +16,7 @@ from .powers import KEdgePaths, k_edge_paths, matrix_power
 from .predecessors import path
 from .reached import transitive_closure
 from .searcher import Searcher
+from .several import count_shortest_paths, k_shortest_paths
 from .star import DivergenceError, closure
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "betweenness",
     "closeness",
     "closure",
+    "count_shortest_paths",
     "diameter",
     "eccentricity",
     "edge_betweenness",
@@ -38,6 +40,7 @@ __all__ = [
     "factorize",
     "harmonic",
     "k_edge_paths",
+    "k_shortest_paths",
     "longest_paths",
     "matrix_power",
     "minimax_paths",
