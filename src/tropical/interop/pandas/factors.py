@@ -34,8 +34,13 @@ class LabelledFactor:
     """
 
     def __init__(self, factor: graph.Factor, labels: pd.Index) -> None:
+        if not isinstance(factor, graph.Factor):
+            raise TypeError(f"factor: expected a Factor, got {type(factor).__name__}")
+        index = library().Index(labels)
+        if len(index) != factor.n or not index.is_unique:
+            raise ValueError(f"labels: expected {factor.n} different ones, got {len(index)}")
         self.factor = factor
-        self.labels = labels
+        self.labels = index
 
     def __repr__(self) -> str:
         return f"<LabelledFactor: {self.factor!r}>"
@@ -64,7 +69,7 @@ class LabelledFactor:
         TypeError
             If `sources` or `targets` is not a list.
         """
-        rows, columns = self.positions("sources", sources), self.positions("targets", targets)
+        rows, columns = self._positions("sources", sources), self._positions("targets", targets)
         table = self.factor.lengths(rows, columns)
         return library().DataFrame(table, self.labels[rows], self.labels[columns])
 
@@ -103,8 +108,8 @@ class LabelledFactor:
             raise ValueError(f"values: expected shape ({len(self.labels)},), got {given.shape}")
         return library().Series(given, self.labels)
 
-    def positions(self, name: str, labels: Sequence[Hashable] | None) -> Array:
-        """Return the vertices of some labels, all by default; `name` is for errors."""
+    def _positions(self, name: str, labels: Sequence[Hashable] | None) -> Array:
+        """Return the vertices of some labels, all by default."""
         if labels is None:
             return np.arange(len(self.labels))
         if not library().api.types.is_list_like(labels):
