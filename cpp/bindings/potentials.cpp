@@ -50,7 +50,8 @@ std::unique_ptr<Potentials> read(const py::array& start, const py::array& target
     std::unique_ptr<Potentials> made;
     without_gil([&] {
         made = std::make_unique<Potentials>(
-            Arcs{Column(std::move(starts)), Column(std::move(targets)), Column(std::move(weights))},
+            WeightedArcs{Column(std::move(starts)), Column(std::move(targets)),
+                         Column(std::move(weights))},
             first);
     });
     return made;

@@ -108,9 +108,9 @@ void broadcast_shapes(const Operands& operands, Shapes& shapes) {
 py::array new_result(const Shapes& shapes, const py::dtype& dtype) {
     // pybind11's constructor allocates two vectors, 5% of a small product.
     const auto& numpy = py::detail::npy_api::get();
-    const auto array = py::reinterpret_steal<py::array>(numpy.PyArray_NewFromDescr_(
-        numpy.PyArray_Type_, py::object(dtype).release().ptr(), shapes.ndim, shapes.shape, nullptr,
-        nullptr, 0, nullptr));
+    const auto array = py::reinterpret_steal<py::array>(
+        numpy.PyArray_NewFromDescr_(numpy.PyArray_Type_, py::object(dtype).release().ptr(),
+                                    shapes.ndim, shapes.shape, nullptr, nullptr, 0, nullptr));
     if (!array) throw py::error_already_set();
     return array;
 }

@@ -534,7 +534,8 @@ def _order(ordering: str | ArrayLike, edges: Edges) -> Array | None:
             )
         return None
     order = sources_of(ordering, edges, "ordering")
-    assert order is not None
+    if order is None:
+        raise TypeError("ordering: expected 'auto' or the vertices in order, got None")
     if order.shape != (edges.n,) or len(np.unique(order)) != edges.n:
         raise ValueError(f"ordering: expected each of {edges.n} vertices once, got {ordering!r}")
     return order
