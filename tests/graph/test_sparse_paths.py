@@ -196,7 +196,9 @@ def test_components(n, m):
     numbers = component_numbers(edges)
     assert (numbers[source] >= numbers[edges.target]).all()
     if n:
-        count, labels = csgraph.connected_components(graph, connection="strong")
+        simple = graph.copy()
+        simple.sum_duplicates()  # SciPy 1.15 does not end where arcs are parallel
+        count, labels = csgraph.connected_components(simple, connection="strong")
         pairs = set(zip(numbers.tolist(), labels.tolist(), strict=True))
         assert len(pairs) == count == numbers.max() + 1
     for vertices, own, positions in strong_components(edges):
