@@ -19,8 +19,8 @@ from support import (
 )
 
 from tropical import autograd, nn
+from tropical import npz as npz_module
 from tropical.autograd import Tensor, no_grad
-from tropical.nn import state as state_module
 
 RNG = np.random.default_rng
 
@@ -423,7 +423,7 @@ def test_saving_without_files_that_have_no_name(named, tmp_path, monkeypatch):
     """As on file systems that lack them, and where /proc is not mounted."""
     if named:
         monkeypatch.delattr(os, "O_TMPFILE", raising=False)
-    monkeypatch.setattr(state_module, "_OPEN_FILES", "/none")
+    monkeypatch.setattr(npz_module, "_OPEN_FILES", "/none")
     layer, path = nn.Linear(2, 2), tmp_path / "a.npz"
     layer.save(path)
     assert_states_equal(nn.load_arrays(path), layer.state_dict())

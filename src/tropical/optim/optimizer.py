@@ -13,7 +13,8 @@ from tropical.autograd import Tensor
 from tropical.autograd.backward import walk_back
 from tropical.autograd.value import note_change
 from tropical.nn.checks import not_negative
-from tropical.nn.state import check_mapping, matching
+from tropical.nn.state import matching
+from tropical.npz import check_mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

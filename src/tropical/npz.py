@@ -1,0 +1,123 @@
+"""Arrays by name in ``.npz`` files: written in one step, read without pickle."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+
+from tropical.arrays import Array
+
+PathLike: TypeAlias = "str | os.PathLike[str]"
+
+_OPEN_FILES = "/proc/self/fd"
+
+
+def check_mapping(name: str, x: object) -> None:
+    """Raise TypeError unless `x` is a mapping of names to arrays."""
+    if not isinstance(x, Mapping):
+        raise TypeError(f"{name}: expected a mapping of names to arrays, got {type(x).__name__}")
+
+
+def save_arrays(path: PathLike, arrays: Mapping[str, Array]) -> None:
+    """Write arrays by name to an ``.npz`` file, without pickle; replace the file in one step.
+
+    A failure or a loss of power leaves the old file, and so does a killed process, which leaves no
+    other file on most file systems of Linux. The new file has the permissions of the old file. If
+    `path` is a symbolic link, its target is replaced. A pipe or a device is written to.
+
+    Raises
+    ------
+    TypeError
+        If `arrays` is not a mapping.
+    OSError
+        If the file cannot be written.
+    """
+    check_mapping("arrays", arrays)
+    path = Path(path)
+    if path.is_file() or not path.exists():
+        with _replacing(path.resolve()) as file:
+            _write(file, arrays)
+    else:
+        with path.open("wb") as file:  # without `tell`, as a device may say that it is at 0
+            _write(SimpleNamespace(write=file.write, flush=file.flush), arrays)
+
+
+def _write(file: Any, arrays: Mapping[str, Array]) -> None:
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file, which replaces the file at `path` if the block ends without an error."""
+    temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
+    try:
+        descriptor, has_name = _open_new(temporary)
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            with contextlib.suppress(FileNotFoundError):
+                os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
+            os.fsync(descriptor)
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                if not has_name:  # a folder makes os.link follow the link in /proc
+                    os.link(f"{_OPEN_FILES}/{descriptor}", temporary, src_dir_fd=folder)
+                temporary.replace(path)
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _open_new(path: Path) -> tuple[int, bool]:
+    """Open a new file for writing; return its descriptor, and whether it has the name `path`.
+
+    A file without a name disappears with the process. Not every file system has such files.
+    """
+    if hasattr(os, "O_TMPFILE") and Path(_OPEN_FILES).is_dir():
+        with contextlib.suppress(OSError):
+            return os.open(path.parent, os.O_WRONLY | os.O_TMPFILE, 0o666), False
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), True
+
+
+def load_arrays(path: PathLike) -> dict[str, Array]:
+    """Read the arrays of an ``.npz`` file.
+
+    Raises
+    ------
+    ValueError
+        If the file is not an ``.npz`` file of arrays, or is damaged; the message names the file.
+    OSError
+        If the file cannot be opened.
+    """
+    with Path(path).open("rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return {
+                    name.removesuffix(".npy"): _member(archive, name) for name in archive.namelist()
+                }
+        except Exception as error:  # zipfile, zlib and NumPy raise many types
+            raise ValueError(
+                f"{os.fspath(path)}: expected an undamaged .npz file of arrays ({error})"
+            ) from None
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> Array:
+    with archive.open(name) as member:
+        array: Array = np.lib.format.read_array(member, allow_pickle=False)
+        if member.read():  # to the end, where the checksum is compared
+            raise ValueError(f"{name}: expected one array, got more bytes")
+    return array
