@@ -11,9 +11,12 @@
 namespace tropical {
 namespace {
 
-// The least and the greatest value of T: infinities for floating point.
 template <class T>
 constexpr bool is_float = std::numeric_limits<T>::has_infinity;
+template <class T>
+constexpr bool is_signed = T(-1) < T(0);
+
+// The least and the greatest value of T: infinities for floating point.
 template <class T>
 constexpr T lowest =
     is_float<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
@@ -239,6 +242,12 @@ template <class S, class Row>
 constexpr bool defined_on =
     (S::kinds & static_cast<unsigned>(Row::kind)) != 0 &&
     S::template zero<typename Row::type> != S::template one<typename Row::type>;
+
+// Whether sparse graphs have factors over the semiring, of elements T. For each T they take 10 kB
+// in each instruction set, and 30 kB.
+template <class S, class T>
+constexpr bool has_factors =
+    same_type<typename S::Add, Or> || (S::Add::idempotent && is_signed<T> && sizeof(T) > 1);
 
 // Integers of this semiring saturate; those of plustimes wrap, as NumPy's do.
 template <class S, class T>

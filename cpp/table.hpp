@@ -255,7 +255,7 @@ struct Kernels {
 // ceiling: the hot loop without memory, returns the scalar operations done. multiply: (x)
 // elementwise, of any operands. star: null unless the semiring is idempotent, else a star is a
 // series. replay: for semirings that select. add_multiple, the sweeps, copy_columns and
-// predecessors: of any operands but NaN; null where has_factors, in kernels/sweep.hpp, says so.
+// predecessors: of any operands but NaN; null where has_factors says so.
 struct KernelSet {
     Kernels wide, narrow, careful;
     std::int64_t (*ceiling)(std::int64_t repeats);

@@ -47,7 +47,7 @@ class Negative(common.Call):
 
 
 class Factors:
-    """A grid of 300 x 300 vertices: its factor, new weights, lengths from 64 vertices to all."""
+    """A grid of 300 x 300 vertices: its factor, new weights, rows of 64 vertices, one path."""
 
     params = (["float32", "float64"],)
     param_names = ("dtype",)
@@ -57,6 +57,9 @@ class Factors:
         self.factor = factorize(self.graph, directed=False)
         self.sources = np.arange(0, self.factor.n, self.factor.n // 64)[:64]
         self.out = np.zeros((64, self.factor.n), dtype)
+        self.before = np.zeros((64, self.factor.n), np.int32)
+        self.last = self.factor.n - 1
+        self.factor.path(0, self.last)
 
     def time_factorize(self, *_: object) -> None:
         factorize(self.graph, directed=False)
@@ -66,6 +69,18 @@ class Factors:
 
     def time_lengths(self, *_: object) -> None:
         self.factor.lengths(self.sources, out=self.out)
+
+    def time_predecessors(self, *_: object) -> None:
+        self.factor.predecessors(self.sources, (self.out, self.before), return_lengths=True)
+
+    def time_path(self, *_: object) -> None:
+        self.factor.path(0, self.last)
+
+    def time_update_edges(self, *_: object) -> None:
+        """An edge in the middle, closed and opened again."""
+        middle = 150 * 300 + 150
+        self.factor.update_edges(middle + 1, middle, np.inf)
+        self.factor.update_edges(middle + 1, middle, 0.5)
 
 
 class Searches:

@@ -10,13 +10,16 @@
 #include "bindings/call.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
+#include "elimination/path.hpp"
 #include "elimination/predecessors.hpp"
+#include "elimination/update.hpp"
 
 namespace tropical {
 namespace {
 
 using Vertices = py::array_t<Vertex, py::array::c_style | py::array::forcecast>;
 using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
+using Positions = py::array_t<ptrdiff_t, py::array::c_style | py::array::forcecast>;
 
 void check_vertices(const Vertices& vertices, const char* name, py::ssize_t n) {
     if (vertices.ndim() != 1)
@@ -40,6 +43,11 @@ Fold fold_named(const std::string& name) {
     throw py::value_error("kind: expected lengths, reciprocals or within, got " + name);
 }
 
+template <class T>
+py::array_t<T> array_of(const Array<T>& values) {
+    return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
 class Elimination {
   public:
     Elimination(Vertex n, const Vertices& source, const Vertices& target,
@@ -52,11 +60,14 @@ class Elimination {
                                   std::to_string(target.size()));
         if (order) check_order(*order, n);
         const Array<Vertex> given = order ? copied(*order) : Array<Vertex>{};
+        Stop stop(stop_requested_by_signal());
         without_gil([&] {
-            const Neighbors graph = neighbors_of(n, source.size(), source.data(), target.data());
-            structure_ = eliminate_vertices(graph, order ? given : minimum_degree_order(graph),
-                                            most_entries);
-            edges_ = edges_in(structure_, source.size(), source.data(), target.data());
+            const Neighbors graph =
+                neighbors_of(n, source.size(), source.data(), target.data(), stop);
+            structure_ = eliminate_vertices(
+                graph, order ? given : minimum_degree_order(graph, most_entries, stop),
+                most_entries, stop);
+            edges_ = edges_in(structure_, source.size(), source.data(), target.data(), stop);
         });
     }
 
@@ -76,6 +87,70 @@ class Elimination {
         });
         if (rank < 0) return py::none();
         return py::int_(structure_.order[rank]);
+    }
+
+    // The edges from sources[k] to targets[k], and how many there are, for each k.
+    py::tuple edges_between(const Vertices& sources, const Vertices& targets, bool directed) {
+        check_vertices(sources, "sources", structure_.size());
+        check_vertices(targets, "targets", structure_.size());
+        Array<ptrdiff_t> found, counts;
+        without_gil([&] {
+            const Arcs& arcs = arcs_of(directed);
+            for (py::ssize_t k = 0; k < std::min(sources.size(), targets.size()); ++k) {
+                const Vertex from = structure_.rank[sources.data()[k]],
+                             to = structure_.rank[targets.data()[k]];
+                const auto before = std::ssize(found);
+                if (from == to) {  // loops are no arcs
+                    for (ptrdiff_t e = 0; e < std::ssize(edges_.source); ++e)
+                        if (edges_.source[e] == from && edges_.target[e] == from)
+                            found.push_back(e);
+                } else {
+                    const ArcRange range = arcs_between(structure_, arcs, from, to);
+                    for (ptrdiff_t a = range.first; a < range.last; ++a)
+                        found.push_back(arcs.edge[a]);
+                }
+                counts.push_back(std::ssize(found) - before);
+            }
+        });
+        return py::make_tuple(array_of(found), array_of(counts));
+    }
+
+    // As `eliminate`, where only the weights of the edges `changed` changed.
+    py::object update(py::array up, py::array down, const py::object& semiring,
+                      const py::array& weights, const Positions& changed, const py::array& before,
+                      bool refuses) {
+        const Factor factor = check_factor(up, down, semiring);
+        check_entries(weights, "weights", edges_.entry.size(), up.dtype());
+        check_entries(before, "before", static_cast<std::size_t>(changed.size()), up.dtype());
+        const Array<ptrdiff_t> edges(changed.data(), changed.data() + changed.size());
+        for (const ptrdiff_t e : edges)
+            if (e < 0 || e >= std::ssize(edges_.entry))
+                throw py::value_error("changed: expected positions of edges, got " +
+                                      std::to_string(e));
+        const StopRequested stop = stop_requested_by_signal();
+        Vertex rank = -1;
+        without_gil([&] {
+            rank = update_weights(factor, arcs_of(factor.directed()), edges_, bytes_of(weights),
+                                  edges, bytes_of(before), refuses, stop);
+        });
+        if (rank < 0) return py::none();
+        return py::int_(structure_.order[rank]);
+    }
+
+    py::array_t<Vertex> path(py::array up, py::array down, const py::object& semiring,
+                             const py::array& weights, Vertex from, Vertex to) {
+        const Factor factor = check_factor(up, down, semiring);
+        check_entries(weights, "weights", edges_.entry.size(), up.dtype());
+        for (const Vertex v : {from, to})
+            if (v < 0 || v >= structure_.size())
+                throw py::value_error("path: expected vertices, got " + std::to_string(v));
+        const StopRequested stop = stop_requested_by_signal();
+        Array<Vertex> vertices;
+        without_gil([&] {
+            vertices =
+                best_path(factor, arcs_of(factor.directed()), bytes_of(weights), from, to, stop);
+        });
+        return array_of(vertices);
     }
 
     void rows(py::array up, py::array down, const py::object& semiring, const Vertices& sources,
@@ -114,7 +189,7 @@ class Elimination {
         without_gil([&] {
             Workspace others[2];  // where another thread uses ours
             const std::unique_lock lock(in_use_, std::try_to_lock);
-            const Arcs& arcs = arcs_of(factor);
+            const Arcs& arcs = arcs_of(factor.directed());
             char* const arc_weights =
                 (lock ? arc_weights_ : others[0]).grow(arcs.size() * item_size(factor.dtype));
             copy_arc_weights(arcs, bytes_of(weights), factor.dtype, arc_weights);
@@ -163,10 +238,10 @@ class Elimination {
     std::optional<Arcs> arcs_[2];  // made when first asked for
     std::mutex making_arcs_;
 
-    const Arcs& arcs_of(const Factor& factor) {
+    const Arcs& arcs_of(bool directed) {
         const std::lock_guard lock(making_arcs_);
-        std::optional<Arcs>& arcs = arcs_[factor.directed()];
-        if (!arcs) arcs = arcs_into(structure_, edges_, factor.directed());
+        std::optional<Arcs>& arcs = arcs_[directed];
+        if (!arcs) arcs = arcs_into(structure_, edges_, directed);
         return *arcs;
     }
 
@@ -224,18 +299,15 @@ class Elimination {
     }
 };
 
-template <class T>
-py::array_t<T> array_of(const Array<T>& values) {
-    return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
-}
-
 constexpr const char* text =
     R"(The elimination of the vertices of a graph, one after the other, from ``n`` vertices and its edges.
 
 ``order`` is the order in which they are eliminated, and ``parent`` the elimination tree, in ranks.
 ``eliminate(weights, up, down, semiring)`` computes the factor, two arrays of `entries` elements, from
 the weights of the edges. Where it ``refuses`` a cycle that improves, it returns a vertex of the cycle,
-else None. ``up is down`` stands for an undirected graph. ``rows(up, down, semiring, sources, targets, out)`` computes rows of the star.
+else None. ``up is down`` stands for an undirected graph. ``rows(up, down, semiring, sources, targets, out)`` computes rows of the star,
+``trees`` rows and predecessors, ``path`` the vertices of one path. ``update`` computes the factor again where the weights of some edges
+changed.
 ``fold(up, down, sources, kind)`` returns sums over rows of minplus, a column for each source: for "lengths" the sum, the number and
 the greatest of the lengths; for "reciprocals" the sum of 1 / length; for "within" a row for each of the `radii`.
 See `tropical.graph.factorize`.)";
@@ -257,6 +329,15 @@ void bind_elimination(py::module_& module) {
                                [](const Elimination& e) { return array_of(e.structure().start); })
         .def_property_readonly("entries",
                                [](const Elimination& e) { return e.structure().entries(); })
+        .def_property_readonly("height", [](const Elimination& e) { return height(e.structure()); })
+        .def("edges_between", &Elimination::edges_between, py::arg("sources"), py::arg("targets"),
+             py::arg("directed"))
+        .def("update", &Elimination::update, py::arg("up").noconvert(), py::arg("down").noconvert(),
+             py::arg("semiring"), py::arg("weights").noconvert(), py::arg("changed"),
+             py::arg("before").noconvert(), py::arg("refuses") = true)
+        .def("path", &Elimination::path, py::arg("up").noconvert(), py::arg("down").noconvert(),
+             py::arg("semiring"), py::arg("weights").noconvert(), py::arg("source"),
+             py::arg("target"))
         .def("eliminate", &Elimination::eliminate, py::arg("weights").noconvert(),
              py::arg("up").noconvert(), py::arg("down").noconvert(), py::arg("semiring"),
              py::arg("refuses") = true)

@@ -163,9 +163,12 @@ Vertex eliminate(const Factor& factor, const Edges& edges, const char* weights, 
 
 }  // namespace
 
-Edges edges_in(const Structure& s, ptrdiff_t edges, const Vertex* source, const Vertex* target) {
+Edges edges_in(const Structure& s, ptrdiff_t edges, const Vertex* source, const Vertex* target,
+               Stop& stop) {
     Edges ranked;
     for (ptrdiff_t e = 0; e < edges; ++e) {
+        stop.ask_after(64);
+        if (stop) throw Stopped{};
         const Vertex from = s.rank[source[e]], to = s.rank[target[e]];
         ranked.source.push_back(from);
         ranked.target.push_back(to);
@@ -179,7 +182,7 @@ Vertex eliminate_weights(const Factor& factor, const Edges& edges, const char* w
                          bool refuses, const Isa& isa, int threads, StopRequested stop_requested) {
     Vertex improving = -1;
     with_types(factor.semiring, factor.dtype, [&]<class S, class Row>() {
-        if constexpr (S::Add::idempotent)
+        if constexpr (has_factors<S, typename Row::type>)
             improving = eliminate<S, typename Row::type>(factor, edges, weights, refuses, isa,
                                                          threads, stop_requested);
     });

@@ -16,13 +16,13 @@
 
 namespace tropical {
 
-// m edges of a graph, and where the factor keeps them.
+// m edges of a graph, and where the factor keeps them. edges_in throws Stopped.
 struct Edges {
     Array<Vertex> source, target;  // ranks
     Array<ptrdiff_t> entry;        // -1 for loops
 };
 Edges edges_in(const Structure& structure, ptrdiff_t edges, const Vertex* source,
-               const Vertex* target);
+               const Vertex* target, Stop& stop);
 
 // up and down hold an element for each entry (low, high) of the structure: the best path from low
 // to high, or from high to low, whose inner vertices are lower than both. An undirected graph has

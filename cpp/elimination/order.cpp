@@ -1,9 +1,10 @@
-// 215 lines, as the quotient graph and the elimination of a vertex from it are one data structure.
+// 270 lines, as the quotient graph and the elimination of a vertex from it are one data structure.
 #include "elimination/order.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 
 namespace tropical {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 class QuotientGraph {
   public:
     explicit QuotientGraph(const Neighbors& graph);
-    Array<Vertex> order();
+    Array<Vertex> order(ptrdiff_t most_entries, Stop& stop);
 
   private:
     using List = Array<Vertex>;
@@ -207,14 +208,22 @@ void QuotientGraph::eliminate(Vertex p) {
     }
 }
 
-Array<Vertex> QuotientGraph::order() {
+Array<Vertex> QuotientGraph::order(ptrdiff_t most_entries, Stop& stop) {
     Array<Vertex> order, dense;
+    ptrdiff_t entries = 0;
     for (Vertex v = 0; v < n_; ++v)
         if (size_[v] == 0) dense.push_back(v);
     while (left_ > 0) {
         const Vertex p = next_pivot();
         eliminate(p);
-        for (Vertex v = p; v >= 0; v = merged_[v]) order.push_back(v);
+        stop.ask_after(16.0 * static_cast<double>(boundary_[p].size() + 1));
+        if (stop) throw Stopped{};
+        ptrdiff_t together = 0;
+        for (Vertex v = p; v >= 0; v = merged_[v]) {
+            order.push_back(v);
+            entries += boundary_size_[p] + together++;
+        }
+        if (entries > most_entries) throw std::overflow_error("too many edges");
     }
     order.insert(order.end(), dense.begin(), dense.end());
     return order;
@@ -222,13 +231,20 @@ Array<Vertex> QuotientGraph::order() {
 
 }  // namespace
 
-Neighbors neighbors_of(Vertex n, ptrdiff_t edges, const Vertex* source, const Vertex* target) {
+Neighbors neighbors_of(Vertex n, ptrdiff_t edges, const Vertex* source, const Vertex* target,
+                       Stop& stop) {
+    const auto count = [&](ptrdiff_t steps) {
+        stop.ask_after(static_cast<double>(steps));
+        if (stop) throw Stopped{};
+    };
     const auto each_end = [&](auto action) {
-        for (ptrdiff_t e = 0; e < edges; ++e)
+        for (ptrdiff_t e = 0; e < edges; ++e) {
+            if (e % 4096 == 0) count(4 * 4096);
             if (source[e] != target[e]) {
                 action(source[e], target[e]);
                 action(target[e], source[e]);
             }
+        }
     };
     Array<ptrdiff_t> start(static_cast<std::size_t>(n) + 1, 0);
     each_end([&](Vertex from, Vertex) { ++start[from + 1]; });
@@ -240,6 +256,7 @@ Neighbors neighbors_of(Vertex n, ptrdiff_t edges, const Vertex* source, const Ve
     graph.target.reserve(all.size());
     for (Vertex v = 0; v < n; ++v) {
         const auto first = all.begin() + start[v], last = all.begin() + start[v + 1];
+        count(16 * (last - first + 1));
         std::sort(first, last);
         graph.target.insert(graph.target.end(), first, std::unique(first, last));
         graph.start.push_back(static_cast<ptrdiff_t>(graph.target.size()));
@@ -247,6 +264,8 @@ Neighbors neighbors_of(Vertex n, ptrdiff_t edges, const Vertex* source, const Ve
     return graph;
 }
 
-Array<Vertex> minimum_degree_order(const Neighbors& graph) { return QuotientGraph(graph).order(); }
+Array<Vertex> minimum_degree_order(const Neighbors& graph, ptrdiff_t most_entries, Stop& stop) {
+    return QuotientGraph(graph).order(most_entries, stop);
+}
 
 }  // namespace tropical

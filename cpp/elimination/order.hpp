@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/stop.hpp"
+
 namespace tropical {
 
 using std::ptrdiff_t;
@@ -26,12 +28,15 @@ struct Neighbors {
 
     Vertex size() const { return static_cast<Vertex>(start.size() - 1); }
 };
-// The neighbors in a graph of n vertices with these edges, in one direction or both.
-Neighbors neighbors_of(Vertex n, ptrdiff_t edges, const Vertex* source, const Vertex* target);
+// The neighbors in a graph of n vertices with these edges, in one direction or both. Throws
+// Stopped.
+Neighbors neighbors_of(Vertex n, ptrdiff_t edges, const Vertex* source, const Vertex* target,
+                       Stop& stop);
 
 // The approximate minimum degree order: P. R. Amestoy, T. A. Davis and I. S. Duff, "An approximate
 // minimum degree ordering algorithm", SIAM Journal on Matrix Analysis and Applications 17, 1996.
-// Vertices of so many neighbors that most others are adjacent to them come last.
-Array<Vertex> minimum_degree_order(const Neighbors& graph);
+// Vertices of so many neighbors that most others are adjacent to them come last. Throws Stopped,
+// and std::overflow_error if there would be more than most_entries edges.
+Array<Vertex> minimum_degree_order(const Neighbors& graph, ptrdiff_t most_entries, Stop& stop);
 
 }  // namespace tropical

@@ -169,7 +169,7 @@ bool write_predecessors(const Factor& factor, const Predecessors& wanted, const 
                       .doubtful = doubtful});
     try {
         with_types(factor.semiring, factor.dtype, [&]<class S, class Row>() {
-            if constexpr (S::Add::idempotent)
+            if constexpr (has_factors<S, typename Row::type>)
                 mend<S, typename Row::type>(factor, wanted, swept, doubtful, stop, asks);
         });
     } catch (const std::bad_alloc&) {

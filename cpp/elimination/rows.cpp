@@ -143,7 +143,7 @@ void star_rows(const Factor& factor, const Rows& rows, const Isa& isa, int threa
             if (slot == 0) all.stop.ask();
             if (all.stop) return;
             with_types(all.factor.semiring, all.factor.dtype, [&]<class S, class Row>() {
-                if constexpr (S::Add::idempotent)
+                if constexpr (has_factors<S, typename Row::type>)
                     compute<S, typename Row::type>(all, task * all.batch.lanes, slot);
             });
         },

@@ -16,12 +16,18 @@ Array<Vertex> inverse(const Array<Vertex>& order) {
     return rank;
 }
 
+void count(ptrdiff_t steps, Stop& stop) {
+    stop.ask_after(static_cast<double>(steps));
+    if (stop) throw Stopped{};
+}
+
 // The parents in the elimination tree: J. W. H. Liu, "The role of elimination trees in sparse
 // factorization", SIAM Journal on Matrix Analysis and Applications 11, 1990, algorithm 4.2.
-Array<Vertex> tree_of(const Neighbors& graph, const Array<Vertex>& order,
-                      const Array<Vertex>& rank) {
+Array<Vertex> tree_of(const Neighbors& graph, const Array<Vertex>& order, const Array<Vertex>& rank,
+                      Stop& stop) {
     Array<Vertex> parent(order.size(), -1), ancestor(order.size(), -1);
-    for (Vertex r = 0; r < graph.size(); ++r)
+    for (Vertex r = 0; r < graph.size(); ++r) {
+        count(4 * (graph.start[order[r] + 1] - graph.start[order[r]] + 1), stop);
         for (ptrdiff_t e = graph.start[order[r]]; e < graph.start[order[r] + 1]; ++e)
             for (Vertex low = rank[graph.target[e]]; low != -1 && low < r;) {
                 const Vertex above = ancestor[low];
@@ -29,18 +35,19 @@ Array<Vertex> tree_of(const Neighbors& graph, const Array<Vertex>& order,
                 if (above == -1) parent[low] = r;
                 low = above;
             }
+    }
     return parent;
 }
 
-// The ranks in an order in which each subtree is consecutive and ends with its root.
+// The ranks in an order in which each subtree is consecutive and ends with its root; in their own
+// order, if that is so.
 Array<Vertex> postorder(const Array<Vertex>& parent) {
     const auto n = static_cast<Vertex>(parent.size());
     Array<Vertex> first_child(parent.size(), -1), sibling(parent.size(), -1), order, stack;
     for (Vertex r = n - 1; r >= 0; --r)
-        if (parent[r] < 0)
-            stack.push_back(r);  // the roots, the least on top
-        else
-            sibling[r] = std::exchange(first_child[parent[r]], r);
+        if (parent[r] < 0) stack.push_back(r);  // the roots, the least on top
+    for (Vertex r = 0; r < n; ++r)
+        if (parent[r] >= 0) sibling[r] = std::exchange(first_child[parent[r]], r);
     order.reserve(parent.size());
     while (!stack.empty()) {
         const Vertex r = stack.back();
@@ -54,7 +61,8 @@ Array<Vertex> postorder(const Array<Vertex>& parent) {
     return order;
 }
 
-void add_higher_neighbors(Structure& s, const Neighbors& graph, ptrdiff_t most_entries) {
+void add_higher_neighbors(Structure& s, const Neighbors& graph, ptrdiff_t most_entries,
+                          Stop& stop) {
     const Vertex n = s.size();
     Array<Vertex> first_child(s.parent.size(), -1), sibling(s.parent.size(), -1),
         mark(s.parent.size(), -1);
@@ -72,25 +80,28 @@ void add_higher_neighbors(Structure& s, const Neighbors& graph, ptrdiff_t most_e
             for (ptrdiff_t e = s.start[c]; e < s.start[c + 1]; ++e) add(s.higher[e]);
         if (s.entries() > most_entries)
             throw std::overflow_error("the elimination adds too many edges");
+        count(32 * (s.entries() - s.start[r] + 1), stop);
         std::sort(s.higher.begin() + s.start[r], s.higher.end());
         s.start.push_back(s.entries());
         if (s.parent[r] >= 0) sibling[r] = std::exchange(first_child[s.parent[r]], r);
     }
 }
 
-void add_lower_neighbors(Structure& s) {
+void add_lower_neighbors(Structure& s, Stop& stop) {
     s.lower_start.assign(s.order.size() + 1, 0);
     for (const Vertex high : s.higher) ++s.lower_start[high + 1];
     std::partial_sum(s.lower_start.begin(), s.lower_start.end(), s.lower_start.begin());
     s.lower.resize(s.higher.size());
     s.lower_entry.resize(s.higher.size());
     Array<ptrdiff_t> end(s.lower_start.begin(), s.lower_start.end() - 1);
-    for (Vertex r = 0; r < s.size(); ++r)
+    for (Vertex r = 0; r < s.size(); ++r) {
+        count(4 * (s.start[r + 1] - s.start[r] + 1), stop);
         for (ptrdiff_t e = s.start[r]; e < s.start[r + 1]; ++e) {
             const ptrdiff_t place = end[s.higher[e]]++;
             s.lower[place] = r;
             s.lower_entry[place] = e;
         }
+    }
 }
 
 void add_blocks(Structure& s) {
@@ -106,10 +117,10 @@ void add_blocks(Structure& s) {
 }  // namespace
 
 Structure eliminate_vertices(const Neighbors& graph, const Array<Vertex>& order,
-                             ptrdiff_t most_entries) {
+                             ptrdiff_t most_entries, Stop& stop) {
     Structure s;
     const Array<Vertex> given = inverse(order);
-    const Array<Vertex> parent = tree_of(graph, order, given);
+    const Array<Vertex> parent = tree_of(graph, order, given, stop);
     const Array<Vertex> post = postorder(parent), place = inverse(post);
     s.order.resize(order.size());
     s.parent.resize(order.size());
@@ -118,10 +129,17 @@ Structure eliminate_vertices(const Neighbors& graph, const Array<Vertex>& order,
         s.parent[r] = parent[post[r]] < 0 ? -1 : place[parent[post[r]]];
     }
     s.rank = inverse(s.order);
-    add_higher_neighbors(s, graph, most_entries);
-    add_lower_neighbors(s);
+    add_higher_neighbors(s, graph, most_entries, stop);
+    add_lower_neighbors(s, stop);
     add_blocks(s);
     return s;
+}
+
+Vertex height(const Structure& s) {
+    Array<Vertex> ranks(s.parent.size(), 1);  // from the root to this one
+    for (ptrdiff_t r = std::ssize(ranks) - 1; r >= 0; --r)
+        if (s.parent[r] >= 0) ranks[r] = ranks[s.parent[r]] + 1;
+    return ranks.empty() ? 0 : *std::max_element(ranks.begin(), ranks.end());
 }
 
 ptrdiff_t entry_of(const Structure& s, Vertex low, Vertex high) {

@@ -27,10 +27,13 @@ struct Structure {
     ptrdiff_t entries() const { return static_cast<ptrdiff_t>(higher.size()); }
 };
 
-// Eliminates the vertices in this order, but for changes that add no edge. Throws
+// Eliminates the vertices in this order, but for changes that add no edge. Throws Stopped, and
 // std::overflow_error if there would be more than most_entries edges.
 Structure eliminate_vertices(const Neighbors& graph, const Array<Vertex>& order,
-                             ptrdiff_t most_entries);
+                             ptrdiff_t most_entries, Stop& stop);
+
+// The greatest number of ranks on a path of the tree.
+Vertex height(const Structure& structure);
 
 // The position of the edge between ranks low < high among the entries.
 ptrdiff_t entry_of(const Structure& structure, Vertex low, Vertex high);

@@ -9,8 +9,9 @@ namespace {
 
 // Sums of lengths are those of paths.
 template <class R>
-constexpr bool has_folds = has_factors<R> && same_type<typename R::S::Add, Min> &&
-                           same_type<typename R::S::Multiply, Plus>;
+constexpr bool has_folds =
+    has_factors<typename R::S, typename R::T> && same_type<typename R::S::Add, Min> &&
+    same_type<typename R::S::Multiply, Plus>;
 
 // A row of X in parts, each of which fills a register of float64.
 template <class R>

@@ -81,7 +81,7 @@ template <class R>
 constexpr void add_small_functions(KernelSet& set) {
     set.multiply = multiply<R>;
     if constexpr (R::S::Add::idempotent) set.star = star<R>;
-    if constexpr (has_factors<R>) {
+    if constexpr (has_factors<typename R::S, typename R::T>) {
         set.add_multiple = add_multiple<R>;
         set.sweep_up = sweep_up<R>;
         set.sweep_down = sweep_down<R>;

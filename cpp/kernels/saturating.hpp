@@ -8,9 +8,6 @@
 namespace tropical {
 namespace {
 
-template <class T>
-constexpr bool is_signed = T(-1) < T(0);
-
 // The integer of twice the width.
 template <class T>
 struct Wider {};

@@ -9,12 +9,6 @@
 namespace tropical {
 namespace {
 
-// The dtypes that have factors; each takes 10 kB in each instruction set.
-template <class R>
-constexpr bool has_factors =
-    same_type<typename R::S::Add, Or> ||
-    (R::S::Add::idempotent && is_signed<typename R::T> && sizeof(typename R::T) > 1);
-
 template <class R>
 [[gnu::always_inline]] inline char* row_of(char* x, std::int32_t rank) {
     return x + rank * static_cast<ptrdiff_t>(sweep_registers * sizeof(typename R::V));

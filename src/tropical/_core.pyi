@@ -137,6 +137,33 @@ class Elimination:
     def start(self) -> NDArray[np.intp]: ...
     @property
     def entries(self) -> int: ...
+    @property
+    def height(self) -> int: ...
+    def edges_between(
+        self,
+        sources: NDArray[np.integer[Any]],
+        targets: NDArray[np.integer[Any]],
+        directed: bool,
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]: ...
+    def update(
+        self,
+        up: NDArray[Any],
+        down: NDArray[Any],
+        semiring: str | HasName,
+        weights: NDArray[Any],
+        changed: NDArray[np.integer[Any]],
+        before: NDArray[Any],
+        refuses: bool = True,
+    ) -> int | None: ...
+    def path(
+        self,
+        up: NDArray[Any],
+        down: NDArray[Any],
+        semiring: str | HasName,
+        weights: NDArray[Any],
+        source: int,
+        target: int,
+    ) -> NDArray[np.int32]: ...
     def eliminate(
         self,
         weights: NDArray[Any],

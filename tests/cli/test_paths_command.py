@@ -11,7 +11,7 @@ from support import run_command
 
 from tropical import semirings
 from tropical.cli import main
-from tropical.graph import closure, command, edge_lists, factor, path, tables
+from tropical.graph import closure, command, edge_lists, elimination, path, tables
 from tropical.graph.edges import dense_of
 from tropical.graph.files import load
 
@@ -404,7 +404,7 @@ def test_tables(capsys, write, tmp_path, monkeypatch, ring, sources, targets, su
 
 @pytest.mark.parametrize("ring", ["minplus", "maxplus", "maxmin"])
 def test_tables_where_elimination_does_not_pay(capsys, write, tmp_path, monkeypatch, ring):
-    monkeypatch.setattr(factor, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(elimination, "available_bytes", lambda: 1)
     file = write("roads.csv", "a,b,1\na,c,5\nb,c,2\nc,d,2\n")
     run(capsys, file, "--table", "all", "all", tmp_path / "out.npy", "--semiring", ring)
     want = star_of(load(file, semirings.get(ring)), ring)

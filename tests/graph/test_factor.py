@@ -1,7 +1,11 @@
 """Elimination: the lengths of a factor are those of closures, for every order and kind of graph."""
 
+import copy
 import pickle
 import signal
+import subprocess
+import sys
+import time
 
 import graphs
 import numpy as np
@@ -11,8 +15,18 @@ from hypothesis import strategies as st
 from support import in_threads
 
 import tropical
-from tropical.graph import DivergenceError, NegativeCycleError, closure, factorize, shortest_paths
-from tropical.graph.factor import DTYPES
+from tropical.extras import NotInstalledError
+from tropical.graph import (
+    DivergenceError,
+    Factor,
+    NegativeCycleError,
+    closure,
+    elimination,
+    factorize,
+    shortest_paths,
+)
+from tropical.graph.available import available_bytes
+from tropical.graph.elimination import DTYPES, ENTRY_BYTES
 from tropical.semirings import ALL
 
 nx = pytest.importorskip("networkx", reason="whose graphs are factorized")
@@ -148,7 +162,6 @@ def test_update():
     for wrong, message in (
         (graph.data[1:], "weights: expected shape"),
         (np.full_like(graph.data, np.nan), "NaN"),
-        (np.full_like(graph.data, np.inf), "weights: expected numbers but inf"),
         (-graph.data, "cycle of weight"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -196,11 +209,51 @@ def test_refusals(call, error, message):
         call(factorize(nx.path_graph(6)))
 
 
-def test_too_many_edges(monkeypatch):
-    monkeypatch.setattr(tropical.graph.factor, "MOST_ENTRIES", 30)
-    factorize(nx.path_graph(31))
-    with pytest.raises(MemoryError, match="graph: elimination adds more than 30 edges"):
-        factorize(nx.complete_graph(20))
+def test_update_closes_edges():
+    factor = factorize(nx.cycle_graph(5))
+    factor.update([np.inf, 1, 1, 1, 1])  # in the order of the edges, the first from 0 to 1
+    assert factor.lengths(0).tolist() == [0, 4, 3, 2, 1]
+    factor.update(np.full(5, np.inf))
+    assert factor.lengths(0).tolist() == [0, *[np.inf] * 4]
+    factor.update(np.ones(5, int))
+    assert factor.lengths(0).tolist() == [0, 1, 2, 2, 1]
+
+
+@pytest.mark.parametrize("ordering", ["auto", "given"])
+@pytest.mark.parametrize("graph", [nx.complete_graph(40), nx.random_regular_graph(6, 300, seed=1)])
+def test_memory_limit(monkeypatch, ordering, graph):
+    order = "auto" if ordering == "auto" else np.arange(len(graph))
+    plan = factorize(graph, ordering=order).explain()
+    needed = (ENTRY_BYTES + 8) * plan.entries
+    monkeypatch.setattr(elimination, "available_bytes", lambda: needed)
+    factorize(graph, ordering=order)
+    monkeypatch.setattr(elimination, "available_bytes", lambda: needed - 1)
+    message = f"graph: elimination adds more than {plan.entries - 1:,} edges, which do not fit"
+    with pytest.raises(MemoryError, match=message):
+        factorize(graph, ordering=order)
+
+
+def test_available_bytes():
+    machine = available_bytes()
+    assert 1 << 20 < machine < 1 << 60
+    code = """if True:
+        import resource
+        from tropical.graph.available import available_bytes
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 33, resource.RLIM_INFINITY))
+        print(available_bytes())
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert 0 < int(done.stdout) < 1 << 33
+
+
+def test_memory_error_comes_early(monkeypatch):
+    """A random graph of 10^5 vertices of degree 10 would take hundreds of gigabytes."""
+    n = 100_000
+    ends = np.random.default_rng(1).integers(0, n, (2, 5 * n))
+    graph = sp.csr_array((np.ones(5 * n), tuple(ends)), shape=(n, n))
+    monkeypatch.setattr(elimination, "available_bytes", lambda: 1 << 28)
+    with pytest.raises(MemoryError, match="shortest_paths finds paths"):
+        factorize(graph)
 
 
 def test_pickle_and_text():
@@ -210,7 +263,8 @@ def test_pickle_and_text():
     assert repr(again) == "<Factor of 221 vertices, undirected, minplus, float64>"
     plan = factor.explain()
     assert plan == again.explain() and plan.nbytes == factor.nbytes == 8 * plan.entries
-    assert str(plan).startswith("221 vertices, ")
+    assert str(plan).startswith("221 vertices, ") and "a row of lengths" in str(plan)
+    assert plan.row_operations == 4 * plan.entries and 0 < plan.row_seconds < 1
 
 
 def test_threads_share_a_factor():
@@ -224,8 +278,8 @@ def test_threads_share_a_factor():
     in_threads(compute, 8)
 
 
-def test_signals_are_heard():
-    factor = factorize(nx.path_graph(100_000))
+def interrupted(call, seconds):
+    """Call with an alarm after some seconds; return whether and when it was heard."""
 
     class HeardError(Exception):
         pass
@@ -234,11 +288,122 @@ def test_signals_are_heard():
         raise HeardError
 
     before = signal.signal(signal.SIGALRM, hear)
-    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    start = time.monotonic()
     try:
         with pytest.raises(HeardError):  # else it takes many seconds
-            factor.lengths(np.zeros(1 << 23, np.int64), [0])
+            call()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+    return time.monotonic() - start - seconds
+
+
+def test_signals_are_heard():
+    factor = factorize(nx.path_graph(100_000))
+    interrupted(lambda: factor.lengths(np.zeros(1 << 23, np.int64), [0]), 0.1)
     assert factor.lengths(0, 5) == 5
+
+
+def random_graph_of(n, m):
+    ends = np.random.default_rng(1).integers(0, n, (2, m)).astype(np.int32)
+    return sp.csr_array((np.ones(m, np.float32), tuple(ends)), shape=(n, n))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.4, 1.2, 2.5])
+def test_signals_are_heard_during_construction(seconds):
+    """Order and structure; the whole takes minutes."""
+    late = interrupted(lambda: factorize(random_graph_of(60_000, 300_000)), seconds)
+    assert late < 3, "seconds after the signal, on a loaded machine"
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("name", ["minplus", "maxmin", "orand"])
+def test_save_and_load(tmp_path, directed, name):
+    graph = FAMILIES["grid"].to_directed() if directed else FAMILIES["grid"]
+    factor = factorize(graph, name)
+    factor.update_edges(0, 1, 0 if name == "orand" else 3)
+    file = tmp_path / "grid"
+    factor.save(file)
+    again = Factor.load(file)
+    assert repr(again) == repr(factor) and again.explain() == factor.explain()
+    assert again.closure().tobytes() == factor.closure().tobytes()
+    assert again.path(3, 100) == factor.path(3, 100)
+
+
+def test_files_of_other_things(tmp_path):
+    file = tmp_path / "some.npz"
+    np.savez(file, a=np.arange(3))
+    with pytest.raises(ValueError, match=r"some\.npz: expected a file of Factor.save"):
+        Factor.load(file)
+    factorize(nx.path_graph(3)).save(file)
+    arrays = dict(np.load(file))
+    for change, message in (
+        ({"version": np.array(99)}, "expected version 1 at most, got 99"),
+        ({"version": np.array("one")}, "expected a file of Factor.save"),
+        ({"order": np.array([0, 0, 1])}, "expected a file of Factor.save .*order"),
+        ({"target": np.array([7, 1])}, "expected a file of Factor.save .*target"),
+        ({"source": np.array([7])}, "expected a file of Factor.save"),
+        ({"semiring": np.array("none")}, "expected a file of Factor.save"),
+        ({"weight": np.array([1, 2], complex)}, "expected a file of Factor.save"),
+        ({"weight": np.array([1.0])}, "expected a file of Factor.save"),
+    ):
+        np.savez(file, **arrays | change)
+        with pytest.raises(ValueError, match=r"some\.npz: " + message):
+            Factor.load(file)
+    del arrays["order"]
+    np.savez(file, **arrays)
+    with pytest.raises(ValueError, match=r"some\.npz: expected a file of Factor.save .*order"):
+        Factor.load(file)
+    file.write_bytes(b"no archive")
+    with pytest.raises(ValueError, match=r"some\.npz: expected an undamaged"):
+        Factor.load(file)
+    with pytest.raises(FileNotFoundError):
+        Factor.load(tmp_path / "none")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_metis(family):
+    pytest.importorskip("pymetis", reason="the order of METIS")
+    graph = FAMILIES[family]
+    factor = factorize(graph, ordering="metis")
+    assert np.array_equal(factor.closure(), shortest_paths(graph))
+
+
+def test_metis_makes_few_entries():
+    pytest.importorskip("pymetis", reason="the order of METIS")
+    grid = nx.grid_2d_graph(60, 60)
+    metis = factorize(grid, ordering="metis").explain()
+    auto = factorize(grid).explain()
+    assert metis.entries < 1.4 * auto.entries
+    for graph in (np.full((3, 3), np.inf), np.full((1, 1), np.inf), np.full((0, 0), np.inf)):
+        assert factorize(graph, ordering="metis").closure().shape == graph.shape
+
+
+def test_metis_is_asked_for_by_name(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    with pytest.raises(NotInstalledError, match="pymetis is not installed"):
+        factorize(nx.path_graph(4), ordering="metis")
+
+
+@pytest.mark.parametrize("graph", [np.zeros((0, 0)), np.array([[np.inf]]), np.array([[0.0]])])
+def test_tiny_graphs(graph):
+    factor, n = factorize(graph), len(graph)
+    assert factor.closure().tolist() == [[0.0]] * n
+    assert factor.predecessors().tolist() == [[-9999]] * n
+    assert [factor.path(i, i) for i in range(n)] == [[0]] * n
+    assert factor.explain().height == n
+    with pytest.raises(ValueError, match="i: expected"):
+        factor.path(n, 0)
+
+
+def test_copies_have_weights_of_their_own():
+    factor = factorize(nx.cycle_graph(2000))
+    other = copy.copy(factor)
+    factor.update_edges(0, 1, 500)
+    assert (factor.lengths(0, 1), other.lengths(0, 1)) == (500, 1)
+    weights = np.ones(2000)
+    factor.update(weights)
+    factor.update_edges(0, 1, 500)
+    assert weights[0] == 1

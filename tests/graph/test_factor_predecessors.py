@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import tropical
 from tropical.graph import factorize, path, shortest_paths
-from tropical.graph.factor import DTYPES
+from tropical.graph.elimination import DTYPES
 from tropical.semirings import ALL
 
 nx = pytest.importorskip("networkx", reason="whose graphs are factorized")

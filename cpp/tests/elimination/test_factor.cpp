@@ -93,12 +93,13 @@ void check_factor(const Graph& g, bool directed, const Isa& isa, int threads, Ra
     Array<T> weight;
     for (ptrdiff_t e = 0; e < std::ssize(g.source); ++e)
         weight.push_back(static_cast<T>(1 + random.below(9)));
-    const Neighbors neighbors =
-        neighbors_of(g.n, static_cast<ptrdiff_t>(weight.size()), g.source.data(), g.target.data());
+    constexpr ptrdiff_t most = ptrdiff_t{1} << 30;
+    Stop never(nullptr);
+    const ptrdiff_t m = std::ssize(weight);
+    const Neighbors neighbors = neighbors_of(g.n, m, g.source.data(), g.target.data(), never);
     const Structure structure =
-        eliminate_vertices(neighbors, minimum_degree_order(neighbors), ptrdiff_t{1} << 30);
-    const Edges edges = edges_in(structure, static_cast<ptrdiff_t>(weight.size()), g.source.data(),
-                                 g.target.data());
+        eliminate_vertices(neighbors, minimum_degree_order(neighbors, most, never), most, never);
+    const Edges edges = edges_in(structure, m, g.source.data(), g.target.data(), never);
     Array<T> up(structure.higher.size()), down(up);
     const Factor factor{.structure = structure,
                         .semiring = number_of<S>,

@@ -7,8 +7,10 @@ from .betweenness import betweenness, edge_betweenness
 from .centrality import closeness, harmonic
 from .cycles import CycleError, NegativeCycleError
 from .distances import diameter, eccentricity, radius, wiener_index
+from .elimination import FactorCost
 from .facilities import accessibility, nearest_facilities
-from .factor import Elimination, Factor, factorize
+from .factor import Factor
+from .factorization import factorize
 from .method import Method, explain_shortest_paths
 from .other_paths import longest_paths, minimax_paths, widest_paths
 from .paths import shortest_paths
@@ -22,8 +24,8 @@ from .star import DivergenceError, closure
 __all__ = [
     "CycleError",
     "DivergenceError",
-    "Elimination",
     "Factor",
+    "FactorCost",
     "KEdgePaths",
     "Method",
     "NegativeCycleError",

@@ -13,7 +13,7 @@ from tropical import _core
 
 from .all_pairs import sources_of
 from .edges import Edges, edges_of, read
-from .factor import _is_undirected
+from .elimination import is_undirected
 from .method import RING
 from .progress import Progress, shown
 
@@ -198,7 +198,7 @@ def _read(graph: GraphLike, directed: bool, unweighted: bool, weight: Weight) ->
     if not isinstance(found, Edges) and found.ndim != 2:
         raise ValueError(f"graph: expected (n, n), got {found.shape}")
     edges = edges_of(found, RING)
-    if _is_undirected(graph) and not callable(weight):
+    if is_undirected(graph) and not callable(weight):
         directed = False  # and the second half of the edges leads back
         edges = edges.where(np.arange(len(edges.weight) // 2))
     weights = np.ones(len(edges.weight)) if unweighted else edges.weight.astype(np.float64)

@@ -87,14 +87,14 @@ def read(
     """
     graph = _read(w, ring, weight)
     if isinstance(graph, Edges):
-        _check_weights(graph.weight, ring, graph.least)
+        check_weights(graph.weight, ring, graph.least)
         if keep:
             return graph
         there = graph.weight != ring.zero(graph.dtype)
         return graph if there.all() else graph.where(there)
     check_square("w", graph)
     ring.zero(graph.dtype)  # raises TypeError where the semiring has no such dtype
-    _check_weights(graph, ring)
+    check_weights(graph, ring)
     if not isinstance(w, np.ma.MaskedArray):  # the mask says where there is no edge
         _warn_of_zeros(graph, ring)
     return graph
@@ -125,19 +125,24 @@ def _warn_of_zeros(a: Array, ring: Semiring) -> None:
         )
 
 
-def _check_weights(weights: Array, ring: Semiring, least: Any = None) -> None:
-    """Raise ValueError for a NaN, and for a weight that makes all paths with it the same."""
+def check_weights(weights: Array, ring: Semiring, least: Any = None, name: str = "w") -> None:
+    """Raise ValueError for a NaN, and for a weight that makes all paths with it the same.
+
+    `least` is the least weight, where that is known.
+    """
     if is_kind(weights.dtype, "bool") or not weights.size:
         return
     known = ring.add_ufunc is np.minimum and least is not None
     best = least if known else ring.add_ufunc.reduce(weights, axis=None)
     if np.isnan(best):
         zero = ring.zero(weights.dtype)
-        raise ValueError(f"w: expected numbers, got a NaN; {zero} says that there is no edge")
+        raise ValueError(f"{name}: expected numbers, got a NaN; {zero} says that there is no edge")
     if ring.nonnegative and weights.min() < 0:
-        raise ValueError(f"w: expected weights of 0 or more for {ring.name}, got {weights.min()}")
+        raise ValueError(
+            f"{name}: expected weights of 0 or more for {ring.name}, got {weights.min()}"
+        )
     if ring.multiply_ufunc is np.add and np.isinf(best) and best != ring.zero(weights.dtype):
-        raise ValueError(f"w: expected weights of {ring}, got {best}")
+        raise ValueError(f"{name}: expected weights of {ring}, got {best}")
 
 
 def read_pattern(a: GraphLike) -> NDArray[np.bool_] | Edges:

@@ -1,67 +1,29 @@
-"""Best paths in sparse graphs by the elimination of vertices, as Gauss eliminates unknowns."""
+"""Factors of sparse graphs: best paths by elimination, as Gauss eliminates unknowns."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropical import _core, semirings
+from tropical import semirings
 from tropical.arrays import Array
 
+from . import factor_files
 from .all_pairs import sources_of
-from .bellman_ford import potentials
-from .edges import Edges, edges_of, read
+from .elimination import FactorCost, cost_of, order_of, read_edges
 from .result import Result
-from .star import DivergenceError
+from .weights import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tropical.npz import PathLike
     from tropical.semirings import Semiring
 
-    from .edges import GraphLike, Weight
+    from .edges import Edges, GraphLike, Weight
     from .predecessors import Predecessors
-
-# The most edges that an elimination may add, but for their weights: more do not fit 16 GiB.
-MOST_ENTRIES = 1 << 30
-DTYPES = ("float32", "float64", "int16", "int32", "int64", "bool")
-
-
-@dataclass(frozen=True)
-class Elimination:
-    """What the elimination of a graph's vertices costs; `Factor.explain` returns it.
-
-    Attributes
-    ----------
-    vertices, edges : int
-        Of the graph.
-    entries : int
-        Pairs of vertices between which there is an edge at some time of the elimination. A row of
-        lengths takes at most two operations for each entry.
-    height : int
-        The greatest number of vertices that a path of the elimination tree passes.
-    operations : int
-        Sums and products that the weights of the factor take.
-    nbytes : int
-        Bytes of the weights of the factor.
-    """
-
-    vertices: int
-    edges: int
-    entries: int
-    height: int
-    operations: int
-    nbytes: int
-
-    def __str__(self) -> str:
-        return (
-            f"{self.vertices:,} vertices, {self.edges:,} edges; elimination makes "
-            f"{self.entries:,} entries, a tree of height {self.height:,}\n"
-            f"  factor: {self.operations:,} operations, {self.nbytes:,} bytes"
-        )
 
 
 class Factor:
@@ -89,92 +51,43 @@ class Factor:
         weight: Weight = "weight",
     ) -> None:
         ring = semirings.get(semiring)
-        if not ring.idempotent:
-            raise ValueError(f"semiring: expected an idempotent one, got {ring.name}")
-        pattern = ring.dtypes == ("bool",)
-        found = read(graph, semirings.minplus if pattern else ring, weight)
-        if not isinstance(found, Edges) and found.ndim != 2:
-            raise ValueError(f"graph: expected (n, n), got {found.shape}")
-        edges = edges_of(found, semirings.minplus if pattern else ring)
-        if edges.dtype.name not in DTYPES:
-            raise TypeError(f"graph: expected a dtype of {', '.join(DTYPES)}, got {edges.dtype}")
-        if _is_undirected(graph) and not callable(weight):
-            directed = False  # and the second half of the edges leads back
-            edges = edges.where(np.arange(len(edges.weight) // 2))
-        values = np.ones(len(edges.weight), np.bool_) if pattern else edges.weight
-        edges = Edges(edges.n, edges.source, edges.target, np.ascontiguousarray(values))
-        self._eliminate(edges, ring, bool(directed), _order(ordering, edges))
+        edges, directed = read_edges(graph, ring, directed, weight)
+        self._take(Weights(edges, ring, directed, order_of(ordering, edges)))
 
-    def _eliminate(self, edges: Edges, ring: Semiring, directed: bool, order: Array | None) -> None:
-        self.n = edges.n
-        self.semiring = ring
-        self.dtype = edges.dtype
-        self.directed = directed
-        self._edges = edges
-        try:
-            self._elimination = _core.Elimination(
-                edges.n, edges.source, edges.target, order, MOST_ENTRIES
-            )
-        except OverflowError:
-            raise MemoryError(
-                f"graph: elimination adds more than {MOST_ENTRIES:,} edges; shortest_paths finds "
-                "paths in such a graph without elimination"
-            ) from None
-        self._up, self._down = self._weigh(edges.weight)
+    def _take(self, weights: Weights) -> None:
+        self._weights = weights
+        self.n = weights.edges.n
+        self.semiring = weights.ring
+        self.dtype = weights.edges.dtype
+        self.directed = weights.directed
 
-    def _weigh(self, weights: Array) -> tuple[Array, Array]:
-        """Return the weights of the factor, in both directions, or raise DivergenceError."""
-        entries = self._elimination.entries
-        up = np.empty(entries, self.dtype)
-        down = np.empty(entries, self.dtype) if self.directed else up
-        name = self.semiring.name
-        vertex = self._elimination.eliminate(weights, up, down, name)
-        if vertex is None:
-            return up, down
-        if self.semiring is not semirings.minplus:
-            raise DivergenceError(
-                f"graph: has no {name} star, a cycle through vertex {vertex} improves with every "
-                "round"
-            )
-        edges = Edges(self.n, self._edges.source, self._edges.target, weights)
-        potentials(edges if self.directed else edges.both_ways())  # raises NegativeCycleError
-        # Only rounding makes the cycle seem negative.
-        self._elimination.eliminate(weights, up, down, name, False)
-        return up, down
+    @classmethod
+    def _of(cls, weights: Weights) -> Factor:
+        factor = cls.__new__(cls)
+        factor._take(weights)
+        return factor
 
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         return f"<Factor of {self.n:,} vertices, {kind}, {self.semiring.name}, {self.dtype}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self._edges, self.semiring, self.directed, self._elimination.order)
+        w = self._weights
+        return _restored, (w.edges, w.ring, w.directed, w.elimination.order)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the weights."""
-        return int(self._up.nbytes + (self._down.nbytes if self.directed else 0))
+        return self._weights.nbytes
 
-    def explain(self) -> Elimination:
-        """Return what the elimination cost.
+    def explain(self) -> FactorCost:
+        """Return what the elimination cost, and what rows of lengths cost.
 
         Returns
         -------
-        Elimination
+        FactorCost
         """
-        parent = self._elimination.parent
-        height = np.ones(self.n, np.int64)
-        for rank in range(self.n - 1, -1, -1):  # parents have higher ranks
-            if parent[rank] >= 0:
-                height[rank] = height[parent[rank]] + 1
-        degree = np.diff(self._elimination.start)
-        return Elimination(
-            vertices=self.n,
-            edges=len(self._edges.weight),
-            entries=self._elimination.entries,
-            height=int(height.max(initial=0)),
-            operations=int((degree * (degree + 1)).sum()) * (2 if self.directed else 1),
-            nbytes=self.nbytes,
-        )
+        return cost_of(self._weights.elimination, self._weights.edges, self.directed)
 
     def lengths(
         self,
@@ -225,10 +138,8 @@ class Factor:
             for vertices, name in ((sources, "sources"), (targets, "targets"))
         )
         result = Result("out", out, (*rows.shape, *columns.shape), self.dtype)
-        self._elimination.rows(
-            self._up,
-            self._down,
-            self.semiring.name,
+        self._weights.elimination.rows(
+            *self._weights.arrays,
             rows.ravel(),
             None if targets is None else columns.ravel(),
             result.table(rows.size, columns.size),
@@ -302,18 +213,58 @@ class Factor:
         first, second = _pair(out) if return_lengths else (None, out)
         lengths = Result("out", first, shape, self.dtype)
         before = Result("out", second, shape, np.dtype(np.int32))
-        self._elimination.trees(
-            self._up,
-            self._down,
-            self.semiring.name,
+        self._weights.elimination.trees(
+            *self._weights.arrays,
             vertices.ravel(),
             lengths.table(vertices.size, self.n),
-            self._edges.weight,
+            self._weights.edges.weight,
             before.table(vertices.size, self.n),
         )
         if return_lengths:
             return lengths.finished(), before.finished()
         return before.finished()
+
+    def path(self, i: int, j: int) -> list[int]:
+        """Return the vertices of the best path from one vertex to another.
+
+        Parameters
+        ----------
+        i, j : int
+            The first and the last vertex. Negative numbers count from the end.
+
+        Returns
+        -------
+        list of int
+            From `i` to `j`, both included, each vertex once; ``[i]`` if they are the same, empty if
+            there is no path.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `lengths`.
+
+        Notes
+        -----
+        Only the ancestors of both vertices in the elimination tree are searched. The path along the
+        entries of the factor that is found there is unpacked, as in customizable contraction
+        hierarchies (see `factorize`): an entry is an edge, or the product of two entries to a
+        vertex that was eliminated before. Predecessors of whole rows, which `predecessors` returns,
+        may have another one of equal paths.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from tropical.graph import factorize
+        >>> factor = factorize(nx.grid_2d_graph(3, 3))
+        >>> len(factor.path(0, 8))
+        5
+        """
+        first, last = (self._vertex(v, name) for v, name in ((i, "i"), (j, "j")))
+        weights = self._weights
+        found: list[int] = weights.elimination.path(
+            *weights.arrays, weights.edges.weight, first, last
+        ).tolist()
+        return found
 
     def closure(self, out: Array | None = None) -> Array:
         """Return the lengths of the best paths between all pairs of vertices, (n, n).
@@ -382,7 +333,8 @@ class Factor:
         Parameters
         ----------
         weights : array_like, (m,)
-            A weight for each edge, in the order in which the graph lists its edges: that of
+            A weight for each edge; the semiring's zero (+inf for minplus) closes an edge. The order
+            is that in which the graph lists its edges: that of
             ``scipy.sparse.csr_array(graph).data`` for a sparse array, of ``graph.edges`` for a
             networkx graph, and by rows for an array.
 
@@ -404,110 +356,122 @@ class Factor:
         >>> factor.lengths(0)
         array([0., 3., 5.])
         """
-        given = np.asarray(weights)
-        count = len(self._edges.weight)
+        given = self._weights.checked(weights, "weights")
+        count = len(self._weights.edges.weight)
         if given.shape != (count,):
             raise ValueError(f"weights: expected shape ({count},), got {given.shape}")
-        edges = Edges(
-            self.n,
-            self._edges.source,
-            self._edges.target,
-            np.ascontiguousarray(given.astype(self.dtype)),
-        )
-        checked = read(edges, self.semiring)
-        assert isinstance(checked, Edges)
-        if len(checked.weight) != count:
-            raise ValueError(
-                f"weights: expected numbers but {self.semiring.zero(self.dtype)}, which says that "
-                "there is no edge"
-            )
-        self._up, self._down = self._weigh(edges.weight)
-        self._edges = edges
+        self._weights.replace(given)
+
+    def update_edges(self, i: ArrayLike, j: ArrayLike, w: ArrayLike) -> None:
+        """Compute the factor for new weights of some edges, the faster the fewer they are.
+
+        Parameters
+        ----------
+        i, j : int or array_like of int
+            The vertices that the edges leave, and those that they enter. All edges from i to j get
+            the weight; in an undirected factor, all edges between i and j.
+        w : scalar or array_like
+            The weights, of a shape to which `i`, `j` and `w` broadcast. The semiring's zero (+inf
+            for minplus) closes an edge; another weight opens the edge again. If an edge is named
+            twice, the last weight counts.
+
+        Raises
+        ------
+        ValueError
+            If there is no such edge in the graph, or `w` are none of the semiring; see `factorize`.
+        DivergenceError
+            As `factorize`. The factor is unchanged then, also if Ctrl-C ends the call.
+
+        Notes
+        -----
+        The new factor has the same bits as after `update`. Changes spread from entry to entry along
+        the ancestors of the edges in the elimination tree. No other thread may use the factor
+        meanwhile, because it is changed in place.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import numpy as np
+        >>> from tropical.graph import factorize
+        >>> factor = factorize(nx.cycle_graph(5))
+        >>> factor.update_edges(0, 1, np.inf)
+        >>> factor.lengths(0)
+        array([0., 4., 3., 2., 1.])
+        """
+        sources, targets = self._vertices(i, "i"), self._vertices(j, "j")
+        given = self._weights.checked(w, "w")
+        try:
+            sources, targets, given = np.broadcast_arrays(sources, targets, given)
+        except ValueError:
+            shapes = f"{sources.shape}, {targets.shape} and {given.shape}"
+            raise ValueError(f"i, j, w: expected shapes that broadcast, got {shapes}") from None
+        edges, counts = self._weights.edges_between(sources.ravel(), targets.ravel())
+        self._weights.replace_some(edges, np.repeat(given.ravel(), counts))
+
+    def save(self, path: PathLike) -> None:
+        """Write the factor to an ``.npz`` file, without pickle; replace the file in one step.
+
+        The file contains the edges and the order of the elimination, from which `load` computes the
+        factor: that takes less time than finding the order.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written. The old file is unchanged then.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import networkx as nx
+        >>> from tropical.graph import Factor, factorize
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "path.npz"
+        ...     factorize(nx.path_graph(4)).save(file)
+        ...     Factor.load(file).lengths(0)
+        array([0., 1., 2., 3.])
+        """
+        factor_files.write(path, self._weights)
+
+    @classmethod
+    def load(cls, path: PathLike) -> Factor:
+        """Read a factor from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Returns
+        -------
+        Factor
+
+        Raises
+        ------
+        ValueError
+            If the file is none of a factor, is damaged, or a newer version wrote it; the message
+            names the file.
+        OSError
+            If the file cannot be opened.
+        """
+        return cls._of(factor_files.read(path))
 
     def _vertices(self, vertices: ArrayLike | None, name: str) -> NDArray[np.intp]:
-        found = sources_of(vertices, self._edges, name)
+        found = sources_of(vertices, self._weights.edges, name)
         return np.arange(self.n) if found is None else found
 
-
-def factorize(
-    graph: GraphLike,
-    semiring: str | Semiring = "minplus",
-    *,
-    directed: bool = True,
-    ordering: str | ArrayLike = "auto",
-    weight: Weight = "weight",
-) -> Factor:
-    """Return a factor of a sparse graph, from which the best paths from many vertices are fast.
-
-    The vertices are eliminated one after the other: an edge is added between two neighbors of an
-    eliminated vertex where the path through the vertex is better. In a road network, few edges are
-    added. Then a row of lengths takes one operation for each edge.
-
-    Parameters
-    ----------
-    graph : sparse array (n, n), networkx graph or array_like (n, n)
-        The edges, as in `shortest_paths`, of dtype float32, float64, int16, int32 or int64. For
-        orand an edge is an edge, whatever its weight.
-    semiring : str or Semiring, default "minplus"
-        An idempotent semiring: minplus for shortest paths, maxmin for widest paths, orand for
-        reachability, and so on.
-    directed : bool, default True
-        False: each edge leads in both directions, with the better of two weights. Then the factor
-        takes half of the time and memory. Undirected networkx graphs are always undirected.
-    ordering : {"auto"} or array_like of int, (n,), default "auto"
-        The order in which vertices are eliminated: the vertices in that order, or "auto" for an
-        approximate minimum degree order.
-    weight : str, callable or None, default "weight"
-        As in `shortest_paths`.
-
-    Returns
-    -------
-    Factor
-
-    Raises
-    ------
-    NegativeCycleError
-        If there is a cycle of negative weight, over minplus; the error carries a cycle.
-    DivergenceError
-        If a cycle improves with every round, over another semiring.
-    ValueError
-        If the graph is not square or holds a NaN, the semiring is not idempotent, or `ordering` is
-        no order of the vertices.
-    TypeError
-        If the semiring is not defined for the dtype.
-    MemoryError
-        If elimination adds so many edges that they do not fit into memory, as in a large random
-        graph.
-
-    Notes
-    -----
-    B. Carre, "An algebra for network routing problems", Journal of the Institute of Mathematics and
-    its Applications 7, 1971. R. E. Tarjan, "A unified approach to path problems", Journal of the
-    ACM 28, 1981. J. Dibbelt, B. Strasser and D. Wagner, "Customizable contraction hierarchies", ACM
-    Journal of Experimental Algorithmics 21, 2016. The order: P. R. Amestoy, T. A. Davis and I. S.
-    Duff, "An approximate minimum degree ordering algorithm", SIAM Journal on Matrix Analysis and
-    Applications 17, 1996.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import scipy.sparse as sp
-    >>> from tropical.graph import factorize
-    >>> roads = sp.csr_array([[0, 7.0, 0, 2], [0, 0, 1, 0], [4, 0, 0, 0], [0, 3, 0, 0]])
-    >>> factor = factorize(roads)
-    >>> factor.lengths(0)
-    array([0., 5., 6., 2.])
-    >>> factor.lengths([0, 2], targets=[1, 3])
-    array([[5., 2.],
-           [9., 6.]])
-    """
-    return Factor(graph, semiring, directed=directed, ordering=ordering, weight=weight)
+    def _vertex(self, vertex: int, name: str) -> int:
+        found = self._vertices(vertex, name)
+        if found.ndim:
+            raise ValueError(f"{name}: expected one vertex, got shape {found.shape}")
+        return int(found)
 
 
 def _restored(edges: Edges, ring: Semiring, directed: bool, order: Array) -> Factor:
-    factor = Factor.__new__(Factor)
-    factor._eliminate(edges, ring, directed, order)
-    return factor
+    return Factor._of(Weights(edges, ring, directed, order))
 
 
 def _pair(out: Any) -> tuple[Any, Any]:
@@ -518,24 +482,3 @@ def _pair(out: Any) -> tuple[Any, Any]:
     if all(isinstance(array, np.ndarray) for array in out) and np.may_share_memory(*out):
         raise ValueError("out: expected two arrays, got two that share memory")
     return out
-
-
-def _is_undirected(graph: Any) -> bool:
-    """Return whether `graph` is an undirected networkx graph."""
-    return hasattr(graph, "is_directed") and not graph.is_directed()
-
-
-def _order(ordering: str | ArrayLike, edges: Edges) -> Array | None:
-    """Return the order as the vertices of a permutation, or None for the order of the core."""
-    if isinstance(ordering, str):
-        if ordering != "auto":
-            raise ValueError(
-                f"ordering: expected 'auto' or the vertices in order, got {ordering!r}"
-            )
-        return None
-    order = sources_of(ordering, edges, "ordering")
-    if order is None:
-        raise TypeError("ordering: expected 'auto' or the vertices in order, got None")
-    if order.shape != (edges.n,) or len(np.unique(order)) != edges.n:
-        raise ValueError(f"ordering: expected each of {edges.n} vertices once, got {ordering!r}")
-    return order

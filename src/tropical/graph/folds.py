@@ -19,7 +19,8 @@ from tropical.arrays import Array, is_kind
 
 from .all_pairs import sources_of
 from .edges import Edges, edges_of, read
-from .factor import MOST_ENTRIES, Factor, _is_undirected
+from .elimination import is_undirected, most_entries
+from .factor import Factor
 from .method import RING, SECONDS_PER_BYTE, SECONDS_PER_CALL, SECONDS_PER_STEP
 from .paths import shortest_paths
 from .progress import Progress, share_of, shown
@@ -115,7 +116,9 @@ class Distances:
     ) -> Iterator[tuple[Array, Sums]]:
         """Yield some positions in `vertices`, and their sums."""
         if self.factor is not None:
-            fold = functools.partial(self.factor._elimination.fold, *_ways(self.factor, inward))
+            fold = functools.partial(
+                self.factor._weights.elimination.fold, *_ways(self.factor, inward)
+            )
             order = _near_each_other(self.factor, vertices)
             for first in range(0, len(order), CALL_SOURCES):
                 some = order[first : first + CALL_SOURCES]
@@ -144,7 +147,7 @@ class Distances:
         assert self.factor is not None
         out = np.empty((len(vertices), self.n), self.factor.dtype)
         up, down = _ways(self.factor, inward)
-        self.factor._elimination.rows(up, down, RING.name, vertices, None, out)
+        self.factor._weights.elimination.rows(up, down, RING.name, vertices, None, out)
         if is_kind(out.dtype, "integer"):
             return np.where(out == RING.zero(out.dtype), np.inf, out)
         return out
@@ -160,7 +163,8 @@ class Distances:
 
 def _ways(factor: Factor, inward: bool) -> tuple[Array, Array]:
     """Return the weights of the factor, or of that of the transposed graph."""
-    return (factor._down, factor._up) if inward else (factor._up, factor._down)
+    up, down, _ = factor._weights.arrays
+    return (down, up) if inward else (up, down)
 
 
 def _near_each_other(factor: Factor, vertices: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -169,7 +173,7 @@ def _near_each_other(factor: Factor, vertices: NDArray[np.intp]) -> NDArray[np.i
     Neighbors in this order have almost the same ancestors, so that a sweep up visits few ranks.
     """
     rank = np.empty(factor.n, np.intp)
-    rank[factor._elimination.order] = np.arange(factor.n)
+    rank[factor._weights.elimination.order] = np.arange(factor.n)
     return np.argsort(rank[vertices], kind="stable")
 
 
@@ -204,14 +208,14 @@ def distances_in(
     if isinstance(graph, Factor):
         if graph.semiring is not semirings.minplus:
             raise ValueError(f"graph: expected a factor over minplus, got {graph.semiring.name}")
-        return Distances(graph._edges, graph.directed, graph)
+        return Distances(graph._weights.open_edges(), graph.directed, graph)
     found = read(graph, RING, weight)
     if not isinstance(found, Edges) and found.ndim != 2:
         raise ValueError(f"graph: expected (n, n), got {found.shape}")
     edges = edges_of(found, RING)
     if is_kind(edges.dtype, "integer"):
         edges = Edges(edges.n, edges.source, edges.target, edges.weight.astype(np.float64))
-    if _is_undirected(graph) and not callable(weight):
+    if is_undirected(graph) and not callable(weight):
         directed = False  # and the second half of the edges leads back
         edges = edges.where(np.arange(len(edges.weight) // 2))
     order = _good_order(edges, directed, edges.n if sources is None else sources)
@@ -227,7 +231,7 @@ def _good_order(edges: Edges, directed: bool, sources: int) -> Array | None:
         SECONDS_PER_BYTE * n**3 * edges.dtype.itemsize,
     )
     seconds = SECONDS_PER_ENTRY * edges.dtype.itemsize * sources
-    most = min(int(others / seconds) if seconds else 0, MOST_ENTRIES)
+    most = min(int(others / seconds) if seconds else 0, most_entries(edges.dtype, directed))
     if most <= len(edges.weight):
         return None
     try:

@@ -1,0 +1,96 @@
+"""Contenders that compute with factors of sparse graphs, and their promises."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import tropical
+from tropical.bench.bar import Bar, Pair
+from tropical.graph import factorize
+from tropical.measure.contenders import require
+from tropical.measure.timing import Contender
+
+SIDE = 512
+EDGES = 0.7 * 2 * SIDE**2
+
+
+def roads(side: int = SIDE, dtype: str = "float32") -> Any:
+    """Return SciPy's array of a grid of side x side vertices, of whose edges 0.7 are left.
+
+    As in a road network, a vertex has 2.8 edges on average. The weights are random; each edge is
+    listed once, and leads in both directions.
+    """
+    rng = np.random.default_rng(0)
+    vertex = np.arange(side * side).reshape(side, side)
+    source = np.append(vertex[:, 1:], vertex[1:])
+    target = np.append(vertex[:, :-1], vertex[:-1])
+    left = rng.random(len(source)) < 0.7
+    ends = source[left], target[left]
+    weights = rng.integers(100, 5000, len(ends[0])).astype(dtype)
+    return require("scipy.sparse").csr_array((weights, ends), shape=(side**2, side**2))
+
+
+def ours(call: Callable[[], object], name: str = "tropical") -> Contender:
+    """Make a contender of a call on one thread, whose work is 1."""
+    return Contender(name, call, 1.0, functools.partial(tropical.options, threads=1))
+
+
+def one_source(graph: Any) -> Contender:
+    """Make a contender of SciPy's Dijkstra from one vertex to all."""
+    dijkstra = require("scipy.sparse.csgraph").dijkstra
+    return Contender("scipy", lambda: dijkstra(graph, directed=False, indices=0), 1.0)
+
+
+def predecessors(dtype: str, count: int = 128) -> Pair:
+    """Predecessors and lengths, over lengths alone."""
+    factor = factorize(roads(dtype=dtype), directed=False)
+    sources = np.random.default_rng(1).integers(0, factor.n, count)
+    out = np.zeros((count, factor.n), dtype), np.zeros((count, factor.n), np.int32)
+    both = functools.partial(factor.predecessors, sources, out, return_lengths=True)
+    return ours(both), ours(lambda: factor.lengths(sources, out=out[0]), "plain")
+
+
+def update() -> Pair:
+    """New weights of all edges, over one source of SciPy's."""
+    graph = roads()
+    factor = factorize(graph, directed=False)
+    return ours(lambda: factor.update(graph.data)), one_source(graph)
+
+
+def update_edges() -> Pair:
+    """One edge that is closed or opened again, over new weights of all edges."""
+    graph = roads()
+    factor = factorize(graph, directed=False)
+    edges = graph.tocoo()
+    some = np.random.default_rng(2).integers(0, graph.nnz, 1000)
+    weights = itertools.cycle(
+        (edges.coords[0][e], edges.coords[1][e], weight)
+        for e in some
+        for weight in (np.inf, graph.data[e])
+    )
+    one = ours(lambda: factor.update_edges(*next(weights)))
+    return one, ours(lambda: factor.update(graph.data), "update")
+
+
+def factor_of_roads() -> Pair:
+    """From a graph to its factor, order included, over one source of SciPy's."""
+    graph = roads()
+    return ours(lambda: factorize(graph, directed=False)), one_source(graph)
+
+
+def bars() -> Iterator[Bar]:
+    """Every bar, in the order of the table."""
+    bar = functools.partial(Bar, "factors of 262,144 corners of roads, threads=1")
+    for dtype in ("float32", "float64"):
+        case = f"predecessors over plain rows, 128 sources, {dtype}"
+        yield bar(case, 1 / 3, 128 * 30 * EDGES, functools.partial(predecessors, dtype))
+    yield bar("new weights over one source of scipy's", 1.0, 200 * EDGES, update)
+    yield bar("one edge changed over new weights", 100.0, 200 * EDGES, update_edges)
+    case = "time of graph to factor over one source of scipy's"
+    yield replace(bar(case, 40.0, 4000 * EDGES, factor_of_roads), at_most=True)

@@ -1,0 +1,112 @@
+"""The weights of a factor, while those of edges change."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tropical.arrays import Array, is_kind, unmasked
+
+from .edges import Edges, check_weights
+from .elimination import eliminated, refuse_cycle, weighed
+
+if TYPE_CHECKING:
+    from tropical.semirings import Semiring
+
+# Where more than one of so many edges change, all weights are computed again.
+MOST_SHARE = 1000
+
+
+class Weights:
+    """The elimination of a graph, and the weights of its entries in both directions.
+
+    Parameters
+    ----------
+    edges : Edges
+    ring : Semiring
+    directed : bool
+    order : ndarray of int, (n,), or None
+        The order of the elimination, which the core finds for None.
+    """
+
+    def __init__(self, edges: Edges, ring: Semiring, directed: bool, order: Array | None) -> None:
+        # replace_some writes to the weights, which are therefore a copy.
+        self.edges = Edges(edges.n, edges.source, edges.target, np.array(edges.weight))
+        self.ring = ring
+        self.directed = directed
+        self.elimination = eliminated(edges, order, directed)
+        self._up, self._down = weighed(self.elimination, self.edges, ring, directed)
+
+    @property
+    def arrays(self) -> tuple[Array, Array, str]:
+        """Both directions and the semiring, as the core takes them."""
+        return self._up, self._down, self.ring.name
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the weights."""
+        return self._up.nbytes * (2 if self.directed else 1)
+
+    def open_edges(self) -> Edges:
+        """Return the edges that are not closed, as those of a graph."""
+        return self.edges.where(self.edges.weight != self.ring.zero(self.edges.dtype))
+
+    def checked(self, weights: ArrayLike, name: str) -> Array:
+        """Return new weights in the dtype of the factor, or raise ValueError or TypeError."""
+        given = unmasked(name, weights)
+        if not is_kind(given.dtype, "bool", "integer", "floating") and given.size:
+            raise TypeError(f"{name}: expected real numbers, got dtype {given.dtype}")
+        ring, dtype = self.ring, self.edges.dtype
+        closed = np.zeros(given.shape, np.bool_)
+        if given.dtype.name in ring.dtypes:
+            closed = np.asarray(given == ring.zero(given.dtype))
+        with np.errstate(invalid="ignore", over="ignore"):
+            converted = np.asarray(given).astype(dtype)
+        converted[closed] = ring.zero(dtype)
+        if is_kind(dtype, "integer"):
+            wrong = given[(converted != given) & ~closed]
+            if wrong.size:
+                raise ValueError(f"{name}: expected weights of {dtype}, got {wrong.flat[0]}")
+        check_weights(converted, ring, name=name)
+        return converted
+
+    def edges_between(
+        self, sources: NDArray[np.intp], targets: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the edges between pairs of vertices, and how many there are of each pair."""
+        edges, counts = self.elimination.edges_between(sources, targets, self.directed)
+        (missing,) = np.nonzero(counts == 0)
+        if len(missing):
+            first = f"from {sources[missing[0]]} to {targets[missing[0]]}"
+            more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise ValueError(f"i, j: expected edges of the graph, got {first}{more}")
+        return edges, counts
+
+    def replace(self, weight: Array) -> None:
+        """Compute everything for other weights of the edges."""
+        edges = Edges(self.edges.n, self.edges.source, self.edges.target, weight)
+        self._up, self._down = weighed(self.elimination, edges, self.ring, self.directed)
+        self.edges = edges
+
+    def replace_some(self, changed: NDArray[np.intp], values: Array) -> None:
+        """Compute what other weights of some edges change."""
+        weight = self.edges.weight
+        if len(changed) * MOST_SHARE > len(weight):
+            every = weight.copy()
+            every[changed] = values
+            self.replace(every)
+            return
+        before = weight[changed]
+        weight[changed] = values
+        update = partial(self.elimination.update, *self.arrays, weight, changed, before)
+        try:
+            vertex = update()
+            if vertex is not None:
+                refuse_cycle(vertex, self.edges, self.ring, self.directed)
+                update(False)
+        except BaseException:
+            weight[changed] = before
+            raise
