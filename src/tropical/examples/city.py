@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tropical.graph import Factor
+
 # Longitude and latitude of some addresses.
 ADDRESSES = {
     "Railway station": (24.9414, 60.1719),
@@ -40,7 +42,6 @@ RADII = (2.0, 5.0, 10.0)  # minutes
 ISOCHRONES = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0)
 SAMPLE = 600  # corners at which walks begin, to find the busiest street
 ASIDE = 15.0  # meters from a closed street to the ways beside it, which are closed, too
-CLOSED = 1e6  # minutes through a closed street
 
 
 def corners(streets: Streets) -> NDArray[np.intp]:
@@ -59,11 +60,9 @@ def busiest(streets: Streets) -> tuple[str, NDArray[np.float64]]:
     return str(names[passing.argmax()]), share
 
 
-def closed(streets: Streets, name: str) -> NDArray[np.float64]:
-    """Return the minutes of each street if one is closed with the ways beside it."""
-    minutes = streets.minutes.copy()
-    minutes[streets.along(name, ASIDE)] = CLOSED
-    return minutes
+def close(factor: Factor, streets: Streets, name: str) -> None:
+    """Close a street, with the ways beside it."""
+    factor.update_edges(*streets.ends[streets.along(name, ASIDE)].T, np.inf)
 
 
 def detours(streets: Streets, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -74,9 +73,8 @@ def detours(streets: Streets, name: str) -> tuple[NDArray[np.float64], NDArray[n
     station = corners(streets)[0]
     factor = streets.factor()
     before = factor.lengths(station)
-    factor.update(closed(streets, name))
-    after = factor.lengths(station)
-    return before, np.where(after < CLOSED, after - before, np.inf)
+    close(factor, streets, name)
+    return before, factor.lengths(station) - before
 
 
 def report(streets: Streets) -> Iterator[str]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from tropical import semirings
+
 from .factor import Factor
 from .other_paths import longest_paths, star_paths
 from .paths import shortest_paths
@@ -66,14 +68,14 @@ def table_of(named: Named, ring: Semiring) -> Callable[[Array, Array], Array]:
     except MemoryError:
         pass
     except DivergenceError:
-        if ring.name == "maxplus":
+        if ring is semirings.maxplus:
             longest_paths(named.graph, indices=[])  # raises CycleError, which carries the cycle
         raise
 
     def search(sources: Array, targets: Array) -> Array:
-        if ring.name == "minplus":
+        if ring is semirings.minplus:
             return shortest_paths(named.graph, indices=sources, targets=targets)
-        if ring.name == "maxplus":
+        if ring is semirings.maxplus:
             return longest_paths(named.graph, indices=sources, targets=targets)
         bounds = (sources, targets, None, False)
         values: Any = star_paths(named.graph, ring, True, False, False, bounds, None, None)

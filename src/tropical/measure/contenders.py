@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import tropical
 from tropical import _core, extras
+from tropical.arrays import is_kind
 from tropical.measure.timing import Contender
 
 # Which of a and b lies in memory column by column: so does the transpose of a C-contiguous array.
@@ -63,11 +64,11 @@ def operands(
     rng = np.random.default_rng(seed)
 
     def draw(*shape: int) -> NDArray[Any]:
-        if np.dtype(dtype).kind == "f":
+        if is_kind(dtype, "floating"):
             return rng.random(shape).astype(dtype)
-        if np.dtype(dtype).kind == "b":
+        if is_kind(dtype, "bool"):
             return rng.random(shape) < 0.5
-        least = 0 if np.dtype(dtype).kind == "u" else -20
+        least = max(-20, np.iinfo(dtype).min)
         return rng.integers(least, least + 41, shape).astype(dtype)
 
     return draw(*batch, m, k), draw(*batch, k, n)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tropical import graph, semirings
+from tropical.arrays import is_kind
 from tropical.graph.cycles import show
 from tropical.graph.predecessors import NO_PREDECESSOR
 
@@ -47,7 +48,7 @@ def read_edges(
     weights = np.full(len(edges), ring.one("float64" if "float64" in ring.dtypes else "bool"))
     if weight is not None:
         weights = numbers_of("edges", edges[[weight]], ring)[:, 0]
-        if weights.dtype.kind == "i":  # an integer dtype has no infinity
+        if is_kind(weights.dtype, "integer"):  # an integer dtype has no infinity
             weights = weights.astype(np.float64)
     return rows, columns, weights, labels
 
