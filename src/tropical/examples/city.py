@@ -62,7 +62,8 @@ def busiest(streets: Streets) -> tuple[str, NDArray[np.float64]]:
 
 def close(factor: Factor, streets: Streets, name: str) -> None:
     """Close a street, with the ways beside it."""
-    factor.update_edges(*streets.ends[streets.along(name, ASIDE)].T, np.inf)
+    first, last = streets.ends[streets.along(name, ASIDE)].T
+    factor.update_edges(first, last, np.inf)
 
 
 def detours(streets: Streets, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
