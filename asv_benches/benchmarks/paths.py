@@ -58,6 +58,7 @@ class Factors:
         self.sources = np.arange(0, self.factor.n, self.factor.n // 64)[:64]
         self.out = np.zeros((64, self.factor.n), dtype)
         self.before = np.zeros((64, self.factor.n), np.int32)
+        self.table = np.zeros((64, 64), dtype)
         self.last = self.factor.n - 1
         self.factor.path(0, self.last)
 
@@ -69,6 +70,10 @@ class Factors:
 
     def time_lengths(self, *_: object) -> None:
         self.factor.lengths(self.sources, out=self.out)
+
+    def time_table(self, *_: object) -> None:
+        """From 64 vertices to 64."""
+        self.factor.lengths(self.sources, self.sources, out=self.table)
 
     def time_predecessors(self, *_: object) -> None:
         self.factor.predecessors(self.sources, (self.out, self.before), return_lengths=True)

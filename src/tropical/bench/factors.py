@@ -36,9 +36,9 @@ def roads(side: int = SIDE, dtype: str = "float32") -> Any:
     return require("scipy.sparse").csr_array((weights, ends), shape=(side**2, side**2))
 
 
-def ours(call: Callable[[], object], name: str = "tropical") -> Contender:
-    """Make a contender of a call on one thread, whose work is 1."""
-    return Contender(name, call, 1.0, functools.partial(tropical.options, threads=1))
+def ours(call: Callable[[], object], name: str = "tropical", work: float = 1) -> Contender:
+    """Make a contender of a call on one thread."""
+    return Contender(name, call, work, functools.partial(tropical.options, threads=1))
 
 
 def one_source(graph: Any) -> Contender:
