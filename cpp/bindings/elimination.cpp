@@ -51,7 +51,8 @@ py::array_t<T> array_of(const Array<T>& values) {
 class Elimination {
   public:
     Elimination(Vertex n, const Vertices& source, const Vertices& target,
-                const std::optional<Vertices>& order, ptrdiff_t most_entries) {
+                const std::optional<Vertices>& order, ptrdiff_t most_entries,
+                const std::optional<py::function>& report) {
         if (n < 0) throw py::value_error("n: expected at least 0, got " + std::to_string(n));
         check_vertices(source, "source", n);
         check_vertices(target, "target", n);
@@ -60,12 +61,17 @@ class Elimination {
                                   std::to_string(target.size()));
         if (order) check_order(*order, n);
         const Array<Vertex> given = order ? copied(*order) : Array<Vertex>{};
+        const auto reported = [&](double share) {
+            if (!report) return;
+            const py::gil_scoped_acquire gil;
+            (*report)(share);
+        };
         Stop stop(stop_requested_by_signal());
         without_gil([&] {
             const Neighbors graph =
                 neighbors_of(n, source.size(), source.data(), target.data(), stop);
             structure_ = eliminate_vertices(
-                graph, order ? given : minimum_degree_order(graph, most_entries, stop),
+                graph, order ? given : minimum_degree_order(graph, most_entries, stop, reported),
                 most_entries, stop);
             edges_ = edges_in(structure_, source.size(), source.data(), target.data(), stop);
         });
@@ -318,9 +324,9 @@ void bind_elimination(py::module_& module) {
     py::class_<Elimination>(module, "Elimination", text, py::is_final(),
                             constructed_by_new<Elimination>())
         .def(py::init<Vertex, const Vertices&, const Vertices&, const std::optional<Vertices>&,
-                      ptrdiff_t>(),
+                      ptrdiff_t, const std::optional<py::function>&>(),
              py::arg("n"), py::arg("source"), py::arg("target"), py::arg("order") = py::none(),
-             py::arg("most_entries") = ptrdiff_t{1} << 40)
+             py::arg("most_entries") = ptrdiff_t{1} << 40, py::arg("report") = py::none())
         .def_property_readonly("order",
                                [](const Elimination& e) { return array_of(e.structure().order); })
         .def_property_readonly("parent",

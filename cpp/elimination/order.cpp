@@ -1,4 +1,4 @@
-// 270 lines, as the quotient graph and the elimination of a vertex from it are one data structure.
+// 280 lines, as the quotient graph and the elimination of a vertex from it are one data structure.
 #include "elimination/order.hpp"
 
 #include <algorithm>
@@ -15,7 +15,8 @@ namespace {
 class QuotientGraph {
   public:
     explicit QuotientGraph(const Neighbors& graph);
-    Array<Vertex> order(ptrdiff_t most_entries, Stop& stop);
+    Array<Vertex> order(ptrdiff_t most_entries, Stop& stop,
+                        const std::function<void(double)>& report);
 
   private:
     using List = Array<Vertex>;
@@ -208,9 +209,10 @@ void QuotientGraph::eliminate(Vertex p) {
     }
 }
 
-Array<Vertex> QuotientGraph::order(ptrdiff_t most_entries, Stop& stop) {
+Array<Vertex> QuotientGraph::order(ptrdiff_t most_entries, Stop& stop,
+                                   const std::function<void(double)>& report) {
     Array<Vertex> order, dense;
-    ptrdiff_t entries = 0;
+    ptrdiff_t entries = 0, reported = 0;
     for (Vertex v = 0; v < n_; ++v)
         if (size_[v] == 0) dense.push_back(v);
     while (left_ > 0) {
@@ -224,6 +226,10 @@ Array<Vertex> QuotientGraph::order(ptrdiff_t most_entries, Stop& stop) {
             entries += boundary_size_[p] + together++;
         }
         if (entries > most_entries) throw std::overflow_error("too many edges");
+        if (std::ssize(order) - reported > n_ / 100) {
+            reported = std::ssize(order);
+            report(static_cast<double>(reported) / n_);
+        }
     }
     order.insert(order.end(), dense.begin(), dense.end());
     return order;
@@ -264,8 +270,9 @@ Neighbors neighbors_of(Vertex n, ptrdiff_t edges, const Vertex* source, const Ve
     return graph;
 }
 
-Array<Vertex> minimum_degree_order(const Neighbors& graph, ptrdiff_t most_entries, Stop& stop) {
-    return QuotientGraph(graph).order(most_entries, stop);
+Array<Vertex> minimum_degree_order(const Neighbors& graph, ptrdiff_t most_entries, Stop& stop,
+                                   const std::function<void(double)>& report) {
+    return QuotientGraph(graph).order(most_entries, stop, report);
 }
 
 }  // namespace tropical

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "runtime/stop.hpp"
@@ -35,8 +36,10 @@ Neighbors neighbors_of(Vertex n, ptrdiff_t edges, const Vertex* source, const Ve
 
 // The approximate minimum degree order: P. R. Amestoy, T. A. Davis and I. S. Duff, "An approximate
 // minimum degree ordering algorithm", SIAM Journal on Matrix Analysis and Applications 17, 1996.
-// Vertices of so many neighbors that most others are adjacent to them come last. Throws Stopped,
-// and std::overflow_error if there would be more than most_entries edges.
-Array<Vertex> minimum_degree_order(const Neighbors& graph, ptrdiff_t most_entries, Stop& stop);
+// Vertices of so many neighbors that most others are adjacent to them come last. Calls report,
+// which may throw, with the share of the vertices that are done. Throws Stopped, and
+// std::overflow_error if there would be more than most_entries edges.
+Array<Vertex> minimum_degree_order(const Neighbors& graph, ptrdiff_t most_entries, Stop& stop,
+                                   const std::function<void(double)>& report);
 
 }  // namespace tropical

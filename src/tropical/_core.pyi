@@ -1,6 +1,6 @@
 # Types of the C++ extension; its docstrings live in cpp/bindings.
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, TypeVar, overload
 
 import numpy as np
@@ -128,6 +128,7 @@ class Elimination:
         target: NDArray[np.integer[Any]],
         order: NDArray[np.integer[Any]] | None = None,
         most_entries: int = ...,
+        report: Callable[[float], object] | None = None,
     ) -> None: ...
     @property
     def order(self) -> NDArray[np.int32]: ...

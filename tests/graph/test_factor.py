@@ -407,3 +407,20 @@ def test_copies_have_weights_of_their_own():
     factor.update(weights)
     factor.update_edges(0, 1, 500)
     assert weights[0] == 1
+
+
+def test_progress():
+    graph = nx.grid_2d_graph(20, 25)
+    shares = []
+    factor = factorize(graph, progress=shares.append)
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < 0.1
+    assert len(shares) > 10
+    assert shares[-1] == 1
+    np.testing.assert_array_equal(factor.lengths(0), factorize(graph).lengths(0))
+
+    def fail(share):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        factorize(graph, progress=fail)

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
     from tropical.semirings import Semiring
 
     from .edges import GraphLike, Weight
+    from .progress import Report
 
 DTYPES = ("float32", "float64", "int16", "int32", "int64", "bool")
 # Bytes that the elimination takes for each entry, beside its weights.
 ENTRY_BYTES = 24
 # Sums and products a second of float32 on one core, of which `row_seconds` is a rough estimate.
 RATE = 16e9
+# Shares of the time of a factorization: until the order is known, until its entries are.
+ORDER_SHARE, ENTRIES_SHARE = 0.75, 0.95
 
 
 @dataclass(frozen=True)
@@ -154,11 +157,17 @@ def most_entries(dtype: np.dtype[Any], directed: bool) -> int:
     return available_bytes() // (ENTRY_BYTES + dtype.itemsize * (2 if directed else 1))
 
 
-def eliminated(edges: Edges, order: Array | None, directed: bool) -> _core.Elimination:
+def eliminated(
+    edges: Edges, order: Array | None, directed: bool, report: Report
+) -> _core.Elimination:
     """Eliminate the vertices of a graph, or raise MemoryError before there is too little memory."""
+
+    def ordered(share: float) -> None:
+        report(ORDER_SHARE * share)
+
     most = most_entries(edges.dtype, directed)
     try:
-        return _core.Elimination(edges.n, edges.source, edges.target, order, most)
+        return _core.Elimination(edges.n, edges.source, edges.target, order, most, ordered)
     except OverflowError:
         raise MemoryError(
             f"graph: elimination adds more than {most:,} edges, which do not fit into the memory "

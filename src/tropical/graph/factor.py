@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from .edges import Edges, GraphLike, Weight
     from .predecessors import Predecessors
+    from .progress import Progress
 
 
 class Factor:
@@ -49,10 +50,11 @@ class Factor:
         directed: bool = True,
         ordering: str | ArrayLike = "auto",
         weight: Weight = "weight",
+        progress: Progress = None,
     ) -> None:
         ring = semirings.get(semiring)
         edges, directed = read_edges(graph, ring, directed, weight)
-        self._take(Weights(edges, ring, directed, order_of(ordering, edges)))
+        self._take(Weights(edges, ring, directed, order_of(ordering, edges), progress))
 
     def _take(self, weights: Weights) -> None:
         self._weights = weights

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tropical.semirings import Semiring
 
     from .edges import GraphLike, Weight
+    from .progress import Progress
 
 
 def factorize(
@@ -21,6 +22,7 @@ def factorize(
     directed: bool = True,
     ordering: str | ArrayLike = "auto",
     weight: Weight = "weight",
+    progress: Progress = None,
 ) -> Factor:
     """Return a factor of a sparse graph, from which the best paths from many vertices are fast.
 
@@ -44,6 +46,8 @@ def factorize(
         approximate minimum degree order; "metis" for nested dissection by METIS, which takes longer
         and may give a lower tree.
     weight : str, callable or None, default "weight"
+        As in `shortest_paths`.
+    progress : callable or bool, optional
         As in `shortest_paths`.
 
     Returns
@@ -89,4 +93,6 @@ def factorize(
     array([[5., 2.],
            [9., 6.]])
     """
-    return Factor(graph, semiring, directed=directed, ordering=ordering, weight=weight)
+    return Factor(
+        graph, semiring, directed=directed, ordering=ordering, weight=weight, progress=progress
+    )

@@ -11,10 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from tropical.arrays import Array, is_kind, unmasked
 
 from .edges import Edges, check_weights
-from .elimination import eliminated, refuse_cycle, weighed
+from .elimination import ENTRIES_SHARE, eliminated, refuse_cycle, weighed
+from .progress import shown
 
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
+
+    from .progress import Progress
 
 # Where more than one of so many edges change, all weights are computed again.
 MOST_SHARE = 1000
@@ -30,15 +33,26 @@ class Weights:
     directed : bool
     order : ndarray of int, (n,), or None
         The order of the elimination, which the core finds for None.
+    progress : callable or bool, optional
     """
 
-    def __init__(self, edges: Edges, ring: Semiring, directed: bool, order: Array | None) -> None:
+    def __init__(
+        self,
+        edges: Edges,
+        ring: Semiring,
+        directed: bool,
+        order: Array | None,
+        progress: Progress = None,
+    ) -> None:
         # replace_some writes to the weights, which are therefore a copy.
         self.edges = Edges(edges.n, edges.source, edges.target, np.array(edges.weight))
         self.ring = ring
         self.directed = directed
-        self.elimination = eliminated(edges, order, directed)
-        self._up, self._down = weighed(self.elimination, self.edges, ring, directed)
+        with shown(progress) as report:
+            self.elimination = eliminated(edges, order, directed, report)
+            report(ENTRIES_SHARE)
+            self._up, self._down = weighed(self.elimination, self.edges, ring, directed)
+            report(1.0)
 
     @property
     def arrays(self) -> tuple[Array, Array, str]:
