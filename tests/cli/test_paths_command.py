@@ -429,3 +429,56 @@ def test_tables_that_are_refused(capsys, write, tmp_path):
         f"{cycle}: has a cycle of weight 4: {way}" for way in ("a -> b -> a", "b -> a -> b")
     ]
     assert not out.exists()
+
+
+def test_targets_and_limit(capsys, write):
+    file, names = write("roads.csv", ROADS), write("names.txt", "c\n\na\nc\n")
+    lines = {"a": "a\t0\ta\n", "b": "b\t5\ta -> d -> b\n", "c": "c\t6\ta -> d -> b -> c\n"}
+    c, a = lines["c"], lines["a"]
+    assert run(capsys, file, "--from", "a", "--targets", names) == c + a + c
+    assert run(capsys, file, "--from", "a", "--targets", names, "--limit", 5.5) == a
+    near = run(capsys, file, "--from", "a", "--limit", 5)
+    assert near == a + lines["b"] + "d\t2\ta -> d\n"
+    assert run(capsys, file, "--from", "a", "--targets", write("none.txt", "")) == ""
+    assert run(capsys, file, "--from", "a", "--to", "c", "--limit", 6) == ANSWER
+    far = run(capsys, file, "--from", "a", "--to", "c", "--limit", 5)
+    assert far == "no path from a to c\n"
+
+
+def test_limits_where_edges_improve_paths(capsys, write):
+    """The path within the limit passes a vertex beyond it."""
+    file = write("graph.csv", "a,b,5\nb,c,-4\na,d,9\n")
+    near = run(capsys, file, "--from", "a", "--limit", 2)
+    assert near == "a\t0\ta\nc\t1\ta -> b -> c\n"
+    far = run(capsys, file, "--from", "a", "--limit", 2, "--semiring", "maxplus")
+    assert far == "b\t5\ta -> b\nd\t9\ta -> d\n"
+
+
+@pytest.mark.parametrize(
+    "ring, limit", [("minplus", 3), ("maxplus", 3), ("maxmin", 2), ("minmax", 2)]
+)
+def test_limits_of_all_pairs_and_tables(capsys, write, tmp_path, ring, limit):
+    file, options = write("dag.csv", "a,b,1\na,c,5\nb,c,2\nc,d,2\n"), ["--semiring", ring]
+    want = star_of(load(file, semirings.get(ring)), ring)
+    add, zero = semirings.get(ring).add_ufunc, semirings.get(ring).zero("float64")
+    want = np.where(add(want, limit) == want, want, zero)
+    run(capsys, file, "--all-pairs", tmp_path / "all.npz", "--limit", limit, *options)
+    np.testing.assert_array_equal(np.load(tmp_path / "all.npz")["distances"], want)
+    out = tmp_path / "out.npy"
+    run(capsys, file, "--table", "all", "all", out, "--limit", limit, *options)
+    np.testing.assert_array_equal(np.load(out), want)
+
+
+def test_targets_and_limits_that_are_refused(capsys, write):
+    file, names = write("roads.csv", ROADS), write("names.txt", "albert\n")
+    asked = file, "--from", "a"
+    assert refused(capsys, *asked, "--targets", names).startswith(f"{names}:1: no vertex 'albert'")
+    alone = "--targets: expected with --from, and without --to"
+    assert refused(capsys, *asked, "--to", "b", "--targets", names) == alone
+    assert refused(capsys, file, "--all-pairs", "out.npz", "--targets", names) == alone
+    assert refused(capsys, *asked, "--limit", -1) == "--limit: expected 0 or more, got -1"
+    assert refused(capsys, *asked, "--limit", "nan") == "--limit: expected 0 or more, got nan"
+    maxmin = "--semiring", "maxmin"
+    said = refused(capsys, *asked, "--limit", "nan", *maxmin)
+    assert said == "--limit: expected a number, got nan"
+    assert run(capsys, *asked, "--limit", -1, *maxmin) == run(capsys, *asked, *maxmin)

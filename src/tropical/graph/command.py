@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import errno
+import math
 import os
 from contextlib import contextmanager
 from itertools import pairwise
@@ -17,13 +18,14 @@ from tropical import extras, semirings
 from tropical.arrays import Array
 
 from .cycles import CycleError, show
-from .edges import Edges, both_ways
+from .edges import Edges, both_ways, edges_of
 from .files import Named, load
 from .other_paths import longest_paths, star_paths
 from .paths import shortest_paths
 from .predecessors import path
+from .search import improves
 from .sources import EdgeFileError
-from .tables import SUFFIXES, vertices_in, write_table
+from .tables import SUFFIXES, vertices_in, within, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,6 +43,12 @@ def main(argv: Sequence[str]) -> int:
     if arguments.table and Path(arguments.table[2]).suffix.lower() not in SUFFIXES:
         known = ", ".join(SUFFIXES)
         parser.error(f"--table: expected OUT with one of {known}, got {arguments.table[2]}")
+    if arguments.targets and (arguments.start is None or arguments.end is not None):
+        parser.error("--targets: expected with --from, and without --to")
+    least = 0 if arguments.semiring == "minplus" else -math.inf
+    if arguments.limit is not None and not arguments.limit >= least:
+        what = "0 or more" if least == 0 else "a number"
+        parser.error(f"--limit: expected {what}, got {arguments.limit:g}")
     try:
         for line in _run(arguments):
             print(line)
@@ -58,36 +66,55 @@ def _run(arguments: argparse.Namespace) -> Iterator[str]:
     if arguments.table:
         _write_table(arguments, named, ring)
     start = None if arguments.start is None else _vertex(named, "--from", arguments.start)
-    end = None if arguments.end is None else _vertex(named, "--to", arguments.end)
-    if arguments.all_pairs is None:
-        if start is not None:
-            (values,), (before,) = _paths(arguments, named, ring, [start])
-    else:
+    ends = None
+    if arguments.targets:
+        ends = vertices_in(arguments.targets, named)
+    elif arguments.end is not None:
+        ends = np.array([_vertex(named, "--to", arguments.end)])
+    if arguments.all_pairs is not None:
         with _whole_file(Path(arguments.all_pairs)) as file:
-            all_values, all_before = _paths(arguments, named, ring, None)
-            np.savez(file, distances=all_values, predecessors=all_before, labels=named.labels)
+            values, before = _paths(arguments, named, ring)
+            np.savez(file, distances=values, predecessors=before, labels=named.labels)
         if start is not None:
-            values, before = all_values[start], all_before[start]
+            values, before = values[start, slice(None) if ends is None else ends], before[start]
+    elif start is not None:
+        values, before = _paths(arguments, named, ring, start, ends)
     if start is not None:
-        yield from _answer(named, ring, start, end, values, before)
+        ends = np.arange(len(named.labels)) if ends is None else ends
+        if arguments.end is None:
+            yield from _lines(named, ring, start, ends, values, before)
+        else:
+            yield from _one_path(named, ring, start, int(ends[0]), values[0], before)
 
 
 def _paths(
-    arguments: argparse.Namespace, named: Named, ring: Semiring, indices: list[int] | None
+    arguments: argparse.Namespace,
+    named: Named,
+    ring: Semiring,
+    start: int | None = None,
+    ends: Array | None = None,
 ) -> Any:
-    """Return values and predecessors, from all vertices or from those in `indices`."""
-    options: dict[str, Any] = {
-        "indices": indices,
-        "return_predecessors": True,
-        "progress": arguments.progress,
-    }
+    """Return values and predecessors, of all paths or of those from `start` and to `ends`.
+
+    Predecessors are those of paths of any value: a path within the limit may pass vertices beyond.
+    """
+    options: dict[str, Any] = {"indices": start, "targets": ends, "progress": arguments.progress}
     with _named_errors(arguments.edges, named):
+        free = improves(edges_of(named.graph, ring), ring)
+        limit = None if free else arguments.limit
         if ring is semirings.minplus:
-            return shortest_paths(named.graph, **options)
-        if ring is semirings.maxplus:
-            return longest_paths(named.graph, **options)
-        bounds = (indices, None, None, False)
-        return star_paths(named.graph, ring, True, True, False, bounds, None, arguments.progress)
+            values, before = shortest_paths(
+                named.graph, limit=limit, return_predecessors=True, **options
+            )
+        elif ring is semirings.maxplus:
+            values, before = longest_paths(named.graph, return_predecessors=True, **options)
+        else:
+            bounds = (start, ends, limit, False)
+            found: Any = star_paths(
+                named.graph, ring, True, True, False, bounds, None, arguments.progress
+            )
+            values, before = found
+    return within(values, ring, arguments.limit), before
 
 
 def _write_table(arguments: argparse.Namespace, named: Named, ring: Semiring) -> None:
@@ -96,7 +123,8 @@ def _write_table(arguments: argparse.Namespace, named: Named, ring: Semiring) ->
     path = Path(out)
     with _named_errors(arguments.edges, named), _whole_file(path) as file:
         suffix = path.suffix.lower()
-        write_table(file, suffix, named, ring, sources, targets, arguments.progress)
+        bounds = (sources, targets, arguments.limit)
+        write_table(file, suffix, named, ring, *bounds, arguments.progress)
 
 
 @contextmanager
@@ -147,6 +175,18 @@ def _parser() -> argparse.ArgumentParser:
         help="write the lengths from SOURCES to TARGETS, files of one label a line, or all, into "
         "OUT: .csv, .npy or .npz",
     )
+    parser.add_argument(
+        "--targets",
+        metavar="FILE",
+        help="with --from: only the paths to the labels in FILE, one a line",
+    )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        metavar="X",
+        help="a path that is worse than X is none: one that is longer, or, over maxplus, maxmin "
+        "and maxtimes, of less value",
+    )
     parser.add_argument("--undirected", action="store_true", help="edges lead in both directions")
     parser.add_argument(
         "--columns",
@@ -170,21 +210,26 @@ def _vertex(named: Named, option: str, label: str) -> int:
         raise _UnknownVertexError(f"{option}: no vertex {label!r}{hint}") from None
 
 
-def _answer(
-    named: Named, ring: Semiring, start: int, end: int | None, values: Array, before: Array
+def _lines(
+    named: Named, ring: Semiring, start: int, ends: Array, values: Array, before: Array
 ) -> Iterator[str]:
-    """Yield the path to `end` edge by edge, or a line for each vertex that a path leads to."""
+    """Yield a line for each of `ends` that a path leads to."""
     labels = [str(label) for label in named.labels]
-    if end is None:
-        for vertex in np.flatnonzero(values != ring.zero(values.dtype)):
-            stops = path(before, start, int(vertex))
-            yield f"{labels[vertex]}\t{_number(values[vertex])}\t{_show_path(stops, labels)}"
-        return
-    stops = path(before, start, end)
-    if not stops:
+    for place in np.flatnonzero(values != ring.zero(values.dtype)):
+        stops = path(before, start, end := int(ends[place]))
+        yield f"{labels[end]}\t{_number(values[place])}\t{_show_path(stops, labels)}"
+
+
+def _one_path(
+    named: Named, ring: Semiring, start: int, end: int, value: Any, before: Array
+) -> Iterator[str]:
+    """Yield the path to `end` edge by edge."""
+    labels = [str(label) for label in named.labels]
+    if value == ring.zero(value.dtype):
         yield f"no path from {labels[start]} to {labels[end]}"
         return
-    yield f"{ring}: {_number(values[end])}"
+    stops = path(before, start, end)
+    yield f"{ring}: {_number(value)}"
     yield _show_path(stops, labels)
     for i, j in pairwise(stops):
         yield f"  {labels[i]} -> {labels[j]}\t{_number(_edge(named.graph, ring, i, j))}"

@@ -58,6 +58,14 @@ def vertices_in(name: str, named: Named) -> NDArray[np.intp]:
     return np.array(found, np.intp)
 
 
+def within(values: Array, ring: Semiring, limit: float | None) -> Array:
+    """Return the values of paths; of a path that is worse than the limit, the semiring's zero."""
+    if limit is None:
+        return values
+    worse = ring.add_ufunc(values, np.float64(limit)) != values
+    return np.where(worse, ring.zero(values.dtype), values)
+
+
 def table_of(named: Named, ring: Semiring) -> Callable[[Array, Array], Array]:
     """Return a function that returns the values of best paths, (sources, targets).
 
@@ -91,9 +99,10 @@ def write_table(
     ring: Semiring,
     sources: NDArray[np.intp],
     targets: NDArray[np.intp],
+    limit: float | None,
     progress: Progress,
 ) -> None:
-    """Write the values of the best paths from `sources` to `targets`.
+    """Write the values of the best paths from `sources` to `targets`, those within a limit.
 
     Parameters
     ----------
@@ -102,7 +111,11 @@ def write_table(
         .csv: a line for each source, a column for each target, their labels in front. .npy: the
         array. .npz: the arrays ``values``, ``sources`` and ``targets``, the last two of labels.
     """
-    find = table_of(named, ring)
+    table = table_of(named, ring)
+
+    def find(sources: Array, targets: Array) -> Array:
+        return within(table(sources, targets), ring, limit)
+
     with shown(progress) as report:
         blocks = _blocks(find, sources, targets, named.graph.dtype, report)
         if suffix == ".csv":
