@@ -6,6 +6,8 @@ from typing import Any
 
 _LENGTHS = "Blocked Floyd and Warshall over (min, +), on all cores; fractions may round otherwise."
 _PATHS = f"{_LENGTHS} Of several shortest paths it may be another."
+_NEAR = "A search in C++, which ends early. No negative weights."
+_NEAR_PATHS = f"{_NEAR} Of several shortest paths it may be another."
 _MEASURE = "From sums of lengths, without a dictionary of them; on all cores."
 _SHARES = "Brandes' algorithm on all cores. Weights above 0."
 _REACH = "The or-and star of packed bits. Directed graphs only."
@@ -15,12 +17,23 @@ FUNCTIONS = {
     "floyd_warshall_numpy": _LENGTHS,
     "floyd_warshall_predecessor_and_distance": _PATHS,
     "johnson": _PATHS,
-    "all_pairs_dijkstra": f"{_PATHS} No negative weights, no cutoff.",
-    "all_pairs_dijkstra_path": f"{_PATHS} No negative weights, no cutoff.",
-    "all_pairs_dijkstra_path_length": f"{_LENGTHS} No negative weights, no cutoff.",
-    "all_pairs_shortest_path_length": f"{_LENGTHS} No cutoff.",
+    "all_pairs_dijkstra": f"{_PATHS} No negative weights.",
+    "all_pairs_dijkstra_path": f"{_PATHS} No negative weights.",
+    "all_pairs_dijkstra_path_length": f"{_LENGTHS} No negative weights.",
+    "all_pairs_shortest_path_length": _LENGTHS,
     "all_pairs_bellman_ford_path": _PATHS,
     "all_pairs_bellman_ford_path_length": _LENGTHS,
+    "dijkstra_path": _NEAR_PATHS,
+    "dijkstra_path_length": _NEAR,
+    "single_source_dijkstra": _NEAR_PATHS,
+    "single_source_dijkstra_path": _NEAR_PATHS,
+    "single_source_dijkstra_path_length": _NEAR,
+    "multi_source_dijkstra": _NEAR_PATHS,
+    "multi_source_dijkstra_path": _NEAR_PATHS,
+    "multi_source_dijkstra_path_length": _NEAR,
+    "bidirectional_dijkstra": f"{_NEAR_PATHS} From one side.",
+    "shortest_path": f"{_NEAR_PATHS} From a source, by Dijkstra; weight not None.",
+    "shortest_path_length": f"{_NEAR} From a source, by Dijkstra; weight not None.",
     "transitive_closure": _REACH,
     "transitive_closure_dag": f"{_REACH} No topo_order.",
     "average_shortest_path_length": f"{_MEASURE} No method.",

@@ -1,4 +1,4 @@
-"""The networkx backend: all shortest paths, reachability, and measures of both.
+"""The networkx backend: shortest paths, reachability, and measures of both.
 
 networkx finds this module by its entry point and calls these functions in place of its own
 functions of the same name. They take a `DenseGraph` as a graph, and return the results of networkx.
@@ -39,6 +39,19 @@ from .measures import (
     transitive_closure_dag,
     wiener_index,
 )
+from .searches import (
+    bidirectional_dijkstra,
+    dijkstra_path,
+    dijkstra_path_length,
+    multi_source_dijkstra,
+    multi_source_dijkstra_path,
+    multi_source_dijkstra_path_length,
+    shortest_path,
+    shortest_path_length,
+    single_source_dijkstra,
+    single_source_dijkstra_path,
+    single_source_dijkstra_path_length,
+)
 
 if hasattr(nx.algorithms.distance_measures, "centroid"):
     from .measures import centroid  # noqa: F401  (before networkx 3.7 the centroid of trees alone)
@@ -54,12 +67,15 @@ __all__ = [
     "average_shortest_path_length",
     "barycenter",
     "betweenness_centrality",
+    "bidirectional_dijkstra",
     "can_run",
     "center",
     "closeness_centrality",
     "convert_from_nx",
     "convert_to_nx",
     "diameter",
+    "dijkstra_path",
+    "dijkstra_path_length",
     "eccentricity",
     "edge_betweenness_centrality",
     "floyd_warshall",
@@ -68,9 +84,17 @@ __all__ = [
     "global_efficiency",
     "harmonic_centrality",
     "johnson",
+    "multi_source_dijkstra",
+    "multi_source_dijkstra_path",
+    "multi_source_dijkstra_path_length",
     "periphery",
     "radius",
+    "shortest_path",
+    "shortest_path_length",
     "should_run",
+    "single_source_dijkstra",
+    "single_source_dijkstra_path",
+    "single_source_dijkstra_path_length",
     "transitive_closure",
     "transitive_closure_dag",
     "wiener_index",

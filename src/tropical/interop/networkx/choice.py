@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import math
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
-from . import lengths, measures
+from . import lengths, measures, searches
 from .graph import DenseGraph
 
 if TYPE_CHECKING:
@@ -17,12 +19,15 @@ if TYPE_CHECKING:
 _TAKEN = {
     *("G", "weight", "distance", "nodelist", "reflexive", "wf_improved"),
     *("normalized", "endpoints", "seed", *(("k",) if measures.SAMPLES else ())),
+    "cutoff",
 }
+_ENDS = {"source", "sources", "target"}  # of searches
 _DIRECTED = {"transitive_closure", "transitive_closure_dag"}
 _NOT_TREES = {"center", "barycenter", "centroid"}  # networkx orders the nodes of trees otherwise
 
 # Measured on two cores: n from 8 to 4096, degrees from 1 to n.
 SMALL = 20  # nodes, below which networkx is done before its graph is converted
+SEARCHED = 1000  # the same for one search, which then takes less than twice as long
 LARGE = 10_000  # nodes, above which the matrices take gigabytes
 # networkx is faster where a node reaches fewer than n / FEW nodes on average (n from 100 to 2000).
 FEW = 25
@@ -40,14 +45,20 @@ def can_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool |
     except TypeError as error:
         return str(error)
     given = call.arguments
+    taken = _TAKEN | _ENDS if name in searches.NAMES else _TAKEN
     for parameter, value in given.items():
-        if parameter not in _TAKEN and value is not call.signature.parameters[parameter].default:
+        if parameter not in taken and value is not call.signature.parameters[parameter].default:
             return f"{parameter} is not supported"
-    return _refused_graph(name, given["G"], given.get("weight")) or _refused_values(given) or True
+    return (
+        _refused_graph(name, given["G"], given.get("weight"))
+        or _refused_values(given)
+        or _refused_ends(name, given)
+        or True
+    )
 
 
 def _call(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
-    function = getattr(lengths, name, None) or getattr(measures, name)
+    (function,) = (vars(m)[name] for m in (lengths, measures, searches) if name in vars(m))
     return inspect.signature(function).bind(*args, **kwargs)
 
 
@@ -84,18 +95,51 @@ def _refused_values(given: Mapping[str, Any]) -> str | None:
     return None
 
 
+def _refused_ends(name: str, given: Mapping[str, Any]) -> str | None:
+    if name.startswith("shortest_path") and (
+        given.get("source") is None or given.get("weight") is None
+    ):
+        return "source and weight are None: networkx passes these calls on"
+    if not isinstance(given.get("sources", ()), Collection):
+        return "sources are no collection"
+    cutoff = given.get("cutoff")
+    if isinstance(cutoff, int) and abs(cutoff) < 2**53:
+        return None
+    whole = name == "all_pairs_shortest_path_length"  # networkx rounds the others, up or down
+    if isinstance(cutoff, float) and not math.isnan(cutoff) and not whole:
+        return None
+    return None if cutoff is None else "cutoff is no number that is supported"
+
+
 def should_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool | str:
     """Return True if a call that `can_run` takes is faster here, else the reason."""
     given = _call(name, args, kwargs).arguments
     n, edges = len(given["G"]), given["G"].number_of_edges()
     if n < SMALL:
         return f"{n} nodes: networkx is faster below {SMALL}"
+    if name in searches.NAMES:
+        return _should_search(given)
     if n > LARGE:
         return f"{n} nodes: the matrix of lengths would be too large above {LARGE}"
     if edges < n - 1 and "floyd" not in name:  # floyd_warshall of networkx always takes n^3
         return f"{edges} edges between {n} nodes: networkx is faster on small components"
     if "floyd" not in name and name not in _ALWAYS and _reaches_few(given["G"]):
         return f"most nodes reach fewer than {n // FEW} of {n} nodes: networkx is faster"
+    return True
+
+
+def _should_search(given: Mapping[str, Any]) -> bool | str:
+    """Return True if one search is faster here, else the reason."""
+    graph = given["G"]
+    kept = getattr(graph, "__networkx_cache__", None) or {}
+    if isinstance(graph, DenseGraph) or kept.get("backends", {}).get("tropical"):
+        return True
+    if given.get("target") is not None or given.get("cutoff") is not None:
+        return "one short search: networkx is done before its graph is converted"
+    if len(graph) < SEARCHED:
+        return f"{len(graph)} nodes: networkx is faster below {SEARCHED} for one search"
+    if _reaches_few(graph):
+        return "few nodes are reached: networkx is done before its graph is converted"
     return True
 
 

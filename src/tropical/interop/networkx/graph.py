@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import networkx as nx
 import numpy as np
 
+from tropical.graph import Searcher
 from tropical.graph.edges import Edges
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class DenseGraph:
         self.source = source
         self.nodes: list[Hashable] = list(source)
         self._columns: dict[str, Column] = {}
+        self._searchers: dict[str | None, Searcher] = {}
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -86,6 +88,11 @@ class DenseGraph:
         return np.fromiter(self.nodes, object, len(self.nodes))
 
     @cached_property
+    def number(self) -> dict[Hashable, int]:
+        """The number of each node."""
+        return {node: i for i, node in enumerate(self.nodes)}
+
+    @cached_property
     def ends(self) -> tuple[Array, Array]:
         """The numbers of tails and heads of edges; an undirected edge is in both directions."""
         adjacency = self.source._adj.values()
@@ -97,8 +104,7 @@ class DenseGraph:
             degrees = [sum(map(len, near.values())) for near in adjacency]
         else:
             degrees = list(map(len, adjacency))
-        number = {node: i for i, node in enumerate(self.nodes)}
-        columns = np.fromiter(map(number.__getitem__, heads), np.intp, sum(degrees))
+        columns = np.fromiter(map(self.number.__getitem__, heads), np.intp, sum(degrees))
         return np.repeat(np.arange(len(self)), degrees), columns
 
     def column(self, attribute: str | None) -> Column:
@@ -176,6 +182,23 @@ class DenseGraph:
         tails, heads = self.ends
         edges = Edges(len(self), tails, heads, column.values.astype(dtype))
         return edges if self.is_directed() else edges.where(tails <= heads)
+
+    def searcher(self, attribute: str | None) -> Searcher:
+        """Return a searcher of the graph, which is kept.
+
+        Raises
+        ------
+        NotImplementedError
+            As `matrix` does; and for negative weights, to which networkx has its own answer.
+        """
+        if attribute not in self._searchers:
+            column = self.column(attribute)
+            if column.values.min(initial=0) < 0:
+                raise NotImplementedError(f"{attribute}: weights are negative")
+            dtype = self._dtype(attribute, column.values.max(initial=0) * len(self))
+            edges = Edges(len(self), *self.ends, column.values.astype(dtype))
+            self._searchers[attribute] = Searcher(edges)
+        return self._searchers[attribute]
 
     def _dtype(self, attribute: str | None, longest: float) -> Any:
         if not self.is_whole(attribute):

@@ -9,12 +9,15 @@ import numpy as np
 
 from tropical.graph import DivergenceError, closure, shortest_paths
 
+from .searches import from_nodes, paths_to
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from tropical.arrays import Array
 
     from .graph import DenseGraph
+    from .searches import Nearest
 
 Node: TypeAlias = "Hashable"
 
@@ -90,17 +93,7 @@ class Lengths:
 
     def paths_from_node(self, source: int) -> dict[Node, list[Node]]:
         """Return the shortest paths from a node."""
-        nodes, before = self.graph.nodes, self.before[source].tolist()
-        order = self.nearest(source).tolist()
-        paths: list[Any] = [None] * len(nodes)
-        paths[source] = [nodes[source]]
-        for end in order[1:]:
-            ahead = [end]
-            while paths[before[ahead[-1]]] is None:  # never, unless weights are 0 or less
-                ahead.append(before[ahead[-1]])
-            for node in reversed(ahead):
-                paths[node] = [*paths[before[node]], nodes[node]]
-        return {nodes[end]: paths[end] for end in order}
+        return paths_to(self.graph, self.nearest(source).tolist(), self.before[source].tolist())
 
 
 def _of_any_sign(
@@ -186,10 +179,23 @@ def _paths(lengths: Lengths) -> Iterator[tuple[Node, dict[Node, list[Node]]]]:
     return ((node, lengths.paths_from_node(i)) for i, node in enumerate(lengths.graph.nodes))
 
 
+def _within(
+    graph: DenseGraph, weight: str | None, cutoff: float, paths: bool
+) -> Iterator[tuple[Node, Nearest]]:
+    """Return an iterator over each node with those within the cutoff from it."""
+    graph.searcher(weight)  # which refuses weights now, not at the first node
+    return (
+        (node, from_nodes(graph, [i], weight, cutoff, paths)) for i, node in enumerate(graph.nodes)
+    )
+
+
 def all_pairs_dijkstra(
-    G: DenseGraph, cutoff: None = None, weight: str | None = "weight"
+    G: DenseGraph, cutoff: float | None = None, weight: str | None = "weight"
 ) -> Iterator[tuple[Node, tuple[dict[Node, Any], dict[Node, list[Node]]]]]:
     """Yield each node with the lengths and the paths from it."""
+    if cutoff is not None:
+        within = _within(G, weight, cutoff, True)
+        return ((node, (near.by_node(), near.paths())) for node, near in within)
     lengths = Lengths(G, weight, predecessors=True)
     return (
         (node, (lengths.from_node(i), lengths.paths_from_node(i))) for i, node in enumerate(G.nodes)
@@ -197,24 +203,28 @@ def all_pairs_dijkstra(
 
 
 def all_pairs_dijkstra_path_length(
-    G: DenseGraph, cutoff: None = None, weight: str | None = "weight"
+    G: DenseGraph, cutoff: float | None = None, weight: str | None = "weight"
 ) -> Iterator[tuple[Node, dict[Node, Any]]]:
     """Yield each node with the lengths from it."""
+    if cutoff is not None:
+        return ((node, near.by_node()) for node, near in _within(G, weight, cutoff, False))
     return _each(Lengths(G, weight))
 
 
 def all_pairs_dijkstra_path(
-    G: DenseGraph, cutoff: None = None, weight: str | None = "weight"
+    G: DenseGraph, cutoff: float | None = None, weight: str | None = "weight"
 ) -> Iterator[tuple[Node, dict[Node, list[Node]]]]:
     """Yield each node with the shortest paths from it."""
+    if cutoff is not None:
+        return ((node, near.paths()) for node, near in _within(G, weight, cutoff, True))
     return _paths(Lengths(G, weight, predecessors=True))
 
 
 def all_pairs_shortest_path_length(
-    G: DenseGraph, cutoff: None = None
+    G: DenseGraph, cutoff: int | None = None
 ) -> Iterator[tuple[Node, dict[Node, Any]]]:
     """Yield each node with the numbers of edges on the paths from it."""
-    return _each(Lengths(G, None))
+    return all_pairs_dijkstra_path_length(G, cutoff, None)
 
 
 def all_pairs_bellman_ford_path_length(
