@@ -52,7 +52,7 @@ class Elimination {
   public:
     Elimination(Vertex n, const Vertices& source, const Vertices& target,
                 const std::optional<Vertices>& order, ptrdiff_t most_entries,
-                const std::optional<py::function>& report) {
+                const std::optional<py::function>& report, ptrdiff_t most_steps, double operation) {
         if (n < 0) throw py::value_error("n: expected at least 0, got " + std::to_string(n));
         check_vertices(source, "source", n);
         check_vertices(target, "target", n);
@@ -71,13 +71,17 @@ class Elimination {
             const Neighbors graph =
                 neighbors_of(n, source.size(), source.data(), target.data(), stop);
             structure_ = eliminate_vertices(
-                graph, order ? given : minimum_degree_order(graph, most_entries, stop, reported),
+                graph,
+                order ? given
+                      : minimum_degree_order(graph, {most_entries, most_steps, operation}, stop,
+                                             reported),
                 most_entries, stop);
             edges_ = edges_in(structure_, source.size(), source.data(), target.data(), stop);
         });
     }
 
     const Structure& structure() const { return structure_; }
+    const Edges& edges() const { return edges_; }
 
     // The vertex on a cycle that improves, or None.
     py::object eliminate(const py::array& weights, py::array up, py::array down,
@@ -308,6 +312,8 @@ class Elimination {
 constexpr const char* text =
     R"(The elimination of the vertices of a graph, one after the other, from ``n`` vertices and its edges.
 
+The elimination is given up, with
+OverflowError, at more than `most_entries` or `most_steps`; see cpp/elimination/order.hpp.
 ``order`` is the order in which they are eliminated, and ``parent`` the elimination tree, in ranks.
 ``eliminate(weights, up, down, semiring)`` computes the factor, two arrays of `entries` elements, from
 the weights of the edges. Where it ``refuses`` a cycle that improves, it returns a vertex of the cycle,
@@ -324,9 +330,10 @@ void bind_elimination(py::module_& module) {
     py::class_<Elimination>(module, "Elimination", text, py::is_final(),
                             constructed_by_new<Elimination>())
         .def(py::init<Vertex, const Vertices&, const Vertices&, const std::optional<Vertices>&,
-                      ptrdiff_t, const std::optional<py::function>&>(),
+                      ptrdiff_t, const std::optional<py::function>&, ptrdiff_t, double>(),
              py::arg("n"), py::arg("source"), py::arg("target"), py::arg("order") = py::none(),
-             py::arg("most_entries") = ptrdiff_t{1} << 40, py::arg("report") = py::none())
+             py::arg("most_entries") = Most{}.entries, py::arg("report") = py::none(),
+             py::arg("most_steps") = Most{}.steps, py::arg("operation") = Most{}.operation)
         .def_property_readonly("order",
                                [](const Elimination& e) { return array_of(e.structure().order); })
         .def_property_readonly("parent",
@@ -335,6 +342,8 @@ void bind_elimination(py::module_& module) {
                                [](const Elimination& e) { return array_of(e.structure().start); })
         .def_property_readonly("entries",
                                [](const Elimination& e) { return e.structure().entries(); })
+        .def_property_readonly("edge_entries",
+                               [](const Elimination& e) { return array_of(e.edges().entry); })
         .def_property_readonly("height", [](const Elimination& e) { return height(e.structure()); })
         .def("edges_between", &Elimination::edges_between, py::arg("sources"), py::arg("targets"),
              py::arg("directed"))

@@ -7,6 +7,7 @@
 #include "bindings/call.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
+#include "search/ball.hpp"
 #include "search/best_first.hpp"
 #include "search/loopless.hpp"
 #include "search/strong.hpp"
@@ -128,6 +129,14 @@ class Search {
                                                 lock ? slots_ : others, stop);
         });
         raise(outcome);
+    }
+
+    py::tuple ball(Vertex center, ptrdiff_t size, ptrdiff_t levels) const {
+        if (!graph_.has(center))
+            throw py::value_error("center: expected a vertex, got " + std::to_string(center));
+        search::Ball found{};
+        without_gil([&] { found = search::ball_around(graph_, center, size, levels); });
+        return py::make_tuple(found.size, found.surface);
     }
 
     Vertices components() const {
@@ -274,7 +283,8 @@ number of best paths; see `tropical.graph.Searcher`. `targets` are distinct or n
 if an arc improves a path. It keeps memory of n elements a thread for the next call.
 
 ``components()`` numbers the strong components so that arcs lead to lesser numbers. ``sweep`` fills rows of
-a graph whose arcs lead on in `order`, ``rounds`` rows of paths of k arcs, ``reach`` where paths lead.)";
+a graph whose arcs lead on in `order`, ``rounds`` rows of paths of k arcs, ``reach`` where paths lead. ``ball`` counts
+the vertices near a center, and those of them that are farthest from it.)";
 
 }  // namespace
 
@@ -286,6 +296,7 @@ void bind_search(py::module_& module) {
              py::arg("values").noconvert(), py::arg("together"), py::arg("targets").noconvert(),
              py::arg("limit"), py::arg("out").noconvert(), py::arg("before").noconvert(),
              py::arg("first").noconvert(), py::arg("count").noconvert())
+        .def("ball", &Search::ball, py::arg("center"), py::arg("size"), py::arg("levels"))
         .def("components", &Search::components)
         .def("sweep", &Search::sweep, py::arg("semiring"), py::arg("sources").noconvert(),
              py::arg("together"), py::arg("order").noconvert(), py::arg("values").noconvert(),

@@ -1,4 +1,4 @@
-// 280 lines, as the quotient graph and the elimination of a vertex from it are one data structure.
+// 300 lines, as the quotient graph and the elimination of a vertex from it are one data structure.
 #include "elimination/order.hpp"
 
 #include <algorithm>
@@ -15,13 +15,13 @@ namespace {
 class QuotientGraph {
   public:
     explicit QuotientGraph(const Neighbors& graph);
-    Array<Vertex> order(ptrdiff_t most_entries, Stop& stop,
-                        const std::function<void(double)>& report);
+    Array<Vertex> order(const Most& most, Stop& stop, const std::function<void(double)>& report);
 
   private:
     using List = Array<Vertex>;
 
     Vertex n_, left_, least_degree_ = 0;
+    ptrdiff_t steps_ = 0;               // neighbors that were looked at
     Array<List> neighbors_, elements_;  // of a vertex
     Array<List> boundary_;              // of an element; empty where it was absorbed
     List size_, boundary_size_, degree_;
@@ -104,6 +104,7 @@ void QuotientGraph::make_element(Vertex p) {
     List boundary;
     mark_[p] = ++stamp_;
     const auto add = [&](const List& vertices) {
+        steps_ += std::ssize(vertices);
         for (const Vertex v : vertices)
             if (size_[v] && mark_[v] != stamp_) {
                 mark_[v] = stamp_;
@@ -124,13 +125,15 @@ void QuotientGraph::make_element(Vertex p) {
 }
 
 void QuotientGraph::measure_outsides(Vertex p) {
-    for (const Vertex v : boundary_[p])
+    for (const Vertex v : boundary_[p]) {
+        steps_ += std::ssize(elements_[v]) + std::ssize(neighbors_[v]);
         for (const Vertex e : elements_[v]) {
             if (boundary_[e].empty()) continue;
             if (seen_element_[e] != stamp_) outside_[e] = boundary_size_[e];
             seen_element_[e] = stamp_;
             outside_[e] -= size_[v];
         }
+    }
 }
 
 // The neighbors, elements and degree of a vertex v of p's boundary; false where v has no other
@@ -209,10 +212,11 @@ void QuotientGraph::eliminate(Vertex p) {
     }
 }
 
-Array<Vertex> QuotientGraph::order(ptrdiff_t most_entries, Stop& stop,
+Array<Vertex> QuotientGraph::order(const Most& most, Stop& stop,
                                    const std::function<void(double)>& report) {
     Array<Vertex> order, dense;
-    ptrdiff_t entries = 0, reported = 0;
+    double entries = 0, operations = 0;
+    ptrdiff_t reported = 0;
     for (Vertex v = 0; v < n_; ++v)
         if (size_[v] == 0) dense.push_back(v);
     while (left_ > 0) {
@@ -220,12 +224,20 @@ Array<Vertex> QuotientGraph::order(ptrdiff_t most_entries, Stop& stop,
         eliminate(p);
         stop.ask_after(16.0 * static_cast<double>(boundary_[p].size() + 1));
         if (stop) throw Stopped{};
-        ptrdiff_t together = 0;
+        double degree = boundary_size_[p];
+        // p's boundary is a clique now, whose edges are entries too.
+        const double clique = degree * (degree - 1) / 2,
+                     of_clique = (degree + 1) * degree * (degree - 1) / 3;
         for (Vertex v = p; v >= 0; v = merged_[v]) {
             order.push_back(v);
-            entries += boundary_size_[p] + together++;
+            entries += degree;
+            operations += degree * (degree + 1);
+            ++degree;
         }
-        if (entries > most_entries) throw std::overflow_error("too many edges");
+        if (entries + clique + most.operation * (operations + of_clique) >
+            static_cast<double>(most.entries))
+            throw std::overflow_error("too many edges");
+        if (steps_ > most.steps) throw std::overflow_error("too many steps");
         if (std::ssize(order) - reported > n_ / 100) {
             reported = std::ssize(order);
             report(static_cast<double>(reported) / n_);
@@ -270,9 +282,9 @@ Neighbors neighbors_of(Vertex n, ptrdiff_t edges, const Vertex* source, const Ve
     return graph;
 }
 
-Array<Vertex> minimum_degree_order(const Neighbors& graph, ptrdiff_t most_entries, Stop& stop,
+Array<Vertex> minimum_degree_order(const Neighbors& graph, const Most& most, Stop& stop,
                                    const std::function<void(double)>& report) {
-    return QuotientGraph(graph).order(most_entries, stop, report);
+    return QuotientGraph(graph).order(most, stop, report);
 }
 
 }  // namespace tropical

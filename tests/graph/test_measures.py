@@ -13,6 +13,7 @@ from support import in_threads
 import tropical
 from tropical import graph
 from tropical.graph import factorize, folds
+from tropical.graph.method import Choice
 
 nx = pytest.importorskip("networkx", reason="whose measures are the yardstick")
 sp = pytest.importorskip("scipy.sparse", reason="whose arrays are measured")
@@ -42,7 +43,7 @@ def made_graph(kind, weights="whole", n=30, edges=90, connected=False, seed=0):
 def way(request, monkeypatch):
     """How a graph is measured: `way(graph)` is what the measure takes."""
     if request.param == "search":
-        monkeypatch.setattr(folds, "_good_order", lambda *_: None)
+        monkeypatch.setattr(folds, "_choice", lambda *_: Choice("D", ""))
     return factorize if request.param == "factor" else lambda made: made
 
 

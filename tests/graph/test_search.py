@@ -70,7 +70,7 @@ def test_like_scipy(data):
     limit = data.draw(st.sampled_from([0, 3, 7.5, INF]))
     where = np.mod(sources, n)
     want = csgraph.dijkstra(graph, indices=where, limit=limit)
-    for w, method in itertools.product((graph, dense(graph)), ("auto", "D", "J")):
+    for w, method in itertools.product((graph, dense(graph)), ("auto", "D", "J", "E")):
         got = shortest_paths(w, method, indices=sources, limit=limit)
         np.testing.assert_array_equal(got, want)
         got = shortest_paths(w, method, indices=sources, targets=targets, limit=limit)

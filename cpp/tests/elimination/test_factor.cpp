@@ -98,7 +98,8 @@ void check_factor(const Graph& g, bool directed, const Isa& isa, int threads, Ra
     const ptrdiff_t m = std::ssize(weight);
     const Neighbors neighbors = neighbors_of(g.n, m, g.source.data(), g.target.data(), never);
     const Structure structure = eliminate_vertices(
-        neighbors, minimum_degree_order(neighbors, most, never, [](double) {}), most, never);
+        neighbors, minimum_degree_order(neighbors, {.entries = most}, never, [](double) {}), most,
+        never);
     const Edges edges = edges_in(structure, m, g.source.data(), g.target.data(), never);
     Array<T> up(structure.higher.size()), down(up);
     const Factor factor{.structure = structure,

@@ -78,7 +78,6 @@ class FactorCost:
 
 def cost_of(elimination: _core.Elimination, edges: Edges, directed: bool) -> FactorCost:
     """Return what the factor of a graph costs."""
-    degree = np.diff(elimination.start)
     size, entries = edges.dtype.itemsize, elimination.entries
     row_operations = 4 * entries  # two for each entry, in both sweeps
     return FactorCost(
@@ -86,12 +85,18 @@ def cost_of(elimination: _core.Elimination, edges: Edges, directed: bool) -> Fac
         edges=len(edges.weight),
         entries=entries,
         height=elimination.height,
-        operations=int((degree * (degree + 1)).sum()) * (2 if directed else 1),
+        operations=operations_of(elimination) * (2 if directed else 1),
         nbytes=size * entries * (2 if directed else 1),
         row_operations=row_operations,
         row_nbytes=2 * size * edges.n,
         row_seconds=(row_operations + edges.n) * size / 4 / RATE,
     )
+
+
+def operations_of(elimination: _core.Elimination) -> int:
+    """Return the sums and products that the weights of an undirected factor take."""
+    degree = np.diff(elimination.start)
+    return int((degree * (degree + 1)).sum())
 
 
 def read_edges(
@@ -119,6 +124,11 @@ def read_edges(
 def is_undirected(graph: Any) -> bool:
     """Return whether `graph` is an undirected networkx graph."""
     return hasattr(graph, "is_directed") and not graph.is_directed()
+
+
+def leads_both_ways(graph: Any, directed: bool, weight: Weight) -> bool:
+    """Return whether every edge leads in both directions, with the same weight."""
+    return not directed or (is_undirected(graph) and not callable(weight))
 
 
 def order_of(ordering: str | ArrayLike, edges: Edges) -> Array | None:

@@ -7,23 +7,24 @@ the sweeps leave the lengths.
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropical import _core, semirings
+from tropical import semirings
 from tropical.arrays import Array, is_kind
 
 from .all_pairs import sources_of
+from .counting import Task
 from .edges import Edges, edges_of, read
-from .elimination import is_undirected, most_entries
+from .elimination import is_undirected
 from .factor import Factor
-from .method import RING, SECONDS_PER_BYTE, SECONDS_PER_CALL, SECONDS_PER_STEP
+from .method import RING, Choice, cheapest
 from .paths import shortest_paths
 from .progress import Progress, share_of, shown
+from .wanted import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,9 +37,6 @@ Sums: TypeAlias = NDArray[np.float64]
 
 # Sources of one call of the core, after which progress is reported, and bytes of a block of rows.
 CALL_SOURCES, BLOCK_BYTES = 4096, 1 << 26
-# Measured: the seconds of both sweeps per entry of a factor, source and byte of the dtype, and of
-# the elimination per operation.
-SECONDS_PER_ENTRY, SECONDS_PER_OPERATION = 4e-11, 4e-10
 
 
 @dataclass(frozen=True)
@@ -51,11 +49,14 @@ class Distances:
         If the graph is not directed, each edge stands there once and leads in both directions.
     directed : bool
     factor : Factor or None
+    method : str
+        If there is no factor: "FW" for a closure, else searches.
     """
 
     edges: Edges
     directed: bool
     factor: Factor | None
+    method: str = "D"
 
     @property
     def n(self) -> int:
@@ -153,7 +154,10 @@ class Distances:
         return out
 
     def _rows_by_search(self, vertices: NDArray[np.intp], inward: bool, report: Report) -> Array:
-        return shortest_paths(self.ways(inward), indices=vertices, progress=report)
+        ways = self.ways(inward)
+        if self.method == "FW":
+            return shortest_paths(ways, "FW", progress=report)[vertices]
+        return shortest_paths(ways, "J", indices=vertices, progress=report)
 
     def ways(self, inward: bool) -> Edges:
         """Return every edge in each direction in which it leads, the opposite if `inward`."""
@@ -218,28 +222,19 @@ def distances_in(
     if is_undirected(graph) and not callable(weight):
         directed = False  # and the second half of the edges leads back
         edges = edges.where(np.arange(len(edges.weight) // 2))
-    order = _good_order(edges, directed, edges.n if sources is None else sources)
-    factor = None if order is None else Factor(edges, directed=directed, ordering=order)
-    return Distances(edges, bool(directed), factor)
+    count = edges.n if sources is None else sources
+    factor, method = None, "D"
+    if count:
+        choice = _choice(edges, directed, count)
+        core = None if choice.counted is None else choice.counted.core
+        method = choice.method
+        if method == "E" and core is not None:
+            factor = Factor(edges, directed=directed, ordering=core.order)
+    return Distances(edges, bool(directed), factor, method)
 
 
-def _good_order(edges: Edges, directed: bool, sources: int) -> Array | None:
-    """Return an order of elimination, or None where a search or a closure takes less time."""
-    n, ways = edges.n, len(edges.weight) * (1 if directed else 2)
-    others = min(
-        SECONDS_PER_STEP * sources * math.sqrt(n * ways) + SECONDS_PER_CALL,
-        SECONDS_PER_BYTE * n**3 * edges.dtype.itemsize,
-    )
-    seconds = SECONDS_PER_ENTRY * edges.dtype.itemsize * sources
-    most = min(int(others / seconds) if seconds else 0, most_entries(edges.dtype, directed))
-    if most <= len(edges.weight):
-        return None
-    try:
-        elimination = _core.Elimination(n, edges.source, edges.target, None, most)
-    except OverflowError:
-        return None
-    degree = np.diff(elimination.start).astype(np.float64)
-    operations = float((degree * (degree + 1)).sum()) * (2 if directed else 1)
-    if seconds * elimination.entries + SECONDS_PER_OPERATION * operations > others:
-        return None
-    return elimination.order
+def _choice(edges: Edges, directed: bool, count: int) -> Choice:
+    """Return how to find the paths from so many vertices."""
+    some = Wanted(np.arange(count) % edges.n, None, None, False)
+    ways = edges if directed else edges.both_ways()
+    return cheapest(Task(ways, RING, some, two_way=not directed), "D")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from tropical import explain, semirings
+from tropical import semirings
 from tropical.arrays import Array, is_kind
 
-from . import breadth_first
-from .all_pairs import sources_of
+from .counting import Counted, Task, counted, number_of_edges
 from .edges import Edges, both_ways, number_of_vertices, read
+from .elimination import leads_both_ways
+from .wanted import Wanted, wanted
 
 if TYPE_CHECKING:
     from .edges import GraphLike, Weight
@@ -25,12 +25,18 @@ METHODS = {
     "FW": "Floyd and Warshall's algorithm by blocks",
     "D": "Dijkstra's search from every source",
     "J": "Johnson's algorithm, on Dijkstra's search",
+    "E": "Elimination of vertices",
 }
 KNOWN = ("auto", "BF", *METHODS)
 
-# Measured; see Decisions. A closure's seconds per byte of its dtype and thread; the seconds of one
-# Dijkstra search per square root of vertices times edges; the seconds of its call.
-SECONDS_PER_BYTE, SECONDS_PER_STEP, SECONDS_PER_CALL = 4.4e-12, 55e-9, 1e-4
+
+@dataclass(frozen=True)
+class Choice:
+    """A method, the reason, and what was counted to find it."""
+
+    method: str
+    reason: str
+    counted: Counted | None = None
 
 
 @dataclass(frozen=True)
@@ -40,13 +46,18 @@ class Method:
     Attributes
     ----------
     method : str
-        ``"FW"``, ``"D"`` or ``"J"``.
+        ``"FW"``, ``"D"``, ``"J"`` or ``"E"``.
     n, edges, sources : int
         Vertices, edges, and vertices from which paths are wanted; of all graphs of a batch.
     dtype : str
         The dtype of the lengths.
     reason : str
         Why `shortest_paths` would choose this method.
+    seconds : dict
+        Estimated seconds of every method that was counted; empty where nothing was counted.
+    entries, operations : int
+        If elimination was counted: the entries that it makes, and the sums and products that their
+        weights take; otherwise 0.
     """
 
     method: str
@@ -55,6 +66,9 @@ class Method:
     sources: int
     dtype: str
     reason: str
+    seconds: dict[str, float] = field(default_factory=dict)
+    entries: int = 0
+    operations: int = 0
 
     def __str__(self) -> str:
         return (
@@ -71,13 +85,19 @@ def explain_shortest_paths(
     return_predecessors: bool = False,
     unweighted: bool = False,
     indices: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
+    limit: float | None = None,
+    min_only: bool = False,
     weight: Weight = "weight",
 ) -> Method:
     """Return how `shortest_paths` would compute these paths, without computing them.
 
+    Only the vertices are put into the order of elimination where this may pay, so that the edges
+    that elimination adds are counted, not guessed.
+
     Parameters
     ----------
-    w, method, directed, return_predecessors, unweighted, indices, weight
+    w, method, directed, return_predecessors, unweighted, indices, targets, limit, min_only, weight
         As in `shortest_paths`.
 
     Returns
@@ -97,12 +117,23 @@ def explain_shortest_paths(
     Floyd and Warshall's algorithm by blocks (FW), float32: it was asked for
       3 vertices, 9 edges, paths from 3
     """
-    graph = prepare(w, directed, unweighted, weight)
-    sources = sources_of(indices, graph)
-    chosen, reason = choose(graph, method, sources, return_predecessors, is_negative(graph))
-    n = number_of_vertices(graph)
-    count = n if sources is None else sources.size
-    return Method(chosen, n, _number_of_edges(graph), count, graph.dtype.name, reason)
+    bounded = targets is not None or limit is not None or min_only
+    graph = prepare(w, directed, unweighted, weight, keep=bounded)
+    want = wanted(graph, indices, targets, limit, min_only)
+    negative, two_way = is_negative(graph), leads_both_ways(w, directed, weight)
+    choice = choose(graph, method, want, return_predecessors, negative, two_way)
+    n, m = number_of_vertices(graph), number_of_edges(graph, RING)
+    count = n if want.sources is None else want.sources.size
+    described = choice.method, n, m, count, graph.dtype.name, choice.reason
+    found = choice.counted
+    if found is None:
+        return Method(*described)
+    search = "J" if negative else "D"
+    seconds = {"FW": found.closure, search: found.search}
+    if found.core is None:
+        return Method(*described, seconds)
+    seconds["E"] = found.elimination
+    return Method(*described, seconds, found.core.entries, found.operations)
 
 
 def prepare(
@@ -130,12 +161,12 @@ def is_negative(graph: Array | Edges) -> bool:
 def choose(
     graph: Array | Edges,
     method: str,
-    sources: NDArray[np.intp] | None,
+    want: Wanted,
     predecessors: bool,
     negative: bool,
-    bounded: bool = False,
-) -> tuple[str, str]:
-    """Return the method, one of `METHODS`, and the reason; see `explain_shortest_paths`."""
+    two_way: bool = False,
+) -> Choice:
+    """Return how to find the wanted paths; see `explain_shortest_paths`."""
     if method not in KNOWN:
         raise ValueError(f"method: expected one of {', '.join(KNOWN)}, got {method!r}")
     only_blocks = ""
@@ -143,49 +174,29 @@ def choose(
         only_blocks = "a batch"
     elif is_kind(graph.dtype, "integer"):
         only_blocks = "integers that saturate"
-    if method == "FW" and sources is not None:
+    if method == "FW" and want.sources is not None:
         raise ValueError("indices: expected None, as method 'FW' finds the paths from all vertices")
-    if method in ("D", "J", "BF") and only_blocks:
+    if only_blocks and method not in ("auto", "FW"):
         raise ValueError(f"method: expected 'FW' for {only_blocks}, got {method!r}")
     if method == "D" and negative:
         raise ValueError("method: expected 'J' for negative weights, got 'D'")
     if method != "auto":
-        return "J" if method == "BF" else method, "it was asked for"
+        return Choice("J" if method == "BF" else method, "it was asked for")
     if only_blocks:
-        return "FW", f"the others are not for {only_blocks}"
-    if bounded:
-        return "J" if negative else "D", "targets, a limit or the nearest source bound the search"
-    n = number_of_vertices(graph)
-    by_blocks = _seconds_by_blocks(n, graph.dtype, predecessors)
-    count = n if sources is None else sources.size
-    by_search = _seconds_by_search(n, _number_of_edges(graph), count)
-    if not predecessors and isinstance(graph, Edges) and breadth_first.fits(graph):
-        by_search /= breadth_first.GAIN if count >= 64 else 1
-    reason = f"{by_blocks:.1g} s by blocks, {by_search:.1g} s by search, as estimated"
-    return "FW" if by_blocks <= by_search else "J" if negative else "D", reason
+        return Choice("FW", f"the others are not for {only_blocks}")
+    search = "J" if negative else "D"
+    if want.limit is not None or want.min_only:
+        return Choice(search, "a limit or the nearest source bounds the search")
+    return cheapest(Task(graph, RING, want, predecessors, two_way), search)
 
 
-def search_pays(graph: Array | Edges, sources: NDArray[np.intp] | None, predecessors: bool) -> bool:
-    """Return whether searches from all sources are faster than a closure, as estimated."""
-    n = number_of_vertices(graph)
-    count = n if sources is None else sources.size
-    by_search = _seconds_by_search(n, _number_of_edges(graph), count)
-    return by_search < _seconds_by_blocks(n, graph.dtype, predecessors)
+def cheapest(task: Task, search: str) -> Choice:
+    """Return the method that takes the least time as estimated; `search` is the name of searches.
 
-
-def _seconds_by_blocks(n: int, dtype: np.dtype[Any], predecessors: bool) -> float:
-    """Estimate the seconds of a closure."""
-    work = n**3 * dtype.itemsize * (2 if predecessors else 1)
-    threads = explain(n, n, n, dtype=dtype, semiring=RING).threads  # options may set fewer threads
-    return SECONDS_PER_BYTE * work / threads
-
-
-def _seconds_by_search(n: int, edges: int, sources: int) -> float:
-    """Estimate the seconds of Dijkstra's search."""
-    return SECONDS_PER_STEP * sources * math.sqrt(n * edges) + SECONDS_PER_CALL
-
-
-def _number_of_edges(graph: Array | Edges) -> int:
-    if isinstance(graph, Edges):
-        return len(graph.weight)
-    return int(np.count_nonzero(graph != RING.zero(graph.dtype)))
+    Elimination must take clearly less than the others, because they are the simpler ones.
+    """
+    found = counted(task)
+    if found.core is not None and found.elimination < found.others:
+        return Choice("E", found.reason, found)
+    blocks = found.closure <= found.search and not task.wanted.bounded
+    return Choice("FW" if blocks else search, found.reason, found)

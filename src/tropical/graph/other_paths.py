@@ -11,9 +11,12 @@ from tropical.arrays import Array, is_kind
 
 from .acyclic import acyclic_paths
 from .all_pairs import all_pairs
+from .by_elimination import eliminated_paths
+from .counting import Task
 from .cycles import refuse_cycles
 from .edges import Edges, both_ways, edges_of, read
-from .method import search_pays
+from .elimination import leads_both_ways
+from .method import Choice, cheapest
 from .predecessors import Predecessors
 from .search import Search, improves
 from .wanted import Wanted, wanted
@@ -212,20 +215,34 @@ def star_paths(
     if not directed:
         graph = both_ways(graph, ring)
     in_place = overwrite and graph is w
-    if not in_place and _searches(graph, ring, want, predecessors):
-        return Search(edges_of(graph, ring), ring).find(want, predecessors, progress).answer()
+    two_way = leads_both_ways(w, directed, weight)
+    choice = None if in_place else _choice(graph, ring, want, predecessors, two_way)
+    if choice is not None and choice.method != "FW":
+        counted = choice.counted
+        edges = edges_of(graph, ring) if counted is None or counted.edges is None else counted.edges
+        if choice.method == "E":
+            core = None if counted is None else counted.core
+            return eliminated_paths(
+                edges, ring, want, predecessors, progress, two_way, core
+            ).answer()
+        return Search(edges, ring).find(want, predecessors, progress).answer()
     found = all_pairs(graph, ring, in_place, predecessors, progress)
     if want.limit is not None and improves(edges_of(graph, ring), ring):
         want.check_limit(predecessors)
     return want.select(*found, ring).answer()
 
 
-def _searches(graph: Array | Edges, ring: Semiring, want: Wanted, predecessors: bool) -> bool:
-    """Return whether searches from the sources find the paths, and faster than the closure."""
+def _choice(
+    graph: Array | Edges, ring: Semiring, want: Wanted, predecessors: bool, two_way: bool
+) -> Choice | None:
+    """Return how to find the paths; None for the closure, which also finds cycles that improve."""
     if not isinstance(graph, Edges) and (graph.ndim > 2 or not is_kind(graph.dtype, "floating")):
-        return False
-    fast = want.bounded or search_pays(graph, want.sources, predecessors)
-    return fast and not improves(edges_of(graph, ring), ring)
+        return None
+    if improves(edges_of(graph, ring), ring):
+        return None
+    if want.limit is not None or want.min_only:
+        return Choice("D", "a limit or the best source bounds the search")
+    return cheapest(Task(graph, ring, want, predecessors, two_way), "D")
 
 
 @overload

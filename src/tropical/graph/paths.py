@@ -14,7 +14,10 @@ from tropical.arrays import Array, is_kind
 
 from .all_pairs import all_pairs, check_writeable
 from .bellman_ford import potentials
+from .by_elimination import eliminated_paths
+from .cycles import NegativeCycleError
 from .edges import Edges, dense_of, edges_of
+from .elimination import leads_both_ways
 from .method import RING, choose, is_negative, prepare
 from .shortest import shortest
 from .star import DivergenceError
@@ -113,7 +116,9 @@ def shortest_paths(
     method : str, default "auto"
         ``"FW"``: Floyd and Warshall's algorithm by blocks, on an array; ``"D"``: Dijkstra's search
         from each source, for weights of 0 or more; ``"J"`` or ``"BF"``: Johnson's algorithm, which
-        is Bellman and Ford's method once, then ``"D"``. See `explain_shortest_paths`.
+        is Bellman and Ford's method once, then ``"D"``; ``"E"``: elimination, see `factorize`.
+        ``"auto"`` chooses by counting, see `explain_shortest_paths`. Sums of floats may differ in
+        the last bits between methods.
     directed : bool, default True
         False: each edge leads in both directions, with the lesser of two weights.
     return_predecessors : bool, default False
@@ -212,16 +217,27 @@ def shortest_paths(
     want = wanted(graph, indices, targets, limit, min_only)
     if want.limit is not None and want.limit < 0:
         raise ValueError(f"limit: expected 0 or more, got {limit}")
-    negative = is_negative(graph)
-    chosen, _ = choose(graph, method, want.sources, return_predecessors, negative, bounded)
-    johnson = chosen == "J" and negative
-    if chosen != "FW":
-        edges = edges_of(graph, RING)
-        return shortest(edges, want, return_predecessors, progress, johnson).answer()
-    if negative:
-        want.check_limit(return_predecessors)
-    values, before = _by_blocks(graph, w, overwrite, return_predecessors, progress, negative)
-    return want.select(values, before, RING).answer()
+    negative, two_way = is_negative(graph), leads_both_ways(w, directed, weight)
+    choice = choose(graph, method, want, return_predecessors, negative, two_way)
+    if choice.method == "FW":
+        if negative:
+            want.check_limit(return_predecessors)
+        values, before = _by_blocks(graph, w, overwrite, return_predecessors, progress, negative)
+        return want.select(values, before, RING).answer()
+    counted = choice.counted
+    edges = edges_of(graph, RING) if counted is None or counted.edges is None else counted.edges
+    if choice.method == "E":
+        if negative:
+            want.check_limit(return_predecessors)
+        core = None if counted is None else counted.core
+        try:
+            return eliminated_paths(
+                edges, RING, want, return_predecessors, progress, two_way, core
+            ).answer()
+        except NegativeCycleError:
+            if want.sources is None:
+                raise  # else Johnson's algorithm says whether a source reaches the cycle
+    return shortest(edges, want, return_predecessors, progress, negative).answer()
 
 
 def _by_blocks(

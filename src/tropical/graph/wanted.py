@@ -93,6 +93,23 @@ class Wanted:
         if self.sources is not None:
             values = values[..., self.sources, :]
             before = None if before is None else before[..., self.sources, :]
+        return self._finish(values, before, ring)
+
+    def of_rows(
+        self, values: Array, before: Predecessors | None, ring: Semiring, chosen: bool
+    ) -> Found:
+        """Return what is wanted of a row for each source.
+
+        `chosen` says that the columns are the targets, not all vertices.
+        """
+        rows = (len(values),) if self.sources is None else self.sources.shape
+        if chosen:
+            free = Wanted(self.sources, None, self.limit, self.min_only)
+            return free._finish(values.reshape(*rows, *self.columns(0)), None, ring)
+        before = None if before is None else before.reshape(*rows, before.shape[-1])
+        return self._finish(values.reshape(*rows, values.shape[-1]), before, ring)
+
+    def _finish(self, values: Array, before: Predecessors | None, ring: Semiring) -> Found:
         found = Found(values, before)
         if self.min_only:
             axes = 1 if self.sources is None else self.sources.ndim

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropical import _core
 from tropical.arrays import Array, is_kind, unmasked
 
 from .edges import Edges, check_weights
@@ -31,8 +32,8 @@ class Weights:
     edges : Edges
     ring : Semiring
     directed : bool
-    order : ndarray of int, (n,), or None
-        The order of the elimination, which the core finds for None.
+    order : ndarray of int, (n,), Elimination or None
+        The order of the elimination, which the core finds for None; or the elimination itself.
     progress : callable or bool, optional
     """
 
@@ -41,7 +42,7 @@ class Weights:
         edges: Edges,
         ring: Semiring,
         directed: bool,
-        order: Array | None,
+        order: Array | _core.Elimination | None,
         progress: Progress = None,
     ) -> None:
         # replace_some writes to the weights, which are therefore a copy.
@@ -49,7 +50,11 @@ class Weights:
         self.ring = ring
         self.directed = directed
         with shown(progress) as report:
-            self.elimination = eliminated(edges, order, directed, report)
+            self.elimination = (
+                order
+                if isinstance(order, _core.Elimination)
+                else eliminated(edges, order, directed, report)
+            )
             report(ENTRIES_SHARE)
             self._up, self._down = weighed(self.elimination, self.edges, ring, directed)
             report(1.0)
