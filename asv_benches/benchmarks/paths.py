@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tropical.bench import paths, searches
+from tropical.bench import graphs, paths, searches
 from tropical.graph import Searcher, factorize, k_shortest_paths, longest_paths
 
 from . import common
@@ -127,4 +127,18 @@ class Others(common.Call):
         self.reach()
 
     def time_sparse(self) -> None:
+        self.call()
+
+
+class Choice(common.Call):
+    """Paths from 100 vertices by the method that is chosen: elimination, or searches."""
+
+    params = (["delaunay", "power_law"],)
+    param_names = ("graph",)
+
+    def setup(self, graph: str) -> None:
+        made = graphs.delaunay(20_000) if graph == "delaunay" else graphs.power_law(20_000, 2)
+        self.prepare(paths.ours, made, indices=np.arange(0, 20_000, 200))
+
+    def time_choice(self, *_: object) -> None:
         self.call()
