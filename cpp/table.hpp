@@ -1,4 +1,4 @@
-// 305 lines, as everything that crosses the border stands in one file.
+// 320 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, no
 // code. Matrices travel as bytes: a pointer, and strides in bytes (view.hpp).
 #pragma once
@@ -121,34 +121,43 @@ struct MultipleArgs {
     char* target;
 };
 
-// Sweeps over an elimination tree; see elimination/structure.hpp for start, higher and block, and
-// kernels/sweep.hpp. weights: an element for each entry. X has `ranks` rows of sweep_registers
-// registers each; rows of ranks that are not `reached` have no content yet. The sweep down visits
-// blocks[0:block_count], ascending numbers of blocks.
-inline constexpr int sweep_registers = 2, most_block_columns = 4;
+// Sweeps over an elimination tree; see elimination/structure.hpp for start, higher and step, and
+// kernels/sweep.hpp. weights: an element for each entry. Rows have narrow_row or wide_row
+// registers.
+inline constexpr int narrow_row = 2, wide_row = 4, most_block_columns = 4;
 struct SweepArgs {
     const ptrdiff_t* start;
     const std::int32_t* higher;
     const char* weights;
-    std::int32_t ranks;
-    const std::int32_t* block;
-    const std::int32_t* blocks;
-    ptrdiff_t block_count;
+    int registers;
+    // The sweep up changes row place[r] of U, or row r if place is null, for the ranks r in
+    // ranks[0:rank_count], ascending, and for no others.
+    const std::int32_t* ranks;
+    ptrdiff_t rank_count;
+    const std::int32_t* place;
+    char* u;
+    // The sweep down takes steps[0:step_count], the last first. It begins with these rows of U, of
+    // the ranks that are `reached`, and leaves rank r in row slot[r] of X, or in row r if slot is
+    // null. Here `higher` holds the rows of X of the higher neighbors.
     const char* reached;
+    const std::int32_t* steps;
+    ptrdiff_t step_count;
+    const std::int32_t* slot;
     char* x;
 };
 
-// target[s, j] = X[ranks[j], s] for s < sources and the columns j < columns of some groups: group i
+// target[s, j] = X[rows[j], s] for s < sources and the columns j < columns of some groups: group i
 // has the columns from i * group_columns on, and fewer than columns_before columns before these,
 // which share a cache line with them. Rows of the target are contiguous, target_stride bytes apart.
 // streams: the target is so large that it does not stay in a cache.
-inline constexpr ptrdiff_t group_columns = 256, columns_before = 64;
+inline constexpr ptrdiff_t group_columns = 128, columns_before = 64;
 struct CopyArgs {
     ptrdiff_t columns, sources;
-    const std::int32_t* ranks;
+    const std::int32_t* rows;
     const std::int32_t* groups;
     ptrdiff_t group_count;
-    char* x;
+    int registers;  // of a row of X
+    const char* x;
     char* target;
     ptrdiff_t target_stride;
     bool streams;

@@ -172,13 +172,13 @@ class Elimination {
         check_table(out, "out", sources.size(), columns, up.dtype());
         const Array<Vertex> from = copied(sources),
                             to = targets ? copied(*targets) : Array<Vertex>{};
-        const Rows wanted{
-            .sources = from, .targets = targets ? &to : nullptr, .out = matrix_view(out)};
+        Rows wanted{.sources = from, .targets = targets ? &to : nullptr, .out = matrix_view(out)};
         const Choice choice = choose({}, 0);
         const StopRequested stop = stop_requested_by_signal();
         without_gil([&] {
             Workspace another;  // where another thread uses ours
             const std::unique_lock lock(in_use_, std::try_to_lock);
+            if (!targets) wanted.schedule = &schedule_of_all(stop);
             star_rows(factor, wanted, *choice.isa, choice.threads, lock ? workspace_ : another,
                       stop);
         });
@@ -246,13 +246,21 @@ class Elimination {
     Workspace workspace_, arc_weights_;
     std::mutex in_use_;
     std::optional<Arcs> arcs_[2];  // made when first asked for
-    std::mutex making_arcs_;
+    std::optional<Schedule> all_;  // of all vertices as targets, likewise
+    std::mutex making_arcs_, making_schedule_;
 
     const Arcs& arcs_of(bool directed) {
         const std::lock_guard lock(making_arcs_);
         std::optional<Arcs>& arcs = arcs_[directed];
         if (!arcs) arcs = arcs_into(structure_, edges_, directed);
         return *arcs;
+    }
+
+    const Schedule& schedule_of_all(StopRequested stop_requested) {
+        Stop stop(stop_requested);
+        const std::lock_guard lock(making_schedule_);
+        if (!all_) all_ = schedule_rows(structure_, nullptr, true, stop);
+        return *all_;
     }
 
     static void check_table(const py::array& x, const char* name, py::ssize_t rows,

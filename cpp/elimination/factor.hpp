@@ -9,7 +9,7 @@
 #pragma once
 
 #include "dispatch.hpp"
-#include "elimination/structure.hpp"
+#include "elimination/schedule.hpp"
 #include "product.hpp"
 #include "runtime/stop.hpp"
 #include "workspace.hpp"
@@ -42,14 +42,15 @@ Vertex eliminate_weights(const Factor& factor, const Edges& edges, const char* w
                          bool refuses, const Isa& isa, int threads, StopRequested stop_requested);
 
 // Rows of the star: out[i, j] is the best path from sources[i] to targets[j], vertices; no targets
-// stand for all vertices, which `predecessors` needs; see elimination/predecessors.hpp. Throws
-// std::bad_alloc, Stopped.
+// stand for all vertices, which `predecessors` needs; see elimination/predecessors.hpp. schedule:
+// of these targets, without predecessors; null: one is made. Throws std::bad_alloc, Stopped.
 struct Predecessors;
 struct Rows {
     const Array<Vertex>& sources;
     const Array<Vertex>* targets;
     View out;
     const Predecessors* predecessors = nullptr;
+    const Schedule* schedule = nullptr;
 };
 void star_rows(const Factor& factor, const Rows& rows, const Isa& isa, int threads,
                Workspace& workspace, StopRequested stop_requested);

@@ -1,7 +1,6 @@
 // Sums over rows of the star: the two sweeps, and beside the sweep down the sums over the ranks
 // that it has just left, while these are in the cache.
 #include <algorithm>
-#include <numeric>
 
 #include "definition.hpp"
 #include "elimination/batch.hpp"
@@ -19,7 +18,6 @@ struct Run {
     const Folds& folds;
     const KernelSet& set;
     SourceBatch batch;
-    Array<Vertex> blocks;  // all of them
     Array<double> weight;  // of ranks
     char* memory;
     ptrdiff_t slot_bytes;
@@ -53,22 +51,20 @@ void compute(Run& run, ptrdiff_t first, int slot) {
     SweepArgs args = begin_batch<S, T>(run.factor, run.set, run.batch,
                                        run.folds.sources.data() + first, count, x);
     std::fill_n(sums, run.folds.rows() * run.sum_bytes(), char{0});
-    ptrdiff_t end = std::ssize(run.blocks);
-    while (end > 0) {
-        ptrdiff_t begin = end;
-        const Vertex last = s.block[end];
-        while (begin > 0 && (last - s.block[begin - 1]) * run.batch.row_bytes <= strip_bytes)
+    for (ptrdiff_t end = std::ssize(s.step), begin = end; begin > 0; end = begin) {
+        const Vertex last = end_of_step(s.step[begin - 1]);
+        while (begin > 0 &&
+               (last - first_of_step(s.step[begin - 1])) * run.batch.row_bytes <= strip_bytes)
             --begin;
-        args.blocks = run.blocks.data() + begin;
-        args.block_count = end - begin;
+        args.steps = s.step.data() + begin;
+        args.step_count = end - begin;
         run.set.sweep_down(args);
-        fold(run, {.first = s.block[begin],
+        fold(run, {.first = first_of_step(s.step[begin]),
                    .last = last,
                    .x = x,
                    .sums = sums,
                    .weight = run.weight.data(),
                    .radius = 0});
-        end = begin;
     }
     for (ptrdiff_t row = 0; row < run.folds.rows(); ++row)
         std::memcpy(run.folds.out + row * run.sources() + first, sums + row * run.sum_bytes(),
@@ -80,17 +76,15 @@ void compute(Run& run, ptrdiff_t first, int slot) {
 void fold_star(const Factor& factor, const Folds& folds, const Isa& isa, int threads,
                Workspace& workspace, StopRequested stop_requested) {
     const Structure& s = factor.structure;
-    const SourceBatch batch(factor, isa);
+    const SourceBatch batch(factor, isa, narrow_row, nullptr);
     Run run{.factor = factor,
             .folds = folds,
             .set = isa.table->sets[factor.semiring][static_cast<int>(factor.dtype)],
             .batch = batch,
-            .blocks = Array<Vertex>(s.block.empty() ? 0 : s.block.size() - 1),
             .weight = {},
             .memory = nullptr,
             .slot_bytes = 0,
             .stop = Stop(stop_requested)};
-    std::iota(run.blocks.begin(), run.blocks.end(), 0);
     for (const Vertex v : s.order) run.weight.push_back(folds.weight ? folds.weight[v] : 1);
     run.slot_bytes = (batch.bytes + folds.rows() * run.sum_bytes() + 4095) / 4096 * 4096;
     const ptrdiff_t tasks = (run.sources() + batch.lanes - 1) / batch.lanes;

@@ -2,7 +2,6 @@
 // the sources to the roots, then down to the targets.
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <new>
 
 #include "definition.hpp"
@@ -15,94 +14,39 @@
 namespace tropical {
 namespace {
 
-// The ranks of a chunk, whose rows of X stay in L2 until they are copied.
-constexpr Vertex chunk_ranks = 2048;
-
-// Some blocks that the sweep down visits, and the groups of targets that are ready thereafter.
-struct Chunk {
-    ptrdiff_t first_block, end_block, first_group, end_group;
-};
-
 struct Run {
     const Factor& factor;
     const Rows& rows;
+    const Schedule& schedule;
     const KernelSet& set;
     SourceBatch batch;
-    Array<Vertex> blocks;  // that the sweep down visits, ascending
-    Array<Vertex> ranks;   // of the targets
-    Array<Vertex> groups;  // of targets, in the order in which they are copied
-    Array<Chunk> chunks;   // the highest ranks first
     char* memory;
     Stop stop;
     std::atomic<bool> no_memory = false;
 
-    ptrdiff_t sources() const { return static_cast<ptrdiff_t>(rows.sources.size()); }
+    ptrdiff_t sources() const { return std::ssize(rows.sources); }
 };
-
-// The blocks of the ranks above the targets, these included; of all ranks without targets.
-Array<Vertex> blocks_above(const Structure& s, const Array<Vertex>* targets) {
-    Array<char> wanted(s.order.size(), !targets);
-    if (targets)
-        for (const Vertex v : *targets)
-            for (Vertex r = s.rank[v]; r >= 0 && !wanted[r]; r = s.parent[r]) wanted[r] = true;
-    Array<Vertex> blocks;
-    for (Vertex b = 0; b + 1 < static_cast<Vertex>(s.block.size()); ++b)
-        if (wanted[s.block[b + 1] - 1]) blocks.push_back(b);
-    return blocks;
-}
-
-Array<Vertex> ranks_of(const Structure& s, const Array<Vertex>* targets) {
-    if (!targets) return s.rank;
-    Array<Vertex> ranks;
-    for (const Vertex v : *targets) ranks.push_back(s.rank[v]);
-    return ranks;
-}
-
-// Cuts the blocks into chunks, and gives each the groups of targets whose lowest rank it has.
-void cut_chunks(Run& run) {
-    const Structure& s = run.factor.structure;
-    const auto first_rank = [&](ptrdiff_t b) { return s.block[run.blocks[b]]; };
-    Array<Vertex> lowest;  // of each chunk
-    for (ptrdiff_t end = std::ssize(run.blocks), b = end; b > 0; end = b) {
-        const Vertex last = s.block[run.blocks[b - 1] + 1];
-        while (b > 0 && last - first_rank(b - 1) <= chunk_ranks) --b;
-        run.chunks.push_back({b, end, 0, 0});
-        lowest.push_back(first_rank(b));
-    }
-    const auto targets = static_cast<ptrdiff_t>(run.ranks.size());
-    Array<Array<Vertex>> groups(run.chunks.size());
-    for (ptrdiff_t j = 0; j < targets; j += group_columns) {
-        const auto ranks = run.ranks.begin();
-        const Vertex rank = *std::min_element(ranks + std::max<ptrdiff_t>(j - columns_before, 0),
-                                              ranks + std::min(j + group_columns, targets));
-        const auto chunk = std::lower_bound(lowest.begin(), lowest.end(), rank, std::greater<>());
-        groups[chunk - lowest.begin()].push_back(static_cast<Vertex>(j / group_columns));
-    }
-    for (ptrdiff_t c = 0; c < std::ssize(groups); ++c) {
-        run.chunks[c].first_group = std::ssize(run.groups);
-        run.groups.insert(run.groups.end(), groups[c].begin(), groups[c].end());
-        run.chunks[c].end_group = std::ssize(run.groups);
-    }
-}
 
 // One batch of sources.
 template <class S, class T>
 void compute(Run& run, ptrdiff_t first, int slot) {
+    const Schedule& plan = run.schedule;
     char* const x = run.memory + slot * run.batch.bytes;
-    const ptrdiff_t count = std::min(run.batch.lanes, run.sources() - first);
+    const ptrdiff_t columns = std::ssize(plan.column),
+                    count = std::min(run.batch.lanes, run.sources() - first);
     SweepArgs args = begin_batch<S, T>(run.factor, run.set, run.batch,
                                        run.rows.sources.data() + first, count, x);
-    const bool streams =
-        run.sources() * std::ssize(run.ranks) * item_size(run.factor.dtype) > caches().l3;
-    for (const Chunk& chunk : run.chunks) {
-        args.blocks = run.blocks.data() + chunk.first_block;
-        args.block_count = chunk.end_block - chunk.first_block;
+    const bool streams = run.sources() * columns * item_size(run.factor.dtype) > caches().l3;
+    for (const Chunk& chunk : plan.chunks) {
+        args.steps = plan.steps.data() + chunk.first_step;
+        args.step_count = chunk.end_step - chunk.first_step;
         run.set.sweep_down(args);
-        run.set.copy_columns({.columns = static_cast<ptrdiff_t>(run.ranks.size()),
+        run.set.copy_columns({.columns = columns,
                               .sources = count,
-                              .ranks = run.ranks.data(),
-                              .groups = run.groups.data() + chunk.first_group,
+                              .rows = plan.column.data(),
+                              .groups = plan.groups.data() + chunk.first_group,
                               .group_count = chunk.end_group - chunk.first_group,
+                              .registers = run.batch.registers,
                               .x = x,
                               .target = at(run.rows.out, first, 0).data,
                               .target_stride = run.rows.out.row_stride,
@@ -115,24 +59,43 @@ void compute(Run& run, ptrdiff_t first, int slot) {
             run.no_memory = true;
 }
 
+// A batch of wide rows has twice the sources and takes 1.6 times as long.
+bool wide_rows_are_faster(const SourceBatch& narrow, ptrdiff_t sources, int threads) {
+    const auto rounds = [&](ptrdiff_t lanes) {
+        const ptrdiff_t tasks = (sources + lanes - 1) / lanes;
+        return (tasks + threads - 1) / threads;
+    };
+    return 16 * rounds(2 * narrow.lanes) < 10 * rounds(narrow.lanes);
+}
+
+// Without a schedule that was made before: reused rows make up for their schedule after some
+// batches.
+bool worth_reusing_rows(const SourceBatch& narrow, const Rows& rows) {
+    return !rows.predecessors && std::ssize(rows.sources) > 8 * narrow.lanes;
+}
+
 }  // namespace
 
 void star_rows(const Factor& factor, const Rows& rows, const Isa& isa, int threads,
                Workspace& workspace, StopRequested stop_requested) {
-    const Structure& s = factor.structure;
-    const SourceBatch batch(factor, isa);
+    const SourceBatch narrow(factor, isa, narrow_row, nullptr);
+    const ptrdiff_t sources = std::ssize(rows.sources);
+    Stop stop(stop_requested);
+    Schedule made;
+    if (!rows.schedule)
+        made =
+            schedule_rows(factor.structure, rows.targets, worth_reusing_rows(narrow, rows), stop);
+    const Schedule& schedule = rows.schedule ? *rows.schedule : made;
+    const bool wide = schedule.reuses_rows() && wide_rows_are_faster(narrow, sources, threads);
+    const SourceBatch batch(factor, isa, wide ? wide_row : narrow_row, &schedule);
     Run run{.factor = factor,
             .rows = rows,
+            .schedule = schedule,
             .set = isa.table->sets[factor.semiring][static_cast<int>(factor.dtype)],
             .batch = batch,
-            .blocks = blocks_above(s, rows.targets),
-            .ranks = ranks_of(s, rows.targets),
-            .groups = {},
-            .chunks = {},
             .memory = nullptr,
             .stop = Stop(stop_requested)};
-    cut_chunks(run);
-    const ptrdiff_t tasks = (run.sources() + batch.lanes - 1) / batch.lanes;
+    const ptrdiff_t tasks = (sources + batch.lanes - 1) / batch.lanes;
     threads = static_cast<int>(std::min<ptrdiff_t>(threads, std::max<ptrdiff_t>(tasks, 1)));
     run.memory = workspace.grow(batch.bytes * threads);
     parallel_for(

@@ -39,15 +39,30 @@ Array<Vertex> tree_of(const Neighbors& graph, const Array<Vertex>& order, const 
     return parent;
 }
 
-// The ranks in an order in which each subtree is consecutive and ends with its root; in their own
-// order, if that is so.
+// The child of each rank whose subtree is the largest, the last of equals; -1: none.
+Array<Vertex> largest_children(const Array<Vertex>& parent) {
+    Array<Vertex> size(parent.size(), 1), largest(parent.size(), -1);
+    for (Vertex r = 0; r < static_cast<Vertex>(parent.size()); ++r)
+        if (const Vertex p = parent[r]; p >= 0) {
+            size[p] += size[r];
+            if (largest[p] < 0 || size[r] >= size[largest[p]]) largest[p] = r;
+        }
+    return largest;
+}
+
+// The ranks in an order in which each subtree is consecutive and ends with its root, after the
+// largest of its subtrees; else in their own order. The sweep down thus enters the largest subtree
+// first, and fewer rows of X wait for those beside which they stand in a result.
 Array<Vertex> postorder(const Array<Vertex>& parent) {
     const auto n = static_cast<Vertex>(parent.size());
+    const Array<Vertex> largest = largest_children(parent);
     Array<Vertex> first_child(parent.size(), -1), sibling(parent.size(), -1), order, stack;
     for (Vertex r = n - 1; r >= 0; --r)
         if (parent[r] < 0) stack.push_back(r);  // the roots, the least on top
-    for (Vertex r = 0; r < n; ++r)
-        if (parent[r] >= 0) sibling[r] = std::exchange(first_child[parent[r]], r);
+    for (const bool last : {false, true})
+        for (Vertex r = 0; r < n; ++r)
+            if (const Vertex p = parent[r]; p >= 0 && (largest[p] == r) == last)
+                sibling[r] = std::exchange(first_child[p], r);
     order.reserve(parent.size());
     while (!stack.empty()) {
         const Vertex r = stack.back();
@@ -104,14 +119,18 @@ void add_lower_neighbors(Structure& s, Stop& stop) {
     }
 }
 
-void add_blocks(Structure& s) {
-    const auto degree = [&](Vertex r) { return s.start[r + 1] - s.start[r]; };
-    for (Vertex r = 0; r < s.size(); ++r) {
-        const bool continues = r > 0 && s.parent[r - 1] == r && degree(r - 1) == degree(r) + 1 &&
-                               r - s.block.back() < most_block_columns;
-        if (!continues) s.block.push_back(r);
-    }
-    s.block.push_back(s.size());
+// Whether rank r and the next ones, most_block_columns in all, have the same neighbors above.
+bool begins_block(const Structure& s, Vertex r) {
+    const auto degree = [&](Vertex rank) { return s.start[rank + 1] - s.start[rank]; };
+    if (s.size() - r < most_block_columns) return false;
+    for (Vertex next = r + 1; next < r + most_block_columns; ++next)
+        if (s.parent[next - 1] != next || degree(next - 1) != degree(next) + 1) return false;
+    return true;
+}
+
+void add_steps(Structure& s) {
+    for (Vertex r = 0; r < s.size(); r = end_of_step(s.step.back()))
+        s.step.push_back(begins_block(s, r) ? ~r : r);
 }
 
 }  // namespace
@@ -131,7 +150,7 @@ Structure eliminate_vertices(const Neighbors& graph, const Array<Vertex>& order,
     s.rank = inverse(s.order);
     add_higher_neighbors(s, graph, most_entries, stop);
     add_lower_neighbors(s, stop);
-    add_blocks(s);
+    add_steps(s);
     return s;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "elimination/order.hpp"
+#include "table.hpp"
 
 namespace tropical {
 
@@ -19,13 +20,18 @@ struct Structure {
     Array<ptrdiff_t> lower_start;
     Array<Vertex> lower;
     Array<ptrdiff_t> lower_entry;
-    // Ranks block[b], ..., block[b + 1] - 1, at most most_block_columns, each of which has the next
-    // one and the neighbors of the last one as its neighbors.
-    Array<Vertex> block;
+    // The steps of the sweep down, ascending: rank r alone, or, as ~r, a block of the ranks r, ...,
+    // r + most_block_columns - 1, each of which has the next one and the neighbors of the last one
+    // as its neighbors.
+    Array<Vertex> step;
 
     Vertex size() const { return static_cast<Vertex>(order.size()); }
     ptrdiff_t entries() const { return static_cast<ptrdiff_t>(higher.size()); }
 };
+
+// The ranks first, ..., end - 1 of a step.
+inline Vertex first_of_step(Vertex step) { return step < 0 ? ~step : step; }
+inline Vertex end_of_step(Vertex step) { return step < 0 ? ~step + most_block_columns : step + 1; }
 
 // Eliminates the vertices in this order, but for changes that add no edge. Throws Stopped, and
 // std::overflow_error if there would be more than most_entries edges.

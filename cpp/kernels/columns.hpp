@@ -52,41 +52,84 @@ inline void copy_bytes(char* target, const char* source, ptrdiff_t bytes, bool s
     copy_until(bytes);
 }
 
-// Group `group` of the columns of target[s, j] = X[ranks[j], s]. Each row gets the group's lines:
+// One representation of each result; see kernels/codec.hpp.
+template <class R>
+constexpr auto choose_result_codec() {
+    using T = typename R::T;
+    if constexpr (is_float<T>)
+        return PositiveZero<T>{};
+    else if constexpr (same_type<typename R::S::Add, Or>)
+        return AnyTruth<T>{};
+    else
+        return AsIs<T>{};
+}
+
+// Some columns of a result, for the sources from which on `x` holds elements.
+struct StageArgs {
+    const std::int32_t* rows;  // of X, of the columns
+    ptrdiff_t columns, sources;
+    const char* x;
+    ptrdiff_t row_bytes;
+};
+
+// stage[s, j] = X[rows[j], s], in rows of stage_bytes. Writes whole registers: up to L - 1 columns
+// and sources more. Rows of X that follow lie anywhere, so they are asked for ahead.
+template <class Codec, class V>
+[[gnu::noinline]] void fill_stage(const StageArgs& g, char* stage, ptrdiff_t stage_bytes,
+                                  ptrdiff_t part_bytes) {
+    using T = typename Codec::T;
+    constexpr ptrdiff_t size = sizeof(T), L = lanes<T, V>;
+    for (ptrdiff_t j = 0; j < g.columns; j += L) {
+        const char* row[L];
+        for (ptrdiff_t c = 0; c < L; ++c)
+            row[c] = g.x + g.rows[j + c < g.columns ? j + c : g.columns - 1] * g.row_bytes;
+        for (ptrdiff_t c = L; c < 2 * L && j + c < g.columns; ++c)
+            for (ptrdiff_t b = 0; b < part_bytes; b += line_bytes)
+                prefetch<Nearest::l1>(g.x, g.rows[j + c] * g.row_bytes + b);
+        for (ptrdiff_t s = 0; s < g.sources; s += L) {
+            V square[L];
+            TROPICAL_UNROLL for (int c = 0; c < L; ++c)
+                square[c] = Codec::canonical(load<V>(row[c] + s * size));
+            transpose(square);
+            TROPICAL_UNROLL for (int c = 0; c < L; ++c)
+                store(stage + (s + c) * stage_bytes + j * size, square[c]);
+        }
+    }
+}
+
+// Group `group` of the columns of target[s, j] = X[rows[j], s]. Each row gets the group's lines:
 // from the last begin of a line before the group on, up to that before the next group.
 template <class R>
 void copy_group(const CopyArgs& g, ptrdiff_t group) {
     using T = typename R::T;
     using V = Register<T, square_bytes<T, sizeof(typename R::V), group_columns>()>;
-    constexpr ptrdiff_t size = sizeof(T), L = lanes<T, V>, step = sizeof(typename R::V),
-                        row_bytes = sweep_registers * step, before = line_bytes / size,
-                        stage_bytes = (before + group_columns) * size;
-    alignas(line_bytes) char tile[L * row_bytes], stage[row_bytes / size * stage_bytes];
+    using Codec = decltype(choose_result_codec<R>());
+    // As many sources at a time as let the stage stay in L1.
+    constexpr ptrdiff_t size = sizeof(T), step = sizeof(typename R::V),
+                        part_bytes = narrow_row * step, part = part_bytes / size,
+                        before = line_bytes / size, stage_bytes = (before + group_columns) * size;
+    alignas(line_bytes) char stage[part * stage_bytes];
     const ptrdiff_t first = group * group_columns,
                     end = g.columns - first < group_columns ? g.columns : first + group_columns,
                     begin = group ? first - before : 0;
-    Mask<V> noticed{};
-    for (ptrdiff_t j = begin; j < end; j += L) {
-        const ptrdiff_t width = end - j < L ? end - j : L;
-        for (ptrdiff_t c = 0; c < width; ++c) TROPICAL_UNROLL
-            for (int v = 0; v < sweep_registers; ++v)
-                store(tile + c * row_bytes + v * step,
-                      R::Codec::canonical(
-                          load<typename R::V>(row_of<R>(g.x, g.ranks[j + c]) + v * step)));
-        for (ptrdiff_t s = 0; s < g.sources; s += L)
-            transpose_square<AsIs<T>, V, L>(
-                stage + s * stage_bytes + (j - begin) * size, stage_bytes,
-                {{tile + s * size, row_bytes, size}, L, g.sources - s}, L, noticed);
-    }
-    for (ptrdiff_t s = 0; s < g.sources; ++s) {
-        char* const row = g.target + s * g.target_stride;
-        const auto line_before = [&](ptrdiff_t j) {
-            return j - behind_line(row + j * size) / size;
-        };
-        const ptrdiff_t from = group ? line_before(first) : 0,
-                        to = end == g.columns ? end : line_before(end);
-        copy_bytes(row + from * size, stage + s * stage_bytes + (from - begin) * size,
-                   (to - from) * size, g.streams);
+    for (ptrdiff_t s0 = 0; s0 < g.sources; s0 += part) {
+        const ptrdiff_t sources = g.sources - s0 < part ? g.sources - s0 : part;
+        fill_stage<Codec, V>({.rows = g.rows + begin,
+                              .columns = end - begin,
+                              .sources = sources,
+                              .x = g.x + s0 * size,
+                              .row_bytes = g.registers * step},
+                             stage, stage_bytes, part_bytes);
+        for (ptrdiff_t s = 0; s < sources; ++s) {
+            char* const row = g.target + (s0 + s) * g.target_stride;
+            const auto line_before = [&](ptrdiff_t j) {
+                return j - behind_line(row + j * size) / size;
+            };
+            const ptrdiff_t from = group ? line_before(first) : 0,
+                            to = end == g.columns ? end : line_before(end);
+            copy_bytes(row + from * size, stage + s * stage_bytes + (from - begin) * size,
+                       (to - from) * size, g.streams);
+        }
     }
 }
 

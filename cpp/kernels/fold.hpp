@@ -19,7 +19,7 @@ struct Part {
     using T = typename R::T;
     using D = Register<double, sizeof(typename R::V)>;
     static constexpr ptrdiff_t lanes = sizeof(D) / sizeof(double), bytes = lanes * sizeof(T),
-                               row_bytes = sweep_registers * sizeof(typename R::V),
+                               row_bytes = narrow_row * sizeof(typename R::V),
                                count = row_bytes / bytes;
     using Narrow = Register<T, static_cast<int>(bytes)>;
     static constexpr T zero = R::S::template zero<T>;

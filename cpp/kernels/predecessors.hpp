@@ -122,19 +122,19 @@ void predecessors(const PredecessorArgs& g) {
     using T = std::int32_t;
     using V = Register<T, square_bytes<T, sizeof(typename R::V), 16>()>;
     constexpr ptrdiff_t size = sizeof(T), L = lanes<T, V>, step = sizeof(typename R::V),
-                        row = sweep_registers * R::lanes * size, ahead = 16;
+                        row = narrow_row * R::lanes * size, ahead = 16;
     alignas(64) char tile[L * row];
-    Trees<R> trees[sweep_registers];
-    for (int v = 0; v < sweep_registers; ++v) trees[v].first.load_from(g.first + v * R::lanes);
+    Trees<R> trees[narrow_row];
+    for (int v = 0; v < narrow_row; ++v) trees[v].first.load_from(g.first + v * R::lanes);
     Mask<V> noticed{};
     for (std::int32_t j = 0; j < g.vertices; j += L) {
         const ptrdiff_t width = g.vertices - j < L ? g.vertices - j : L;
         for (std::int32_t c = 0; c < width; ++c) {
             for (ptrdiff_t e = g.start[j + c] + ahead;
                  e < g.start[j + c + 1] + ahead && e < g.start[g.vertices]; ++e)
-                for (ptrdiff_t b = 0; b < sweep_registers * step; b += 64)
+                for (ptrdiff_t b = 0; b < narrow_row * step; b += 64)
                     prefetch<Nearest::l1>(row_of<R>(g.x, g.source[e]), b);
-            TROPICAL_UNROLL for (int v = 0; v < sweep_registers; ++v)
+            TROPICAL_UNROLL for (int v = 0; v < narrow_row; ++v)
                 predecessor<R>(g, j + c, v * step, trees[v])
                     .store_to(tile + c * row + v * R::lanes * size);
         }
@@ -143,7 +143,7 @@ void predecessors(const PredecessorArgs& g) {
                 g.target + s * g.target_stride + j * size, g.target_stride,
                 {{tile + s * size, row, size}, width, g.sources - s}, width, noticed);
     }
-    for (int v = 0; v < sweep_registers; ++v) {
+    for (int v = 0; v < narrow_row; ++v) {
         const auto doubtful = trees[v].some_no_better & trees[v].some_no_worse;
         for (int i = 0; i < R::lanes; ++i) g.doubtful[v * R::lanes + i] = doubtful[i] != 0;
     }

@@ -1,5 +1,7 @@
 // Factors of sparse graphs against Floyd and Warshall's loops on scalars: whole numbers, so that
 // the bits are the same.
+#include <numeric>
+
 #include "definition.hpp"
 #include "elimination/factor.hpp"
 #include "tests/support.hpp"
@@ -87,6 +89,42 @@ void check_folds(const Factor& factor, const Array<Vertex>& sources, const Array
     }
 }
 
+// To all vertices and to some of them, with rows of X that are reused and without.
+template <class T>
+void check_rows(const Factor& factor, const Array<Vertex>& sources, const Array<T>& star,
+                const Isa& isa, int threads) {
+    const Structure& s = factor.structure;
+    const ptrdiff_t n = s.size(), item = sizeof(T);
+    Array<Vertex> every(s.order.size()), some(200);
+    std::iota(every.begin(), every.end(), 0);
+    for (ptrdiff_t j = 0; j < std::ssize(some); ++j) some[j] = static_cast<Vertex>(j * j % n);
+    Stop stop(nullptr);
+    Workspace workspace;
+    for (const Array<Vertex>* targets :
+         {static_cast<const Array<Vertex>*>(nullptr), static_cast<const Array<Vertex>*>(&some)}) {
+        const Array<Vertex>& to = targets ? *targets : every;
+        const ptrdiff_t columns = std::ssize(to);
+        for (const bool reuses : {false, true})
+            for (const std::size_t count : {std::size_t{1}, sources.size()}) {
+                const Array<Vertex> from(sources.begin(),
+                                         sources.begin() + static_cast<ptrdiff_t>(count));
+                const Schedule schedule = schedule_rows(s, targets, reuses, stop);
+                Array<T> out(count * to.size());
+                star_rows(factor,
+                          {.sources = from,
+                           .targets = targets,
+                           .out = {reinterpret_cast<char*>(out.data()), columns * item, item},
+                           .schedule = reuses ? &schedule : nullptr},
+                          isa, threads, workspace, nullptr);
+                bool right = true;
+                for (ptrdiff_t i = 0; i < std::ssize(from); ++i)
+                    for (ptrdiff_t j = 0; j < columns; ++j)
+                        right = right && out[i * columns + j] == star[n * from[i] + to[j]];
+                REQUIRE(right);
+            }
+    }
+}
+
 template <class S, class Row>
 void check_factor(const Graph& g, bool directed, const Isa& isa, int threads, Random& random) {
     using T = typename Row::type;
@@ -110,22 +148,9 @@ void check_factor(const Graph& g, bool directed, const Isa& isa, int threads, Ra
     REQUIRE(eliminate_weights(factor, edges, reinterpret_cast<const char*>(weight.data()), true,
                               isa, threads, nullptr) == -1);
     const Array<T> star = star_by_definition<S>(g, weight, directed);
-    Array<Vertex> sources, targets{g.n - 1, 0, g.n / 2};
-    for (Vertex v = 0; v < g.n; ++v) sources.push_back(g.n - 1 - v);
-    const auto columns = static_cast<ptrdiff_t>(targets.size());
-    Array<T> all(star.size()), some(sources.size() * targets.size());
-    constexpr ptrdiff_t item = sizeof(T);
-    Workspace workspace;
-    star_rows(factor, {sources, nullptr, {reinterpret_cast<char*>(all.data()), g.n * item, item}},
-              isa, threads, workspace, nullptr);
-    star_rows(factor,
-              {sources, &targets, {reinterpret_cast<char*>(some.data()), columns * item, item}},
-              isa, threads, workspace, nullptr);
-    for (ptrdiff_t i = 0; i < g.n; ++i) {
-        const T* const right = &star[ptrdiff_t{g.n} * sources[i]];
-        REQUIRE(std::equal(right, right + g.n, &all[i * g.n]));
-        for (ptrdiff_t j = 0; j < columns; ++j) REQUIRE(some[i * columns + j] == right[targets[j]]);
-    }
+    Array<Vertex> sources;  // enough for wide rows
+    for (Vertex v = 0; v < std::max<Vertex>(g.n, 300); ++v) sources.push_back(g.n - 1 - v % g.n);
+    check_rows<T>(factor, sources, star, isa, threads);
     if constexpr (same_type<S, MinPlus>) check_folds<T>(factor, sources, star, isa, threads);
 }
 

@@ -41,19 +41,32 @@ def ours(call: Callable[[], object], name: str = "tropical", work: float = 1) ->
     return Contender(name, call, work, functools.partial(tropical.options, threads=1))
 
 
-def one_source(graph: Any) -> Contender:
+def one_source(graph: Any, directed: bool = False) -> Contender:
     """Make a contender of SciPy's Dijkstra from one vertex to all."""
     dijkstra = require("scipy.sparse.csgraph").dijkstra
-    return Contender("scipy", lambda: dijkstra(graph, directed=False, indices=0), 1.0)
+    return Contender("scipy", lambda: dijkstra(graph, directed=directed, indices=0), 1.0)
+
+
+def lengths(dtype: str, directed: bool = False, count: int = 256) -> Pair:
+    """Lengths from many vertices to all, a source, over one source of SciPy's."""
+    graph = roads(dtype=dtype)
+    if directed:
+        graph = (graph + 2 * graph.T).tocsr()  # the way back takes longer
+    factor = factorize(graph, directed=directed)
+    sources = np.random.default_rng(1).integers(0, factor.n, count)
+    out = np.zeros((count, factor.n), dtype)
+    rows = ours(lambda: factor.lengths(sources, out=out), work=count)
+    return rows, one_source(graph, directed)
 
 
 def predecessors(dtype: str, count: int = 128) -> Pair:
-    """Predecessors and lengths, over lengths alone."""
-    factor = factorize(roads(dtype=dtype), directed=False)
+    """Predecessors and lengths from many vertices, a source, over one source of SciPy's lengths."""
+    graph = roads(dtype=dtype)
+    factor = factorize(graph, directed=False)
     sources = np.random.default_rng(1).integers(0, factor.n, count)
     out = np.zeros((count, factor.n), dtype), np.zeros((count, factor.n), np.int32)
     both = functools.partial(factor.predecessors, sources, out, return_lengths=True)
-    return ours(both), ours(lambda: factor.lengths(sources, out=out[0]), "plain")
+    return ours(both, work=count), one_source(graph)
 
 
 def update() -> Pair:
@@ -87,9 +100,14 @@ def factor_of_roads() -> Pair:
 def bars() -> Iterator[Bar]:
     """Every bar, in the order of the table."""
     bar = functools.partial(Bar, "factors of 262,144 corners of roads, threads=1")
-    for dtype in ("float32", "float64"):
-        case = f"predecessors over plain rows, 128 sources, {dtype}"
-        yield bar(case, 1 / 3, 128 * 30 * EDGES, functools.partial(predecessors, dtype))
+    for dtype, value in {"float32": 150.0, "float64": 70.0}.items():
+        case = f"a source of 256 over one of scipy's, {dtype}"
+        yield bar(case, value, 256 * 10 * EDGES, functools.partial(lengths, dtype))
+    case = "a source of 256 over one of scipy's, float32, directed"
+    yield bar(case, 125.0, 256 * 10 * EDGES, functools.partial(lengths, "float32", True))
+    for dtype, value in {"float32": 50.0, "float64": 30.0}.items():
+        case = f"predecessors, a source of 128 over one of scipy's lengths, {dtype}"
+        yield bar(case, value, 128 * 30 * EDGES, functools.partial(predecessors, dtype))
     yield bar("new weights over one source of scipy's", 1.0, 200 * EDGES, update)
     yield bar("one edge changed over new weights", 100.0, 200 * EDGES, update_edges)
     case = "time of graph to factor over one source of scipy's"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 DTYPES = ("float32", "float64", "int16", "int32", "int64", "bool")
 # Bytes that the elimination takes for each entry, beside its weights.
-ENTRY_BYTES = 24
+ENTRY_BYTES = 28
 # Sums and products a second of float32 on one core, of which `row_seconds` is a rough estimate.
 RATE = 16e9
 # Shares of the time of a factorization: until the order is known, until its entries are.
