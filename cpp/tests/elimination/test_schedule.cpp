@@ -68,7 +68,7 @@ Structure structure_of(const Graph& g, bool ordered) {
         neighbors_of(g.n, std::ssize(g.source), g.source.data(), g.target.data(), stop);
     Array<Vertex> order(static_cast<std::size_t>(g.n));
     std::iota(order.begin(), order.end(), 0);
-    if (ordered) order = minimum_degree_order(neighbors, ptrdiff_t{1} << 30, stop);
+    if (ordered) order = minimum_degree_order(neighbors, {}, stop, [](double) {});
     return eliminate_vertices(neighbors, order, ptrdiff_t{1} << 30, stop);
 }
 
