@@ -7,6 +7,7 @@ the other methods, or as it is sure that more edges are added than pay.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -69,7 +70,7 @@ class Task:
     predecessors: bool = False
     two_way: bool = False
 
-    @property
+    @functools.cached_property
     def count(self) -> int:
         """The number of sources."""
         sources = self.wanted.sources
@@ -169,14 +170,16 @@ def _hopeless(task: Task, found: Counted, n: int, m: int, each: float) -> str:
 
     `each` is what a factor takes at least, per vertex and edge.
     """
+    if not task.count or not m:
+        return "there is nothing to find"
+    if found.others < MARGIN * WORTH:
+        return "the others take little time"
     if task.graph.dtype.name not in DTYPES:
         return f"none for {task.graph.dtype}"
     size = task.graph.dtype.itemsize
     rows = costs.rows_seconds(task.count, 0, n, m, size, task.predecessors) / get_num_threads()
-    if not task.count or not m:
-        return "there is nothing to find"
     least = costs.ELIMINATION_CALL + each * (n + m) + rows
-    if max(least, WORTH) > found.others / MARGIN:
+    if least > found.others / MARGIN:
         return "an order of the vertices takes too long for so few paths"
     return ""
 

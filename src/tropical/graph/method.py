@@ -27,6 +27,8 @@ METHODS = {
     "J": "Johnson's algorithm, on Dijkstra's search",
     "E": "Elimination of vertices",
 }
+# All pairs of so few vertices take less time by blocks than a comparison and a search.
+FEW = 128
 KNOWN = ("auto", "BF", *METHODS)
 
 
@@ -195,6 +197,9 @@ def cheapest(task: Task, search: str) -> Choice:
 
     Elimination must take clearly less than the others, because they are the simpler ones.
     """
+    few = number_of_vertices(task.graph) <= FEW
+    if few and task.wanted.sources is None and not task.wanted.bounded:
+        return Choice("FW", f"at most {FEW} vertices make a small matrix")
     found = counted(task)
     if found.core is not None and found.elimination < found.others:
         return Choice("E", found.reason, found)
