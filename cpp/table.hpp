@@ -121,8 +121,8 @@ struct MultipleArgs {
     char* target;
 };
 
-// Sweeps over an elimination tree; see elimination/structure.hpp for start, higher and step, and
-// kernels/sweep.hpp. weights: an element for each entry. Rows have narrow_row or wide_row
+// Sweeps over an elimination tree; see graph/elimination/structure.hpp for start, higher and step,
+// and kernels/sweep.hpp. weights: an element for each entry. Rows have narrow_row or wide_row
 // registers.
 inline constexpr int narrow_row = 2, wide_row = 4, most_block_columns = 4;
 struct SweepArgs {

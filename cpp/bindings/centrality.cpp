@@ -5,7 +5,7 @@
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "bindings/shapes.hpp"
-#include "centrality/betweenness.hpp"
+#include "graph/centrality/betweenness.hpp"
 
 namespace tropical {
 namespace {

@@ -6,7 +6,7 @@
 #include "bindings/call.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
-#include "closure/stars.hpp"
+#include "graph/closure/stars.hpp"
 
 namespace tropical {
 namespace {

@@ -10,9 +10,9 @@
 #include "bindings/call.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
-#include "elimination/path.hpp"
-#include "elimination/predecessors.hpp"
-#include "elimination/update.hpp"
+#include "graph/elimination/path.hpp"
+#include "graph/elimination/predecessors.hpp"
+#include "graph/elimination/update.hpp"
 
 namespace tropical {
 namespace {

@@ -1,5 +1,5 @@
 // Potentials: shortest distances in a sparse graph with negative weights.
-#include "closure/potentials.hpp"
+#include "graph/closure/potentials.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -1,12 +1,12 @@
 // BitGraph and Components: transitive closures of graphs on packed bits.
-#include "closure/reach.hpp"
+#include "graph/closure/reach.hpp"
 
 #include <memory>
 
 #include "bindings/arrays.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
-#include "closure/components.hpp"
+#include "graph/closure/components.hpp"
 
 namespace tropical {
 namespace {

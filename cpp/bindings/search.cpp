@@ -7,11 +7,11 @@
 #include "bindings/call.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
-#include "search/ball.hpp"
-#include "search/best_first.hpp"
-#include "search/loopless.hpp"
-#include "search/strong.hpp"
-#include "search/sweeps.hpp"
+#include "graph/search/ball.hpp"
+#include "graph/search/best_first.hpp"
+#include "graph/search/loopless.hpp"
+#include "graph/search/strong.hpp"
+#include "graph/search/sweeps.hpp"
 
 namespace tropical {
 namespace {

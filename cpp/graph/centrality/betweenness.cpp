@@ -1,0 +1,99 @@
+#include "graph/centrality/betweenness.hpp"
+
+#include <algorithm>
+
+#include "graph/centrality/search.hpp"
+#include "runtime/float_environment.hpp"
+#include "runtime/pool.hpp"
+
+namespace tropical {
+namespace {
+
+using Vertex = std::int32_t;
+
+// So many vertices are in a bucket on average: measured, from 0.1 to 0.5 is as fast.
+constexpr double entries_a_bucket = 0.25;
+
+double heaviest_of(const WeightedArcs& graph) {
+    const ptrdiff_t arcs = graph.start[graph.n];
+    if (!graph.weight || arcs == 0) return 1;
+    return *std::max_element(graph.weight, graph.weight + arcs);
+}
+
+// The sources are cut into parts whose sums are added in order, so that the threads do not matter.
+// More parts take more memory.
+ptrdiff_t parts_of(ptrdiff_t sums) {
+    return std::clamp<ptrdiff_t>((ptrdiff_t{1} << 22) / std::max<ptrdiff_t>(sums, 1), 8, 64);
+}
+
+// All searches of a call.
+struct Run {
+    const WeightedArcs& graph;
+    const Betweenness& wanted;
+    ptrdiff_t parts, arcs;
+    std::vector<PathSearch> searches;  // of each slot
+    Indexed<double> sum;               // of each part: of n vertices and of the arcs
+    Stop stop;
+
+    ptrdiff_t sums() const { return graph.n + arcs; }
+
+    void part(ptrdiff_t number, int slot) {
+        const FloatEnvironment environment;
+        Betweenness here = wanted;
+        here.vertices = sum.data() + number * sums();
+        here.arcs = wanted.arcs ? here.vertices + graph.n : nullptr;
+        const ptrdiff_t end = wanted.count * (number + 1) / parts;
+        for (ptrdiff_t i = wanted.count * number / parts; i < end && !stop; ++i) {
+            if (slot == 0)
+                stop.ask_after(4.0 * static_cast<double>(graph.n + graph.start[graph.n]));
+            searches.data()[slot].add(wanted.sources[i], here);
+        }
+    }
+
+    void add_up() const {
+        for (ptrdiff_t part = 0; part < parts; ++part) {
+            const double* const of_part = sum.data() + part * sums();
+            for (ptrdiff_t v = 0; v < graph.n; ++v) wanted.vertices[v] += of_part[v];
+            for (ptrdiff_t a = 0; a < arcs; ++a) wanted.arcs[a] += of_part[graph.n + a];
+        }
+    }
+};
+
+std::vector<PathSearch> searches_of(const WeightedArcs& graph, Vertex source, int threads) {
+    const double heaviest = heaviest_of(graph);
+    PathSearch first(graph, heaviest, heaviest);  // which tells how dense distances are
+    first.search(source);
+    const double width = entries_a_bucket * first.mean_step();
+    std::vector<PathSearch> searches;
+    for (int t = 0; t < threads; ++t)
+        searches.emplace_back(graph, heaviest, width > 0 ? width : heaviest);
+    return searches;
+}
+
+}  // namespace
+
+void add_betweenness(const WeightedArcs& graph, const Betweenness& wanted, int threads,
+                     StopRequested stop_requested) {
+    if (wanted.count == 0) return;
+    const ptrdiff_t arcs = wanted.arcs ? graph.start[graph.n] : 0;
+    const ptrdiff_t parts = std::min(parts_of(graph.n + arcs), wanted.count);
+    threads = static_cast<int>(std::min<ptrdiff_t>(threads, parts));
+    Run run{graph,
+            wanted,
+            parts,
+            arcs,
+            searches_of(graph, wanted.sources[0], threads),
+            {},
+            Stop(stop_requested)};
+    run.sum.assign(static_cast<std::size_t>(parts * run.sums()), 0);
+    parallel_for(
+        threads, parts,
+        [](void* context, ptrdiff_t part, int slot) {
+            static_cast<Run*>(context)->part(part, slot);
+        },
+        &run, [](void* context) { static_cast<Run*>(context)->stop.ask(); });
+    if (run.stop) throw Stopped{};
+    run.add_up();
+}
+
+}  // namespace tropical

@@ -1,0 +1,122 @@
+// The search from one source, and the shares of its paths.
+#pragma once
+
+#include <limits>
+
+#include "graph/centrality/arcs.hpp"
+#include "graph/centrality/queue.hpp"
+
+namespace tropical {
+
+// What one thread needs for its searches.
+class PathSearch {
+  public:
+    using Vertex = std::int32_t;
+    // The distances of a search lie in buckets of this width.
+    PathSearch(const WeightedArcs& graph, double heaviest, double width)
+        : graph_(graph), node_(static_cast<std::size_t>(graph.n)), queue_(heaviest, width) {
+        order_.reserve(node_.size());
+    }
+
+    // Adds the shares of the paths from a source.
+    void add(Vertex source, const Betweenness& wanted) {
+        search(source);
+        if (wanted.endpoints) wanted.vertices[source] += static_cast<double>(order_.size() - 1);
+        for (ptrdiff_t i = std::ssize(order_) - 1; i > 0; --i) {
+            const Node& node = node_[order_[i]];
+            wanted.vertices[order_[i]] += node.share + (wanted.endpoints ? 1 : 0);
+            const double share = (1 + node.share) / node.paths;
+            hand_back(node.before, share, wanted.arcs);
+            for (std::int32_t tie = node.tie; tie != none; tie = ties_[tie].next)
+                hand_back(ties_[tie].before, share, wanted.arcs);
+        }
+    }
+
+    // Finds the shortest paths from a source: Dijkstra's search, or one by levels.
+    void search(Vertex source) {
+        for (const Vertex v : order_) node_[v] = {};
+        order_.clear();
+        ties_.clear();
+        node_[source].distance = 0;
+        node_[source].paths = 1;
+        if (!graph_.weight) {
+            order_.push_back(source);
+            for (ptrdiff_t i = 0; i < std::ssize(order_); ++i) pass(order_[i]);
+            return;
+        }
+        queue_.push(source, 0);
+        for (DistanceQueue::Entry nearest; queue_.pop(nearest);) {
+            if (node_[nearest.vertex].passed) continue;  // by a nearer entry
+            order_.push_back(nearest.vertex);
+            pass(nearest.vertex);
+        }
+    }
+
+    // The mean distance between a vertex of the last search and the next one.
+    double mean_step() const {
+        return order_.empty() ? 0
+                              : node_[order_.back()].distance / static_cast<double>(order_.size());
+    }
+
+  private:
+    // The last arc of a path: that number among the arcs of a vertex.
+    struct Step {
+        Vertex from, arc;
+    };
+    struct Node {
+        double distance = never;
+        double paths;      // as many are the shortest from the source
+        double share = 0;  // of one path to each vertex behind
+        Step before;       // of one shortest path
+        std::int32_t tie;  // of another one, or none
+        bool passed = false;
+    };
+    struct Tie {
+        Step before;
+        std::int32_t next;
+    };
+    static constexpr std::int32_t none = -1;
+    static constexpr double never = std::numeric_limits<double>::infinity();
+    const WeightedArcs& graph_;
+    Indexed<Node> node_;
+    Indexed<Tie> ties_;
+    Indexed<Vertex> order_;  // the vertices that were reached, the nearest first
+    DistanceQueue queue_;
+
+    // Continues the paths to v by one arc.
+    void pass(Vertex v) {
+        Node& from = node_[v];
+        from.passed = true;
+        const ptrdiff_t first = graph_.start[v], end = graph_.start[v + 1];
+        for (ptrdiff_t a = first; a < end; ++a) {
+            Node& to = node_[graph_.target[a]];
+            const double length = from.distance + (graph_.weight ? graph_.weight[a] : 1);
+            if (length > to.distance) continue;
+            const Step step{v, static_cast<Vertex>(a - first)};
+            if (length < to.distance) {
+                to.distance = length;
+                to.paths = from.paths;
+                to.before = step;
+                to.tie = none;
+                if (graph_.weight)
+                    queue_.push(graph_.target[a], length);
+                else
+                    order_.push_back(graph_.target[a]);
+            } else if (!to.passed) {
+                to.paths += from.paths;
+                ties_.push_back({step, to.tie});
+                to.tie = static_cast<std::int32_t>(ties_.size() - 1);
+            }
+        }
+    }
+
+    // A vertex hands back this share of each path that came by a step.
+    void hand_back(const Step& before, double share, double* arcs) {
+        Node& from = node_[before.from];
+        const double part = from.paths * share;
+        from.share += part;
+        if (arcs) arcs[graph_.start[before.from] + before.arc] += part;
+    }
+};
+
+}  // namespace tropical

@@ -1,0 +1,133 @@
+// Betweenness against its definition: whole weights, so that paths tie.
+#include <cmath>
+#include <vector>
+
+#include "graph/centrality/betweenness.hpp"
+#include "graph/centrality/queue.hpp"
+#include "tests/support.hpp"
+
+namespace tropical::test {
+namespace {
+
+TEST_SUITE_BEGIN("betweenness");
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+struct Graph {
+    std::int32_t n;
+    Indexed<ptrdiff_t> start{0};
+    Indexed<std::int32_t> target;
+    Indexed<double> weight;
+};
+
+Graph random_graph(std::int32_t n, int density, double scale, Random& random) {
+    Graph g{n, {0}, {}, {}};
+    for (std::int32_t v = 0; v < n; ++v) {
+        for (std::int32_t to = 0; to < n; ++to) {
+            if (to == v || static_cast<int>(random.below(100)) >= density) continue;
+            g.target.push_back(to);
+            g.weight.push_back(scale * static_cast<double>(1 + random.below(4)));
+        }
+        g.start.push_back(std::ssize(g.target));
+    }
+    return g;
+}
+
+// Distances and numbers of shortest paths, by rounds over all arcs.
+struct Paths {
+    Indexed<double> distance, number;
+};
+Paths paths_from(const Graph& g, std::int32_t source) {
+    const auto size = static_cast<std::size_t>(g.n);
+    Paths p{Indexed<double>(size, never), Indexed<double>(size, 0)};
+    p.distance[source] = 0;
+    for (std::int32_t round = 0; round < g.n; ++round)
+        for (std::int32_t v = 0; v < g.n; ++v)
+            for (ptrdiff_t a = g.start[v]; a < g.start[v + 1]; ++a)
+                p.distance[g.target[a]] =
+                    std::min(p.distance[g.target[a]], p.distance[v] + g.weight[a]);
+    for (std::int32_t round = 0; round < g.n; ++round) {
+        Indexed<double> number(size, 0);
+        number[source] = 1;
+        for (std::int32_t v = 0; v < g.n; ++v)
+            for (ptrdiff_t a = g.start[v]; a < g.start[v + 1]; ++a)
+                if (p.distance[v] < never && p.distance[v] + g.weight[a] == p.distance[g.target[a]])
+                    number[g.target[a]] += p.number[v];
+        p.number = number;
+    }
+    return p;
+}
+
+void check(const Graph& g, bool endpoints, int threads) {
+    Indexed<std::int32_t> sources;
+    for (std::int32_t v = 0; v < g.n; v += 2) sources.push_back(v);
+    Indexed<Paths> from;
+    for (std::int32_t v = 0; v < g.n; ++v) from.push_back(paths_from(g, v));
+    Indexed<double> vertices(static_cast<std::size_t>(g.n), 0), arcs(g.target.size(), 0);
+    add_betweenness({g.n, g.start.data(), g.target.data(), g.weight.data()},
+                    {sources.data(), std::ssize(sources), endpoints, vertices.data(), arcs.data()},
+                    threads, nullptr);
+    const auto share = [&](std::int32_t s, std::int32_t v, std::int32_t t) {
+        const Paths& p = from[s];
+        return p.number[v] / p.number[t];
+    };
+    for (std::int32_t v = 0; v < g.n; ++v) {
+        double want = 0;
+        for (const std::int32_t s : sources)
+            for (std::int32_t t = 0; t < g.n; ++t) {
+                if (s == t || from[s].distance[t] == never) continue;
+                const bool end = v == s || v == t;
+                if (end ? endpoints
+                        : from[s].distance[v] + from[v].distance[t] == from[s].distance[t])
+                    want += end ? 1 : share(s, v, t) * from[v].number[t];
+            }
+        REQUIRE(vertices[v] == doctest::Approx(want).epsilon(1e-12));
+        for (ptrdiff_t a = g.start[v]; a < g.start[v + 1]; ++a) {
+            const std::int32_t to = g.target[a];
+            want = 0;
+            for (const std::int32_t s : sources)
+                for (std::int32_t t = 0; t < g.n; ++t)
+                    if (from[s].distance[t] < never &&
+                        from[s].distance[v] + g.weight[a] + from[to].distance[t] ==
+                            from[s].distance[t])
+                        want += share(s, v, t) * from[to].number[t];
+            REQUIRE(arcs[a] == doctest::Approx(want).epsilon(1e-12));
+        }
+    }
+}
+
+TEST_CASE("betweenness by definition") {
+    Random random(7);
+    for (const std::int32_t n : {1, 2, 9, 24})
+        for (const int density : {0, 8, 30})
+            for (const double scale : {1.0, 0x1p-1074, 0x1p900})
+                for (const int threads : {1, 3}) {
+                    const Graph g = random_graph(n, density, scale, random);
+                    check(g, false, threads);
+                    check(g, true, threads);
+                }
+}
+
+TEST_CASE("the queue sorts") {
+    Random random(3);
+    for (const double width : {0.01, 1.0, 1e3, 1e-300}) {
+        DistanceQueue queue(100, width);
+        for (int run = 0; run < 2; ++run) {
+            queue.push(0, 0);
+            double last = 0;
+            int count = 0, pushed = 1;
+            for (DistanceQueue::Entry next{}; queue.pop(next); ++count) {
+                REQUIRE(next.distance >= last);
+                last = next.distance;
+                for (int i = 0; i < 3 && pushed < 500; ++i, ++pushed)
+                    queue.push(pushed, last + 0.01 * static_cast<double>(random.below(10001)));
+            }
+            REQUIRE(count == pushed);
+        }
+    }
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace tropical::test
