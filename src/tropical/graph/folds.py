@@ -189,10 +189,10 @@ def _sums(lengths: Array, kind: Kind, weights: Sums | None, radii: Sums) -> Sums
         return np.stack([total, there.sum(axis=1), np.max(lengths, 1, where=there, initial=0)])
     if kind == "reciprocals":
         counts = there & (lengths != 0)
-        inverse = np.divide(
-            1.0, lengths, out=np.zeros(lengths.shape), where=counts, dtype=np.float64
-        )
-        return inverse.sum(axis=1)[None]
+        inverse = np.zeros(lengths.shape)
+        np.divide(1.0, lengths, out=inverse, where=counts, dtype=np.float64)
+        sums: Sums = inverse.sum(axis=1)[None]
+        return sums
     weights = np.ones(lengths.shape[1]) if weights is None else weights
     return np.stack([((lengths <= radius) & there) @ weights for radius in radii.tolist()])
 
