@@ -405,6 +405,39 @@ def test_networkx_itself_runs_where_few_nodes_reach_each_other(kind):
         assert backend.should_run("johnson", (many,), {}) is True
 
 
+SUMS = {"closeness_centrality", "harmonic_centrality", "global_efficiency"}
+SHARES = {"betweenness_centrality", "edge_betweenness_centrality"}
+TO_ALL = {"eccentricity", "diameter", "wiener_index", "average_shortest_path_length"}
+
+
+def test_measures_run_on_graphs_of_any_size():
+    large = nx.path_graph(10_001)
+    for name in SUMS | SHARES | TO_ALL:
+        assert backend.should_run(name, (large,), {}) is True
+        assert "below 20" in backend.should_run(name, (nx.path_graph(19),), {})
+    assert "above 10000" in backend.should_run("johnson", (large,), {})
+
+
+def test_networkx_measures_where_few_nodes_reach_each_other():
+    should = backend.should_run
+    pairs = nx.Graph((i, i + 500) for i in range(500))
+    layers = nx.DiGraph((i, 500 + i) for i in range(500))
+    loops = nx.disjoint_union_all([nx.cycle_graph(20, nx.DiGraph)] * 50)
+    lonely = nx.empty_graph(1000)
+    for name in SUMS:
+        assert should(name, (pairs,), {}) is should(name, (loops,), {}) is True
+        assert "fewer than 2 of 1000 nodes" in should(name, (layers,), {})
+        assert "0 edges between 1000 nodes" in should(name, (lonely,), {})
+    for name in SHARES:
+        for made in (pairs, layers, loops, lonely):
+            assert should(name, (made,), {}) is True
+    for name in TO_ALL:
+        assert "500 edges between" in should(name, (pairs,), {})
+        for made in (loops, backend.convert_from_nx(loops)):
+            assert "does not reach all others" in should(name, (made,), {})
+        assert should(name, (nx.cycle_graph(1000, nx.DiGraph),), {}) is True
+
+
 def test_functions_are_those_of_the_table_and_have_the_signatures_of_networkx():
     dispatched = nx.utils.backends._registered_algorithms
     renamed = {"barycenter", "centroid"}  # by networkx 3.7

@@ -33,6 +33,15 @@ LARGE = 10_000  # nodes, above which the matrices take gigabytes
 FEW = 25
 SEARCHES = 16  # which estimate this average
 _ALWAYS = {"transitive_closure", "transitive_closure_dag"}  # fast on packed bits
+# Measures of searches write rows of n lengths, of which a sum takes as long as networkx takes for
+# n / FEW_MEASURED nodes (n from 300 to 10,000).
+FEW_MEASURED = 400
+_SHARES = {"betweenness_centrality", "edge_betweenness_centrality"}  # faster from 10 nodes on
+_SUMS = {"closeness_centrality", "harmonic_centrality", "global_efficiency"}
+_CONNECTED = {  # networkx looks for one path that is missing, and then returns or raises an error
+    *("eccentricity", "diameter", "radius", "periphery", "center", "barycenter", "centroid"),
+    *("average_shortest_path_length", "wiener_index"),
+}
 
 
 def can_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool | str:
@@ -119,11 +128,13 @@ def should_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> boo
         return f"{n} nodes: networkx is faster below {SMALL}"
     if name in searches.NAMES:
         return _should_search(given)
+    if name in _SHARES | _SUMS | _CONNECTED:
+        return _should_measure(name, given["G"])
     if n > LARGE:
         return f"{n} nodes: the matrix of lengths would be too large above {LARGE}"
     if edges < n - 1 and "floyd" not in name:  # floyd_warshall of networkx always takes n^3
         return f"{edges} edges between {n} nodes: networkx is faster on small components"
-    if "floyd" not in name and name not in _ALWAYS and _reaches_few(given["G"]):
+    if "floyd" not in name and name not in _ALWAYS and _reaches_few(given["G"], FEW):
         return f"most nodes reach fewer than {n // FEW} of {n} nodes: networkx is faster"
     return True
 
@@ -138,24 +149,47 @@ def _should_search(given: Mapping[str, Any]) -> bool | str:
         return "one short search: networkx is done before its graph is converted"
     if len(graph) < SEARCHED:
         return f"{len(graph)} nodes: networkx is faster below {SEARCHED} for one search"
-    if _reaches_few(graph):
+    if _reaches_few(graph, FEW):
         return "few nodes are reached: networkx is done before its graph is converted"
     return True
 
 
-def _reaches_few(graph: Any) -> bool:
-    """Estimate whether a node reaches fewer than n / FEW nodes on average, by a few searches."""
-    adjacency = getattr(graph, "source", graph)._adj
-    nodes = list(adjacency)
+def _should_measure(name: str, graph: Any) -> bool | str:
+    """Return True if a measure of all nodes is faster here, else the reason."""
+    n, edges = len(graph), graph.number_of_edges()
+    if name in _SHARES:
+        return True
+    if edges < n / 2 if name in _SUMS else edges < n - 1:
+        return f"{edges} edges between {n} nodes: networkx is faster on small components"
+    if name in _CONNECTED and len(_reached(graph, next(iter(_adjacency(graph))))) < n:
+        return "a node does not reach all others: networkx notices it sooner"
+    if graph.is_directed() and _reaches_few(graph, FEW_MEASURED):
+        return f"most nodes reach fewer than {n // FEW_MEASURED} of {n} nodes: networkx is faster"
+    return True
+
+
+def _adjacency(graph: Any) -> Any:
+    return getattr(graph, "source", graph)._adj
+
+
+def _reached(graph: Any, start: Any, most: float = math.inf) -> set[Any]:
+    """Return the nodes that a node reaches; at least `most` of them if there are so many."""
+    adjacency = _adjacency(graph)
+    seen, ahead = {start}, [start]
+    while ahead and len(seen) < most:
+        new = adjacency[ahead.pop()].keys() - seen
+        seen |= new
+        ahead += new
+    return seen
+
+
+def _reaches_few(graph: Any, few: int) -> bool:
+    """Estimate whether a node reaches fewer than n / few nodes on average, by some searches."""
+    nodes = list(_adjacency(graph))
     starts = nodes[:: -(-len(nodes) // SEARCHES)]
-    left = len(starts) * len(nodes) / FEW
+    left = len(starts) * len(nodes) / few
     for start in starts:
-        seen, ahead = {start}, [start]
-        while ahead:
-            new = adjacency[ahead.pop()].keys() - seen
-            seen |= new
-            ahead += new
-            if len(seen) >= left:
-                return False
-        left -= len(seen)
+        left -= len(_reached(graph, start, left))
+        if left <= 0:
+            return False
     return True
