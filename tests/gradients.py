@@ -16,6 +16,7 @@ def definition(a, b, semiring, weights=None):
 
     Of a selective semiring the gradient goes to the operands at the oracle's argmax, of ties of
     min and max to a, of a NaN to a if it is there; from an element that is the zero to neither.
+    Over logplus each term has the share of its exponential.
     """
     x, y = np.atleast_2d(a), b[:, None] if b.ndim == 1 else b
     shape = np.matmul(np.ones(a.shape), np.ones(b.shape)).shape
@@ -23,6 +24,8 @@ def definition(a, b, semiring, weights=None):
     w = weights_of(c) if weights is None else weights.reshape(c.shape)
     if semiring == "plustimes":
         sums = [w @ y.swapaxes(-1, -2), x.swapaxes(-1, -2) @ w]
+    elif semiring == "logplus":
+        sums = by_shares(x, y, w)
     else:
         sums = of_the_chosen(x, y, c, w, semiring)
     found = []
@@ -31,6 +34,16 @@ def definition(a, b, semiring, weights=None):
         repeated = tuple(i for i in range(z.ndim - 2) if z.shape[i] == 1 != s.shape[i])
         found.append(s.sum(repeated, keepdims=True).reshape(given.shape))
     return c.reshape(shape), *found
+
+
+def by_shares(x, y, w):
+    """The gradients to x and y of logarithms of sums of exponentials, with the batch of w."""
+    terms = x[..., :, :, None].astype(np.longdouble) + y[..., None, :, :]
+    most = terms.max(-2, keepdims=True, initial=-np.inf)
+    terms = np.exp(terms - np.where(np.isinf(most), 0, most))
+    total = terms.sum(-2, keepdims=True)
+    shares = terms / np.where(total == 0, 1, total) * w[..., :, None, :]
+    return [shares.sum(-1).astype(float), shares.sum(-3).astype(float)]
 
 
 def of_the_chosen(x, y, c, w, semiring):

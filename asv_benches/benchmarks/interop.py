@@ -1,4 +1,4 @@
-"""Products in PyTorch, with their gradients, and beside tropical-gemm's; gradients' sums alone."""
+"""Products in PyTorch, with their gradients, and beside others; gradients' sums alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import common
 
 
 class Torch(common.Call):
-    params = (["tropical", "tropical-gemm"], [64, 512], [False, True])
+    params = (["tropical", "tropical-gemm", "tropical over logplus"], [64, 512], [False, True])
     param_names = ("library", "n", "backward")
 
     def setup(self, library: str, n: int, backward: bool) -> None:
@@ -37,6 +37,22 @@ class TimesTropicalGemm:
     def track_times_tropical_gemm(self, n: int) -> float:
         timings = interleave(self.pair, budget=common.BUDGET)
         return timings.ratio("tropical-gemm", "tropical").median
+
+
+class TimesLogsumexp:
+    params = ([64, 256],)
+    param_names = ("n",)
+    unit = "times the time of PyTorch's logsumexp of the broadcast sum, forward and backward"
+
+    def setup(self, n: int) -> None:
+        try:
+            self.pair = torch_step("logsumexp", n), torch_step("tropical over logplus", n)
+        except AbsentError as absent:
+            raise NotImplementedError(absent) from absent
+
+    def track_times_logsumexp(self, n: int) -> float:
+        timings = interleave(self.pair, budget=common.BUDGET)
+        return timings.ratio("logsumexp", "tropical over logplus").median
 
 
 class Scatter:

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from gradients import definition, weights_of
 from support import NO_OPERATIONS
 
 import tropical
@@ -12,7 +13,7 @@ from tropical import autograd
 from tropical.autograd import GradientError, Tensor, check_gradients
 from tropical.autograd.operation import Operation
 
-RINGS = ["plustimes", "maxplus", "minplus", "maxtimes", "maxmin", "minmax"]
+RINGS = ["plustimes", "maxplus", "minplus", "maxtimes", "maxmin", "minmax", "logplus"]
 
 
 def draws(seed=1):
@@ -23,7 +24,7 @@ def positive(*shape):
     return np.random.default_rng(2).random(shape) + 0.5
 
 
-R = draws()
+R, INF = draws(), np.inf
 CASES = {
     # name: (function, inputs)
     "add": (autograd.add, [R((3, 4)), R(4)]),
@@ -328,7 +329,36 @@ def test_empty_products(ring):
     assert a.grad.shape == (2, 0) and b.grad.shape == (0, 3)
 
 
-INF = np.inf
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("spread", [1, 30, 3000])
+def test_logplus_of_any_range(spread, dtype):
+    rng = np.random.default_rng(spread)
+    arrays = rng.normal(1e4, spread, (2, 6, 5)), rng.normal(-1e4, spread, (5, 7))
+    arrays[0][:, 1, :3] = arrays[0][0, 2] = arrays[1][:, 4] = arrays[1][0, :2] = -INF
+    a, b = (Tensor(x.astype(dtype), requires_grad=True) for x in arrays)
+    c = autograd.matmul(a, b, semiring="logplus")
+    want_c, *wants = definition(a.data, b.data, "logplus")
+    np.testing.assert_allclose(c.data, want_c, rtol=2 * np.finfo(dtype).eps)
+    c.backward(weights_of(c.data))
+    close = 10 * (spread + 10) * np.finfo(dtype).eps  # the logarithms round, but not their offset
+    for x, want in zip((a, b), wants, strict=True):
+        np.testing.assert_allclose(x.grad.data, want, rtol=close, atol=close)
+        assert not x.grad.data[np.isinf(x.data)].any()
+
+
+def test_logplus_differentiates_twice_where_exponentials_underflow():
+    a = 1000 * R((3, 4))
+    b = np.stack([-a[0], 1 - a[0], -a[1]], 1)
+    check_gradients(partial(autograd.matmul, semiring="logplus"), a, b, order=2, atol=1e-5)
+
+
+def test_infinite_sums_have_no_gradient():
+    a = Tensor([[INF, 1.0], [-INF, -INF], [2.0, 3.0]], requires_grad=True)
+    c = autograd.matmul(a, [[0.0, -INF], [0.0, 0.0]], semiring="logplus")
+    np.testing.assert_allclose(c.data[:, 1], [1, -INF, 3])
+    c.backward(np.full(c.shape, 2.0))
+    e = 1 / (1 + np.e)
+    np.testing.assert_allclose(a.grad.data, [[0, 2], [0, 0], [2 * e, 2 * (1 - e) + 2]])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -17,7 +17,7 @@ check_grads = pytest.importorskip("jax.test_util").check_grads
 gemm = pytest.importorskip("tropical.interop.jax").gemm
 
 SELECTIVE = [ring.name for ring in semirings.ALL if ring.selective]
-DIFFERENTIABLE = [*SELECTIVE, "plustimes"]
+DIFFERENTIABLE = [*SELECTIVE, "plustimes", "logplus"]
 SHAPES = [  # few: JAX compiles every operation for each
     ((2, 1, 3, 4), (5, 4, 2)),
     ((4,), (2, 4, 3)),
@@ -65,7 +65,7 @@ def test_value_and_gradients(semiring):
 @pytest.mark.parametrize("semiring", DIFFERENTIABLE)
 def test_derivatives_agree_with_differences(semiring):
     a, b = pair((2, 2, 3), (3, 2), seed=3)
-    order, modes = (2, ["fwd"]) if semiring == "maxtimes" else (1, ["rev"])
+    order, modes = (2, ["fwd"]) if semiring in ("maxtimes", "logplus") else (1, ["rev"])
     check_grads(lambda x, y: gemm(x, y, semiring), (a, b), order, modes=modes, rtol=1e-5)
 
 
@@ -176,9 +176,25 @@ def test_absent_jax_is_asked_for():
     assert "jax is not installed (pip install 'tropical-blas[jax]')" in error
 
 
-def test_logplus_has_a_value_and_refuses_gradients():
-    a, b = np.ones((3, 4), np.float32), np.ones((4, 5), np.float32)
-    want = tropical.gemm(a, b, semiring="logplus")
-    np.testing.assert_array_equal(gemm(a, b, "logplus"), want)
-    with pytest.raises(NotImplementedError, match="no gradient over logplus"):
-        jax.grad(lambda x: gemm(x, b, "logplus").sum())(a)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_logplus_of_any_range(dtype):
+    a, b = pair((4, 5), (5, 3), dtype=dtype)
+    a, b = (2000 * x.at[0].set(-jnp.inf).at[:, 1].add(-5) for x in (a, b))
+    c, backward = jax.vjp(lambda x, y: gemm(x, y, "logplus"), a, b)
+    got = (c, *backward(jnp.asarray(weights_of(c), dtype)))
+    close = 4000 * np.finfo(dtype).eps  # the logarithms round
+    for x, y in zip(got, definition(np.asarray(a), np.asarray(b), "logplus"), strict=True):
+        np.testing.assert_allclose(x, y, rtol=close, atol=close)
+
+
+def test_transformations_over_logplus():
+    def loss(x, y):
+        return jnp.sin(gemm(x, y, "logplus")).sum()
+
+    a, b = pair((2, 2, 3), (2, 3, 2))
+    want = jax.grad(loss, (0, 1))(a, b)
+    assert_close(jax.jit(jax.vmap(jax.grad(loss, (0, 1))))(a, b), want)
+    rows = jax.jacrev(jax.grad(loss))(a[0], b[0])
+    np.testing.assert_allclose(jax.hessian(loss)(a[0], b[0]), rows, atol=1e-12)
+    mapped = jax.vmap(jax.hessian(loss), (0, None))(a, b[0])
+    np.testing.assert_allclose(mapped[0], rows, atol=1e-12)

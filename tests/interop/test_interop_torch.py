@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 SELECTIVE = [ring.name for ring in semirings.ALL if ring.selective]
-DIFFERENTIABLE = [*SELECTIVE, "plustimes"]
+DIFFERENTIABLE = [*SELECTIVE, "plustimes", "logplus"]
 SHAPES = [
     ((3, 4), (4, 5)),
     ((1, 1), (1, 1)),
@@ -198,7 +198,7 @@ def test_the_operator_itself_wants_its_index():
         c.sum().backward()
 
 
-@pytest.mark.parametrize("semiring", ["maxtimes", "plustimes"])
+@pytest.mark.parametrize("semiring", ["maxtimes", "plustimes", "logplus"])
 def test_compile(semiring):
     def step(x, y):
         return gemm(x, y, semiring).sin()
@@ -226,7 +226,7 @@ def test_export_and_meta():
     assert (fake.shape, fake.device.type) == ((2, 3, 5), "meta")
 
 
-@pytest.mark.parametrize("semiring", ["maxplus", "maxmin", "plustimes"])
+@pytest.mark.parametrize("semiring", ["maxplus", "maxmin", "plustimes", "logplus"])
 def test_vmap_and_grad_of_functions(semiring):
     def product(x, y):
         return gemm(x, y, semiring)
@@ -386,13 +386,43 @@ def test_absent_torch_is_asked_for():
     assert "torch is not installed (pip install 'tropical-blas[torch]')" in error
 
 
-def test_logplus_has_a_value_and_refuses_gradients():
-    a, b = torch.ones(3, 4, requires_grad=True), torch.ones(4, 5)
-    c = gemm(a, b, "logplus")
-    want = tropical.gemm(np.ones((3, 4), "f"), np.ones((4, 5), "f"), semiring="logplus")
-    np.testing.assert_array_equal(c.detach(), want)
-    with pytest.raises(NotImplementedError, match="no gradient over logplus"):
-        c.sum().backward()
+def far_apart(dtype):
+    """Logarithms thousands apart, far from 0, some of them -inf; also a row and a column."""
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(1e4, 1000, (6, 5)), rng.normal(0, 1000, (5, 7))
+    a[1, :3] = a[2] = b[:, 4] = b[0, :2] = -np.inf
+    a[3], b[:, 6] = rng.normal(-1e4, 1, 5), rng.normal(0, 1, 5)
+    return [torch.tensor(x, dtype=dtype, requires_grad=True) for x in (a, b)]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_logplus_of_any_range(dtype):
+    a, b = far_apart(dtype)
+    got, want = gradients(partial(gemm, semiring="logplus"), a, b), defined(a, b, "logplus")
+    close = 4000 * torch.finfo(dtype).eps  # the logarithms round
+    for x, y in zip(got, want, strict=True):
+        torch.testing.assert_close(x, y.to(x.dtype), rtol=close, atol=close)
+    assert not any(x[a.isinf() if x.shape == a.shape else b.isinf()].any() for x in got[1:])
+
+
+def test_logplus_differentiates_twice_where_exponentials_underflow():
+    a, b = pair((3, 4), (4, 2), seed=3)
+    a, b = ((800 * x).detach().requires_grad_() for x in (a, b))
+    b.data[1] = 800 - a.data[0, 1]  # a tie or nearly, so that derivatives are not all 0 or 1
+    b.data[2] = 800.5 - a.data[0, 2]
+    product = partial(gemm, semiring="logplus")
+    assert torch.autograd.gradcheck(product, (a, b), rtol=1e-5)
+    assert torch.autograd.gradgradcheck(product, (a, b), rtol=1e-5)
+
+
+def test_opcheck_and_gradients_of_weighted():
+    shapes = ((2, 1, 2, 3), (2, 3), (1, 1), (3, 2), (2, 2))
+    rng = np.random.default_rng(0)
+    operands = [torch.tensor(rng.normal(size=shape), requires_grad=True) for shape in shapes]
+    operator = torch.ops.tropical.weighted
+    torch.library.opcheck(operator.default, tuple(operands))
+    assert torch.autograd.gradcheck(operator, operands)
+    assert torch.autograd.gradgradcheck(operator, operands)
 
 
 def test_tensors_of_the_engine_become_tensors_of_pytorch():

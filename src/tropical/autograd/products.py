@@ -22,6 +22,7 @@ from .operation import Operation, checked, operand, sum_to
 from .shape import broadcast_to, put_along, reshape, swap_last, take_along
 from .tensor import Operand, Tensor, data_of, tensor_of
 from .value import Array, recording
+from .weighted import shift, weighted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +62,18 @@ _best_product: Operation = Operation(lambda a, b, index, won, c: c,
 _best_choice = Operation(lambda a, b, index, of_a, of_b, c: c,  # of_a: the winner is from a
     lambda g, a_shape, index, of_a: _put_a(masked(g, of_a), a_shape, index),
     lambda g, b_shape, index, of_b: _put_b(masked(g, of_b), b_shape, index))
+# Over logplus: see `weighted`. y is the product itself.
+_log_product: Operation = Operation(lambda a, b: _gemm(a, b, semiring="logplus"),
+    lambda g, a, a_shape, b, y: sum_to(_weighted(g, -y, _one(b), swap_last(b), a), a_shape),
+    lambda g, a, b, b_shape, y: sum_to(_weighted(_one(a), swap_last(a), g, -y, b), b_shape))
+_weighted: Operation = Operation(lambda u, r, v, s, t: weighted(u, r, v, s, t),
+    lambda g, u_shape, r, v, s, t: sum_to(_to_rows(g, r, v, s, t), u_shape),
+    lambda g, u, r, r_shape, v, s, t: sum_to(u * _to_rows(g, r, v, s, t), r_shape),
+    lambda g, u, r, v_shape, s, t: sum_to(_to_columns(g, u, r, s, t), v_shape),
+    lambda g, u, r, v, s, s_shape, t: sum_to(v * _to_columns(g, u, r, s, t), s_shape),
+    lambda g, t_shape, y: sum_to(g * y, t_shape))
+_replaced: Operation = Operation(lambda x, value: value,  # by an array of equal numbers
+    lambda g: g)
 # The weight's rule comes after the one that needs the weight.
 _linear: Operation = Operation(lambda x, weight, bias: _fused(x, weight, bias),
     lambda g, weight: _matmul(g, weight),
@@ -79,6 +92,18 @@ def _gradient_of_b(g: Any, a: Any, b_shape: tuple[int, ...]) -> Any:
     if len(b_shape) == 2:  # one b for a whole batch: one product
         return _matmul(swap_last(_rows(a)), _rows(g))
     return sum_to(_matmul(swap_last(a), g), b_shape)
+
+
+def _one(x: Any) -> Array:
+    return np.ones((1, 1), x.dtype)
+
+
+def _to_rows(g: Any, r: Any, v: Any, s: Any, t: Any) -> Any:
+    return _weighted(g, t, swap_last(v), swap_last(s), r)
+
+
+def _to_columns(g: Any, u: Any, r: Any, s: Any, t: Any) -> Any:
+    return _weighted(swap_last(u), swap_last(r), g, t, s)
 
 
 def _put_a(g: Any, a_shape: tuple[int, ...], index: Array) -> Any:
@@ -116,6 +141,10 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
     the two factors of the first such product. An element that is the semiring's zero has no
     gradient, because no product attains it.
 
+    Over logplus each term of a sum has a share of the gradient: the share of its exponential in
+    the sum of exponentials. This is right for logarithms of any range. An element that is infinite
+    has no gradient.
+
     Parameters
     ----------
     a : Tensor or array_like, (..., m, k) or (k,)
@@ -123,7 +152,7 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
     b : Tensor or array_like, (..., k, n) or (k,)
         Right operand.
     semiring : str or Semiring, default "plustimes"
-        plustimes, maxplus, minplus, maxtimes, maxmin or minmax.
+        Any but orand.
 
     Returns
     -------
@@ -135,7 +164,7 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
     ValueError
         If shapes do not fit or the semiring is unknown.
     TypeError
-        If the semiring has no gradient here ("orand", "logplus").
+        If the semiring has no gradient ("orand"), or logplus gets integers.
 
     Examples
     --------
@@ -156,12 +185,16 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
     result: Tensor
     if winners.is_ordinary(ring):
         result = _matmul(a, b)
-    elif not ring.selective:
+    elif not (ring.selective or winners.is_logarithmic(ring)):
         raise TypeError(f"semiring: expected one with a gradient, got {ring}")
     elif not (isinstance(a, Tensor) or isinstance(b, Tensor)):
         result = _gemm(x, y, semiring=ring.name)
     elif not (recording.get() and (_requires_grad(a) or _requires_grad(b))):
         result = tensor_of(checked(_gemm(x, y, semiring=ring.name)), None)
+    elif not ring.selective:
+        c = _gemm(x, y, semiring=ring.name)
+        shifted = _log_product(a - shift(x, -1), b - shift(y, -2))
+        result = _replaced(shifted, checked(c))
     else:
         c, index, won = winners.attained(x, y, ring)
         if not (winners.needs_operands(ring) and x.shape[-1]):  # without products, no gradient

@@ -44,6 +44,11 @@ def is_ordinary(ring: Semiring) -> bool:
     return ring.add_ufunc is np.add
 
 
+def is_logarithmic(ring: Semiring) -> bool:
+    """Return whether the product is that of linear algebra on exponentials: `weighted`."""
+    return ring.add_ufunc is np.logaddexp
+
+
 def check_differentiable(ring: Semiring) -> None:
     """Raise NotImplementedError for a semiring without gradients.
 
@@ -51,11 +56,11 @@ def check_differentiable(ring: Semiring) -> None:
     --------
     >>> from tropical import semirings
     >>> from tropical.autograd.winners import check_differentiable
-    >>> check_differentiable(semirings.logplus)
+    >>> check_differentiable(semirings.orand)
     Traceback (most recent call last):
-    NotImplementedError: gemm has no gradient over logplus (logaddexp, +)
+    NotImplementedError: gemm has no gradient over orand (or, and)
     """
-    if not ring.selective and not is_ordinary(ring):
+    if not (ring.selective or is_ordinary(ring) or is_logarithmic(ring)):
         raise NotImplementedError(f"gemm has no gradient over {ring}")
 
 

@@ -130,6 +130,12 @@ def _inside_torch() -> Iterator[Bar]:
 
         yield Bar("inside PyTorch", case, 4.0, 6 * 512**3, pair)
 
+    def logarithms() -> Pair:
+        return interop.torch_step("tropical over logplus"), interop.torch_step("logsumexp")
+
+    case = "logplus float32 512, forward and backward, over PyTorch's logsumexp"
+    yield Bar("inside PyTorch", case, 5.0, 20 * 512**3, logarithms)
+
 
 def _sequences() -> Iterator[Bar]:
     cores = min(2, _core.config()["cores"])

@@ -1,10 +1,11 @@
-"""A product in PyTorch and its backward pass: ours beside tropical-gemm's."""
+"""A product in PyTorch and its backward pass: ours beside tropical-gemm's and PyTorch's own."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import tropical
@@ -13,10 +14,9 @@ from tropical.measure.contenders import operands, require, require_threads
 from tropical.measure.timing import Contender
 
 
-def _ours() -> Callable[[Any, Any], Any]:
+def _ours(semiring: str = "maxplus") -> Callable[[Any, Any], Any]:
     module = require("tropical.interop.torch", install="torch")
-    function: Callable[[Any, Any], Any] = module.gemm
-    return function
+    return partial(module.gemm, semiring=semiring)
 
 
 def _tropical_gemm() -> Callable[[Any, Any], Any]:
@@ -25,13 +25,23 @@ def _tropical_gemm() -> Callable[[Any, Any], Any]:
     return function
 
 
-STEPS = {"tropical": _ours, "tropical-gemm": _tropical_gemm}
+def _logsumexp() -> Callable[[Any, Any], Any]:
+    """Return PyTorch's logsumexp of the broadcast sum, which has n**3 elements."""
+    return lambda a, b: (a[:, :, None] + b).logsumexp(1)
+
+
+STEPS: dict[str, Callable[[], Callable[[Any, Any], Any]]] = {
+    "tropical": _ours,
+    "tropical-gemm": _tropical_gemm,
+    "tropical over logplus": partial(_ours, "logplus"),
+    "logsumexp": _logsumexp,
+}
 
 
 def torch_step(
     name: str, n: int = 512, dtype: str = "float32", *, threads: int = 1, backward: bool = True
 ) -> Contender:
-    """Make a contender of a max-plus product of (n, n) tensors, and of both gradients.
+    """Make a contender of a product of (n, n) tensors over maxplus or logplus, and both gradients.
 
     `name` is a key of `STEPS`. tropical-gemm reads `threads` at its first use in a process only.
     """

@@ -1,8 +1,4 @@
-"""Products over semirings as operators of PyTorch, with gradients, under its compiler and vmap.
-
-Tensors share their memory with the products. If PyTorch records the backward pass,
-gradients are results of PyTorch's own operations, and so have gradients themselves.
-"""
+"""Products of matrices in PyTorch."""
 
 from __future__ import annotations
 
@@ -17,11 +13,15 @@ from tropical.arrays import check_product
 from tropical.autograd.winners import (
     attained_or_k,
     check_differentiable,
+    is_logarithmic,
     needs_operands,
     parts,
     pooled,
 )
 from tropical.extras import require
+
+from .operators import differentiable, in_front, operator
+from .weighted import shifted, weighted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 torch = require("torch", "'tropical-blas[torch]'")
 
-__all__ = ["gemm"]
-
 
 def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     """Multiply matrices over a semiring, as `tropical.gemm`, with gradients.
@@ -45,6 +43,10 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     gradient goes to the factor that is equal to the product, to that of a if both are. An element
     that is the semiring's zero has no gradient, because no product attains it.
 
+    Over logplus each term of a sum has a share of the gradient: the share of its exponential in
+    the sum of exponentials. This is right for logarithms of any range. An element that is infinite
+    has no gradient.
+
     Parameters
     ----------
     a : Tensor, (..., m, k) or (k,)
@@ -52,7 +54,7 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     b : Tensor, (..., k, n) or (k,)
         Right operand, of the dtype of `a`. Vectors and batches are treated as by `torch.matmul`.
     semiring : str or Semiring, default "maxplus"
-        Any semiring. Integers, booleans (orand) and logplus have no gradients.
+        Any semiring. Integers and booleans (orand) have no gradients.
 
     Returns
     -------
@@ -166,7 +168,11 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
     ctx.set_materialize_grads(False)  # the index has no gradient
     ctx.ring = semirings.get(semiring)
     ctx.shapes = a.shape, b.shape
-    ctx.save_for_backward(index, *((a, b) if needs_operands(ctx.ring) else ()))
+    ctx.save_for_backward(index, *((a, b) if _keeps(ctx.ring) else ()))
+
+
+def _keeps(ring: Semiring) -> bool:
+    return needs_operands(ring) or is_logarithmic(ring)
 
 
 def _gradients(ctx: Any, g: Tensor | None, _: None) -> tuple[Tensor | None, ...]:
@@ -177,6 +183,8 @@ def _gradients(ctx: Any, g: Tensor | None, _: None) -> tuple[Tensor | None, ...]
     if ctx.ring.selective and not ctx.with_index:
         raise RuntimeError(f"with_index: expected True for gradients over {ctx.ring.name}")
     rule = _selective if ctx.ring.selective else _ordinary
+    if is_logarithmic(ctx.ring):
+        rule = _logarithmic
     to_a, to_b = rule(ctx, g, index, *operands)
     return to_a, to_b, None, None
 
@@ -186,6 +194,19 @@ def _ordinary(ctx: Any, g: Tensor, index: Tensor, a: Tensor, b: Tensor) -> Gradi
     return (
         _product(g, b.mT, "plustimes")[0].sum_to_size(a.shape) if need_a else None,
         _product(a.mT, g, "plustimes")[0].sum_to_size(b.shape) if need_b else None,
+    )
+
+
+def _logarithmic(ctx: Any, g: Tensor, index: Tensor, a: Tensor, b: Tensor) -> Gradients:
+    need_a, need_b, *_ = ctx.needs_input_grad
+    if not a.shape[-1]:
+        return torch.zeros_like(a), torch.zeros_like(b)
+    a_shape, b_shape = a.shape, b.shape
+    a, b, one = shifted(a, -1), shifted(b, -2), a.new_ones(1, 1)
+    c = _product(a, b, ctx.ring.name)[0]
+    return (
+        weighted(g, -c, one, b.mT, a).sum_to_size(a_shape) if need_a else None,
+        weighted(one, a.mT, g, -c, b).sum_to_size(b_shape) if need_b else None,
     )
 
 
@@ -238,58 +259,39 @@ def _fake_scatter(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> T
 
 # PyTorch's scatter_add takes four times as long, and its threads, which spin for a while, the cores
 # of the next product.
-_scatter = torch.library.custom_op(
-    "tropical::scatter",
+_scatter = operator(
+    "scatter",
+    "(Tensor g, Tensor index, SymInt[] shape, int dim) -> Tensor",
     _compute_scatter,
-    mutates_args=(),
-    schema="(Tensor g, Tensor index, SymInt[] shape, int dim) -> Tensor",
+    _fake_scatter,
 )
-_scatter.register_fake(_fake_scatter)
-_gemm = torch.library.custom_op(
-    "tropical::gemm",
-    _compute,
-    mutates_args=(),
-    schema="(Tensor a, Tensor b, str semiring, bool with_index) -> (Tensor, Tensor)",
+
+
+def _vmap(
+    info: Any,
+    dims: tuple[int | None, ...],
+    a: Tensor,
+    b: Tensor,
+    semiring: str,
+    with_index: bool,
+) -> tuple[tuple[Tensor, Tensor], tuple[int, int | None]]:
+    """Compute one product of batches."""
+    a, b = in_front(dims, (a, b))
+    c, index = _product(a, b, semiring, with_index)
+    return ((c, index), (0, 0)) if with_index else ((c, _no_index(a)), (0, None))
+
+
+_gemm = differentiable(
+    operator(
+        "gemm",
+        "(Tensor a, Tensor b, str semiring, bool with_index) -> (Tensor, Tensor)",
+        _compute,
+        _fake,
+    ),
+    _save,
+    _gradients,
+    _vmap,
 )
-_gemm.register_fake(_fake)
-_gemm.register_autograd(_gradients, setup_context=_save)
-
-
-Function: Any = torch.autograd.Function
-
-
-class _Product(Function):  # type: ignore[misc]
-    """The operator as a function, because torch.func has no gradients of operators.
-
-    In forward mode the tangent of an operator is silently 0; a function raises an error.
-    """
-
-    setup_context = staticmethod(_save)
-    backward = staticmethod(_gradients)
-
-    @staticmethod
-    def forward(a: Tensor, b: Tensor, semiring: str, with_index: bool) -> tuple[Tensor, Tensor]:
-        result: tuple[Tensor, Tensor] = _gemm(a, b, semiring, with_index)
-        return result
-
-    @staticmethod
-    def vmap(
-        info: Any,
-        dims: tuple[int | None, ...],
-        a: Tensor,
-        b: Tensor,
-        semiring: str,
-        with_index: bool,
-    ) -> tuple[tuple[Tensor, Tensor], tuple[int, int | None]]:
-        """Compute one product of batches: the mapped axis goes in front of as many others."""
-        a, b = (
-            x.unsqueeze(0) if dim is None else x.movedim(dim, 0)
-            for x, dim in zip((a, b), dims, strict=False)
-        )
-        rank = max(a.ndim, b.ndim)
-        a, b = (x.reshape(x.shape[:1] + (1,) * (rank - x.ndim) + x.shape[1:]) for x in (a, b))
-        c, index = _product(a, b, semiring, with_index)
-        return ((c, index), (0, 0)) if with_index else ((c, _no_index(a)), (0, None))
 
 
 def _product(
@@ -298,11 +300,6 @@ def _product(
     """Return the product of matrices, and the index on request or for a gradient."""
     gradient = torch.is_grad_enabled() and (a.requires_grad or b.requires_grad)
     selective = semirings.get(semiring).selective
-    # The compiler looks into the function anyway, with warnings of its own.
-    product = _gemm if torch.compiler.is_compiling() else _Product.apply
     result: tuple[Tensor, Tensor]
-    result = product(a, b, semiring, with_index or (selective and gradient))
+    result = _gemm(a, b, semiring, with_index or (selective and gradient))
     return result
-
-
-_gemm.register_vmap(_Product.vmap)

@@ -1,8 +1,4 @@
-"""Products over semirings in JAX, under jit, grad and vmap: each tangent below its value.
-
-XLA calls back to the CPU. The rules are tangents (`jax.custom_jvp`), which JAX transposes. They
-give gradients, Jacobians in both modes, and higher orders.
-"""
+"""Products of matrices in JAX: each tangent below its value."""
 
 from __future__ import annotations
 
@@ -14,8 +10,16 @@ import numpy as np
 import tropical
 from tropical import semirings
 from tropical.arrays import check_product
-from tropical.autograd.winners import attained_or_k, check_differentiable, needs_operands, parts
+from tropical.autograd.winners import (
+    attained_or_k,
+    check_differentiable,
+    is_logarithmic,
+    needs_operands,
+    parts,
+)
 from tropical.extras import require
+
+from .weighted import shifted, weighted
 
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
@@ -26,14 +30,13 @@ jnp = require("jax.numpy", "'tropical-blas[jax]'")
 Array: TypeAlias = Any  # jax.Array
 Pair: TypeAlias = tuple[Array, Array]
 
-__all__ = ["gemm"]
-
 
 def gemm(a: Array, b: Array, semiring: str | Semiring = "maxplus") -> Array:
     """Multiply matrices over a semiring, as `tropical.gemm`, differentiable.
 
     Gradients are those of `tropical.interop.torch.gemm`: over a selective semiring the gradient of
-    an element goes to the first p that attains it; the semiring's zero has no gradient.
+    an element goes to the first p that attains it; the semiring's zero has no gradient. Over
+    logplus each term of a sum has the share of its exponential.
 
     Parameters
     ----------
@@ -42,7 +45,7 @@ def gemm(a: Array, b: Array, semiring: str | Semiring = "maxplus") -> Array:
     b : array_like, (..., k, n) or (k,)
         Right operand. Vectors, batches and mixed dtypes are treated as by `jax.numpy.matmul`.
     semiring : str or Semiring, default "maxplus"
-        Any semiring. Integers, booleans (orand) and logplus have no gradients.
+        Any semiring. Integers and booleans (orand) have no gradients.
 
     Returns
     -------
@@ -126,8 +129,17 @@ def _tangent(semiring: str, values: Pair, tangents: Pair) -> Pair:
     if ring.selective:
         (c, _), (dc, _) = _tangent_attained(semiring, values, tangents)
         return c, dc
+    if is_logarithmic(ring):
+        return _tangent_logarithmic(semiring, values, tangents)
     (a, b), (da, db) = values, tangents
     return _product(a, b, semiring), jnp.matmul(da, b) + jnp.matmul(a, db)
+
+
+def _tangent_logarithmic(semiring: str, values: Pair, tangents: Pair) -> Pair:
+    (a, b), (da, db) = values, tangents
+    c, a, b = _product(a, b, semiring), shifted(a, -1), shifted(b, -2)
+    one, t = jnp.ones((1,) * a.ndim, a.dtype), -_product(a, b, semiring)
+    return c, weighted(da, a, one, b, t) + weighted(one, a, db, b, t)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(2,))

@@ -1,0 +1,9 @@
+"""Products over semirings in JAX, under jit, grad and vmap.
+
+XLA calls back to the CPU. The rules are tangents, which JAX transposes. They give gradients,
+Jacobians in both modes, and higher orders.
+"""
+
+from .products import gemm
+
+__all__ = ["gemm"]

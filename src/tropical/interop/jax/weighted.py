@@ -1,0 +1,101 @@
+"""Weighted sums of exponentials, the derivatives over logplus, as a primitive of JAX.
+
+The sums are linear in their factors u and v, so the primitive has a transpose: JAX's functions with
+rules of the user have either tangents, or gradients, but no transpose under vmap.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from tropical.autograd import weighted as calculus
+from tropical.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+jax = require("jax", "'tropical-blas[jax]'")
+jnp = require("jax.numpy", "'tropical-blas[jax]'")
+ad = require("jax.interpreters.ad", "'tropical-blas[jax]'")
+batching = require("jax.interpreters.batching", "'tropical-blas[jax]'")
+mlir = require("jax.interpreters.mlir", "'tropical-blas[jax]'")
+Primitive = require("jax.extend.core", "'tropical-blas[jax]'").Primitive
+
+Array: TypeAlias = Any  # jax.Array
+
+
+def shifted(x: Array, axis: int) -> Array:
+    """Return x minus its maxima along an axis, which count as constants; see `calculus.shift`."""
+    most = jax.lax.stop_gradient(x).max(axis, keepdims=True, initial=-jnp.inf)
+    return x - jnp.where(jnp.isinf(most), 0, most)
+
+
+def weighted(u: Array, r: Array, v: Array, s: Array, t: Array) -> Array:
+    """Return S(u, r, v, s, t) of `tropical.autograd.weighted`; all operands have one rank."""
+    return _primitive.bind(u, r, v, s, t)
+
+
+def sum_to(x: Array, shape: Sequence[int]) -> Array:
+    """Return x summed over the axes along which `shape` has length 1."""
+    axes = tuple(i for i, n in enumerate(shape) if n == 1 != x.shape[i])
+    return x.sum(axes, keepdims=True) if axes else x
+
+
+def _shape(u: Array, r: Array, v: Array, s: Array, t: Array) -> tuple[int, ...]:
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in (u, r, v, s, t)))
+    return (*batch, r.shape[-2], s.shape[-1])
+
+
+def _compute(*operands: Array) -> Array:
+    def call(*arrays: Array) -> Any:
+        return calculus.weighted(*map(np.asarray, arrays))
+
+    kind = jax.ShapeDtypeStruct(_shape(*operands), operands[0].dtype)
+    return jax.pure_callback(call, kind, *operands)
+
+
+def _mT(x: Array) -> Array:
+    return x.swapaxes(-1, -2)
+
+
+def _transposed_u(g: Array, u: Any, r: Array, v: Array, s: Array, t: Array) -> Array:
+    return sum_to(weighted(g, t, _mT(v), _mT(s), r), u.aval.shape)
+
+
+def _transposed_v(g: Array, u: Array, r: Array, v: Any, s: Array, t: Array) -> Array:
+    return sum_to(weighted(_mT(u), _mT(r), g, t, s), v.aval.shape)
+
+
+def _transpose(g: Array, *operands: Any) -> tuple[Any, ...]:
+    u, _, v, *_ = operands
+    if ad.is_undefined_primal(u):
+        return _transposed_u(g, *operands), None, None, None, None
+    assert ad.is_undefined_primal(v)
+    return None, None, _transposed_v(g, *operands), None, None
+
+
+def _batched(operands: Sequence[Array], dims: Sequence[int | None]) -> tuple[Array, int]:
+    moved = [
+        x[None] if dim is None else jnp.moveaxis(x, dim, 0)
+        for x, dim in zip(operands, dims, strict=True)
+    ]
+    return weighted(*moved), 0
+
+
+# fmt: off
+_primitive = Primitive("tropical_weighted")
+_primitive.def_impl(jax.jit(_compute))
+_primitive.def_abstract_eval(
+    lambda *operands: jax.core.ShapedArray(_shape(*operands), operands[0].dtype))
+mlir.register_lowering(_primitive, mlir.lower_fun(_compute, multiple_results=False))
+batching.primitive_batchers[_primitive] = _batched
+ad.primitive_transposes[_primitive] = _transpose
+ad.defjvp(_primitive,
+    lambda du, u, r, v, s, t: weighted(du, r, v, s, t),
+    lambda dr, u, r, v, s, t: weighted(u * dr, r, v, s, t),
+    lambda dv, u, r, v, s, t: weighted(u, r, dv, s, t),
+    lambda ds, u, r, v, s, t: weighted(u, r, v * ds, s, t),
+    lambda dt, u, r, v, s, t: weighted(u, r, v, s, t) * dt)
+# fmt: on

@@ -1,0 +1,67 @@
+"""What our operators of PyTorch have in common.
+
+An operator is a function of tensors that PyTorch's compiler does not look into. torch.func has no
+gradients of operators, so outside of the compiler the same rules also make an autograd.Function.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tropical.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from torch import Tensor
+
+torch = require("torch", "'tropical-blas[torch]'")
+
+
+def operator(name: str, schema: str, compute: Callable[..., Any], fake: Callable[..., Any]) -> Any:
+    """Return the operator ``torch.ops.tropical.<name>``; `fake` allocates its results."""
+    made = torch.library.custom_op(f"tropical::{name}", compute, mutates_args=(), schema=schema)
+    made.register_fake(fake)
+    return made
+
+
+def differentiable(
+    made: Any,
+    save: Callable[..., None],
+    gradients: Callable[..., Any],
+    vmap: Callable[..., Any],
+) -> Callable[..., Any]:
+    """Give an operator its gradients and its vmap; return the function to call.
+
+    In forward mode the tangent of an operator is silently 0; a Function raises an error.
+    """
+
+    def forward(*arguments: Any) -> Any:
+        return made(*arguments)
+
+    body = {
+        "forward": staticmethod(forward),
+        "setup_context": staticmethod(save),
+        "backward": staticmethod(gradients),
+        "vmap": staticmethod(vmap),
+    }
+    function: Any = type(f"_{made._name}", (torch.autograd.Function,), body)
+    made.register_autograd(gradients, setup_context=save)
+    made.register_vmap(vmap)
+
+    def call(*arguments: Any) -> Any:
+        # The compiler looks into the function anyway, with warnings of its own.
+        run = made if torch.compiler.is_compiling() else function.apply
+        return run(*arguments)
+
+    return call
+
+
+def in_front(dims: Sequence[int | None], tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Return the operands of a mapped product: the mapped axis in front of as many others."""
+    moved = [
+        x.unsqueeze(0) if dim is None else x.movedim(dim, 0)
+        for x, dim in zip(tensors, dims, strict=False)
+    ]
+    rank = max(x.ndim for x in moved)
+    return [x.reshape(x.shape[:1] + (1,) * (rank - x.ndim) + x.shape[1:]) for x in moved]

@@ -1,0 +1,71 @@
+"""Weighted sums of exponentials, the gradients over logplus, as an operator of PyTorch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tropical.autograd import weighted as calculus
+from tropical.extras import require
+
+from .operators import differentiable, in_front, operator
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+torch = require("torch", "'tropical-blas[torch]'")
+
+
+def shifted(x: Tensor, dim: int) -> Tensor:
+    """Return x minus its maxima along `dim`, which count as constants; see `calculus.shift`."""
+    most = x.detach().amax(dim, keepdim=True)
+    return x - most.masked_fill(most.isinf(), 0)
+
+
+def _compute(u: Tensor, r: Tensor, v: Tensor, s: Tensor, t: Tensor) -> Tensor:
+    arrays = [x.detach().numpy() for x in (u, r, v, s, t)]
+    result: Tensor = torch.from_numpy(calculus.weighted(*arrays))
+    return result
+
+
+def _fake(u: Tensor, r: Tensor, v: Tensor, s: Tensor, t: Tensor) -> Tensor:
+    batch = torch.broadcast_shapes(*(x.shape[:-2] for x in (u, r, v, s, t)))
+    return t.new_empty((*batch, r.shape[-2], s.shape[-1]))
+
+
+def _save(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs, output)
+
+
+def _gradients(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
+    u, r, v, s, t, value = ctx.saved_tensors
+    needs = ctx.needs_input_grad
+    to_u = weighted(g, t, v.mT, s.mT, r) if needs[0] or needs[1] else None
+    to_v = weighted(u.mT, r.mT, g, t, s) if needs[2] or needs[3] else None
+    gradients = (
+        to_u,
+        None if to_u is None else u * to_u,
+        to_v,
+        None if to_v is None else v * to_v,
+        g * value if needs[4] else None,
+    )
+    return tuple(
+        to_x.sum_to_size(x.shape) if to_x is not None and needed else None
+        for to_x, x, needed in zip(gradients, (u, r, v, s, t), needs, strict=True)
+    )
+
+
+def _vmap(info: Any, dims: tuple[int | None, ...], *tensors: Tensor) -> tuple[Tensor, int]:
+    return weighted(*in_front(dims, tensors)), 0
+
+
+weighted = differentiable(
+    operator(
+        "weighted",
+        "(Tensor u, Tensor r, Tensor v, Tensor s, Tensor t) -> Tensor",
+        _compute,
+        _fake,
+    ),
+    _save,
+    _gradients,
+    _vmap,
+)
