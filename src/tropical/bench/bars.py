@@ -19,7 +19,7 @@ import numpy as np
 
 import tropical
 from tropical import _core
-from tropical.bench import bars_of_uses, training
+from tropical.bench import bars_of_uses, measures, training
 from tropical.bench.bar import Bar, Figure, Pair, fastest
 from tropical.bench.rivals import (
     RIVALS,
@@ -44,6 +44,7 @@ def figures() -> Iterator[Figure]:
     for layers, hidden in {2: (256,), 20: training.DEEP}.items():
         case = f"allocations of the fourth step, {layers} layers"
         yield Figure(group, case, 0.0, partial(_allocations, hidden))
+    yield from measures.figures()
     yield Figure("extension", "size in MB", 6.0, _extension_size)
 
 

@@ -9,7 +9,17 @@ from functools import partial
 
 import tropical
 from tropical import _core, graph
-from tropical.bench import choices, engines, factors, interop, paths, searches, sequences, training
+from tropical.bench import (
+    choices,
+    engines,
+    factors,
+    interop,
+    measures,
+    paths,
+    searches,
+    sequences,
+    training,
+)
 from tropical.bench.bar import Bar, Pair, fastest
 from tropical.bench.rivals import RIVALS
 from tropical.measure import contenders
@@ -21,6 +31,7 @@ def bars() -> Iterator[Bar]:
     yield from _paths()
     yield from factors.bars()
     yield from engines.bars()
+    yield from measures.bars()
     yield from searches.bars()
     yield from choices.bars()
     yield from _sequences()

@@ -13,7 +13,7 @@ import numpy as np
 import tropical
 from tropical.bench.bar import Bar, Pair
 from tropical.graph import factorize
-from tropical.measure.contenders import require
+from tropical.measure.contenders import require, require_threads
 from tropical.measure.timing import Contender
 
 SIDE = 512
@@ -57,6 +57,17 @@ def lengths(dtype: str, directed: bool = False, count: int = 256) -> Pair:
     out = np.zeros((count, factor.n), dtype)
     rows = ours(lambda: factor.lengths(sources, out=out), work=count)
     return rows, one_source(graph, directed)
+
+
+def two_threads(dtype: str, count: int = 1024) -> Pair:
+    """Lengths from many vertices to all, by two threads and by one."""
+    require_threads(2)
+    factor = factorize(roads(dtype=dtype), directed=False)
+    sources = np.random.default_rng(1).integers(0, factor.n, count)
+    out = np.zeros((count, factor.n), dtype)
+    one = ours(lambda: factor.lengths(sources, out=out), "one thread")
+    context = functools.partial(tropical.options, threads=2)
+    return replace(one, name="two threads", context=context), one
 
 
 def predecessors(dtype: str, count: int = 128) -> Pair:
@@ -105,6 +116,8 @@ def bars() -> Iterator[Bar]:
         yield bar(case, value, 256 * 10 * EDGES, functools.partial(lengths, dtype))
     case = "a source of 256 over one of scipy's, float32, directed"
     yield bar(case, 125.0, 256 * 10 * EDGES, functools.partial(lengths, "float32", True))
+    case = "two threads over one, 1,024 sources, float32"
+    yield bar(case, 1.8, 1024 * 10 * EDGES, functools.partial(two_threads, "float32"))
     for dtype, value in {"float32": 50.0, "float64": 30.0}.items():
         case = f"predecessors, a source of 128 over one of scipy's lengths, {dtype}"
         yield bar(case, value, 128 * 30 * EDGES, functools.partial(predecessors, dtype))
