@@ -161,6 +161,43 @@ def test_product(ring, a, b, order):
     )
 
 
+CONTRACTIONS = [
+    ("ij,jk->ik", (2, 3), (3, 2)),
+    ("iij,jk->k", (2, 2, 3), (3, 2)),  # a diagonal
+    ("ij,jk,kl->", (2, 3), (3, 2), (2, 2)),
+    ("...ij,jk->...k", (2, 2, 3), (3, 2)),
+    ("ij->ji", (2, 3)),
+    ("ij,ij->ij", (2, 3), (2, 3)),
+    ("ij,kl->k", (2, 2), (2, 1)),
+    ("i,i", (3,), (1,)),  # repeated
+]
+
+
+@pytest.mark.parametrize("ring", RINGS)
+@pytest.mark.parametrize("subscripts, shapes", [(text, shapes) for text, *shapes in CONTRACTIONS])
+def test_contraction(subscripts, shapes, ring):
+    arrays = [positive(*shape) + 0.1 * R(shape) for shape in shapes]
+    function = partial(autograd.einsum, subscripts, semiring=ring)
+    check_gradients(function, *arrays, order=2)
+    want = tropical.einsum(subscripts, *arrays, semiring=ring)
+    np.testing.assert_allclose(function(*map(Tensor, arrays)).data, want, rtol=1e-14)
+    np.testing.assert_allclose(function(*arrays), want, rtol=1e-14)
+
+
+def test_contraction_of_other_operands():
+    x = Tensor(np.arange(4.0, dtype=np.float32).reshape(2, 2), requires_grad=True)
+    mixed = autograd.einsum(x, [0, 1], np.ones(2), [1], [0], semiring="minplus")
+    assert mixed.dtype == np.float64
+    mixed.sum().backward()
+    assert x.grad.dtype == np.float32 and x.grad.data.tolist() == [[1, 0], [1, 0]]
+    nothing = autograd.einsum("ij->i", Tensor(np.zeros((2, 0))), semiring="maxplus")
+    assert isinstance(nothing, Tensor) and nothing.data.tolist() == [-INF, -INF]
+    with pytest.raises(TypeError, match="with a gradient, got orand"):
+        autograd.einsum("ij,jk", x, x, semiring="orand")
+    with pytest.raises(ValueError, match="index 'j': expected one length"):
+        autograd.einsum("ij,jk", x, np.ones((3, 3)))
+
+
 def test_every_operation_is_checked():
     here = inspect.getsource(inspect.getmodule(test_every_operation_is_checked))
     for name in set(autograd.__all__) - NO_OPERATIONS:

@@ -15,6 +15,7 @@ from ..memory import (
 )
 from .backward import grad
 from .checkpoint import checkpoint
+from .contraction import einsum
 from .convolution import avg_pool2d, conv2d, max_pool2d
 from .elementwise import (
     absolute,
@@ -88,6 +89,7 @@ __all__ = [
     "cross_entropy",
     "divide",
     "dropout",
+    "einsum",
     "embedding",
     "enable_grad",
     "exp",

@@ -12,12 +12,13 @@ from tropical import semirings
 from tropical.arrays import promote, unmasked
 
 from . import counting, order
+from .arrays import Arrays
 from .counting import Counted
 from .pairwise import Choice, Term, contract, ones
 from .subscripts import Index, Subscripts, resolve, split, trim
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tropical.semirings import Semiring
 
@@ -59,6 +60,44 @@ def compute(
         values = out
     best = values if result.counts is None else Counted(values, result.counts[()])
     return best if choices is None else (best, _where(choices, read))
+
+
+def contracted(
+    subscripts: Any,
+    operands: Sequence[Any],
+    ring: Semiring,
+    optimize: Any,
+    arrays: Arrays,
+    read_operands: Callable[[Sequence[Any]], Sequence[Any]],
+) -> Any:
+    """Return the einsum of arrays of any library.
+
+    Parameters
+    ----------
+    subscripts, operands, optimize
+        Those of `einsum`.
+    ring : Semiring
+    arrays : Arrays
+        What the library does with its arrays.
+    read_operands : callable
+        Returns the operands as arrays of one dtype, which the semiring has.
+    """
+    inputs, output, given = split((subscripts, *operands))
+    values = read_operands(given)
+    read = resolve(inputs, output, [tuple(x.shape) for x in values])
+    if any(read.sizes[index] == 0 for index in read.summed()):
+        return arrays.full(values[0], read.shape(), ring.zero)
+    terms = [Term((), x, None, arrays) for x in values]
+    return _contract(terms, read, ring, optimize, None).values
+
+
+def path(subscripts: str, shapes: Sequence[tuple[int, ...]], optimize: Any) -> order.Path:
+    """Return the path that `optimize` means, for operands of these shapes."""
+    blanks = [np.broadcast_to(np.int8(0), shape) for shape in shapes]
+    inputs, output, _ = split((subscripts, *blanks))
+    read = resolve(inputs, output, shapes)
+    own = [trim(x, i, read.sizes)[1] for x, i in zip(blanks, read.inputs, strict=True)]
+    return order.find(own, read.output, read.sizes, optimize)
 
 
 def _operands(arrays: Sequence[Any], ring: Semiring, counted: bool) -> list[Term]:
@@ -103,9 +142,9 @@ def _contract(
     """Contract the operands along a path; return the result with its axes in order."""
     terms = []
     for indices, term in zip(read.inputs, whole, strict=True):
-        values, own = trim(term.values, indices, read.sizes)
+        values, own = trim(term.values, indices, read.sizes, term.arrays)
         counts = None if term.counts is None else trim(term.counts, indices, read.sizes)[0]
-        terms.append(Term(own, values, counts))
+        terms.append(Term(own, values, counts, term.arrays))
     needed = Counter(index for term in terms for index in term.indices)  # by how many
     needed.update(read.output)
     for step in order.find([term.indices for term in terms], read.output, read.sizes, optimize):

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tropical import _core, ufunc
+from tropical import _core
 
+from .arrays import NUMPY, Arrays
 from .counting import Counted, product_counts
 
 if TYPE_CHECKING:
@@ -24,31 +25,29 @@ if TYPE_CHECKING:
     from .subscripts import Index, Indices
 
 Array: TypeAlias = NDArray[Any]
-# Products with k = 1 and so few elements, in batches of so many, are taken element by element.
-MOST_ELEMENTS, LEAST_ITEMS = 8, 16
 
 
 class Term(NamedTuple):
-    """An array, the index of each axis, and the counts if they are asked for."""
+    """An array, the index of each axis, the counts if they are asked for, and the library."""
 
     indices: Indices
-    values: Array
+    values: Any
     counts: Array | None = None
+    arrays: Arrays = NUMPY
 
     def arranged(self, *groups: Sequence[Index]) -> Term:
         """Return the term with its axes in the order of the groups.
 
-        Each group but the first is merged to one axis. The arrays are views, unless the axes of a
-        group do not lie one after the other in memory.
+        Each group but the first is merged to one axis.
         """
         order = [index for group in groups for index in group]
         axes = [self.indices.index(index) for index in order]
         lengths = [[self.length(index) for index in group] for group in groups]
         shape = (*lengths[0], *(math.prod(group) for group in lengths[1:]))
-        return Term(
-            tuple(order),
-            self.values.transpose(axes).reshape(shape),
-            None if self.counts is None else self.counts.transpose(axes).reshape(shape),
+        return self._replace(
+            indices=tuple(order),
+            values=self.arrays.arranged(self.values, axes, shape),
+            counts=None if self.counts is None else NUMPY.arranged(self.counts, axes, shape),
         )
 
     def length(self, index: Index) -> int:
@@ -56,8 +55,8 @@ class Term(NamedTuple):
         return int(self.values.shape[self.indices.index(index)])
 
     def stride(self, index: Index) -> int:
-        """Return the distance in bytes of neighbors along the axis of `index`."""
-        return abs(self.values.strides[self.indices.index(index)])
+        """Return the distance in memory of neighbors along the axis of `index`."""
+        return self.arrays.strides(self.values)[self.indices.index(index)]
 
 
 class Choice(NamedTuple):
@@ -89,14 +88,14 @@ def contract(
     shape = (*_lengths(b, batch), *_lengths(a, rows), *_lengths(b, columns))
     left, right = a.arranged(batch, rows, summed), b.arranged(batch, summed, columns)
     if choices is None or not summed:
-        values = _product(left.values, right.values, ring)
+        values = a.arrays.product(left.values, right.values, ring)
     else:
         values, attained = _core.gemm(left.values, right.values, semiring=ring, return_argmax=True)
         lengths = _lengths(b, summed)
         small = attained.astype(np.min_scalar_type(math.prod(lengths) - 1)).reshape(shape)
         choices.append(Choice(indices, tuple(summed), lengths, small))
     if left.counts is None or right.counts is None:
-        return Term(indices, values.reshape(shape))
+        return Term(indices, values.reshape(shape), None, a.arrays)
     pair = Counted(left.values, left.counts), Counted(right.values, right.counts)
     return Term(indices, values.reshape(shape), product_counts(*pair, values, ring).reshape(shape))
 
@@ -112,9 +111,9 @@ def reduce(
 def ones(term: Term, indices: Indices, ring: Semiring) -> Term:
     """Return the semiring's one along some indices of a term."""
     shape = _lengths(term, indices)
-    one = np.array(ring.one(term.values.dtype), term.values.dtype)
+    one = term.arrays.full(term.values, shape, ring.one)
     counts = None if term.counts is None else np.broadcast_to(np.int64(1), shape)
-    return Term(indices, np.broadcast_to(one, shape), counts)
+    return Term(indices, one, counts, term.arrays)
 
 
 def _only(a: Term, b: Term) -> list[Index]:
@@ -128,15 +127,3 @@ def _lengths(term: Term, indices: Sequence[Index]) -> tuple[int, ...]:
 def _by_stride(term: Term) -> list[Index]:
     """Return the indices in the order of their axes in memory; so axes merge without a copy."""
     return sorted(term.indices, key=term.stride, reverse=True)
-
-
-def _product(a: Array, b: Array, ring: Semiring) -> Array:
-    """Return the products of (..., m, k) and (..., k, n), of the same batch."""
-    *batch, m, k = a.shape
-    n = b.shape[-1]
-    if k > 1 or m * n > MOST_ELEMENTS or math.prod(batch) < LEAST_ITEMS:
-        return _core.gemm(a, b, semiring=ring)
-    products: Array = getattr(ufunc, f"{ring.name}_multiply")(a, b)
-    if ring.nonnegative:  # a sum begins with the zero, which beats what is out of the domain
-        products = ring.add_ufunc(products, ring.zero(products.dtype))
-    return products

@@ -11,10 +11,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from .arrays import NUMPY, Arrays
 
-Array: TypeAlias = NDArray[Any]
 Index: TypeAlias = Hashable
 Indices: TypeAlias = tuple[Index, ...]
 
@@ -167,7 +165,9 @@ def _sizes(inputs: Sequence[Indices], shapes: Sequence[tuple[int, ...]]) -> dict
     return sizes
 
 
-def trim(array: Array, indices: Indices, sizes: dict[Index, int]) -> tuple[Array, Indices]:
+def trim(
+    array: Any, indices: Indices, sizes: dict[Index, int], arrays: Arrays = NUMPY
+) -> tuple[Any, Indices]:
     """Return a view in which each index is one axis, without axes of length 1 that are repeated."""
     repeated = [n == 1 != sizes[index] for index, n in zip(indices, array.shape, strict=True)]
     array = array[tuple(0 if gone else slice(None) for gone in repeated)]
@@ -176,7 +176,7 @@ def trim(array: Array, indices: Indices, sizes: dict[Index, int]) -> tuple[Array
         index = next(index for index in indices if indices.count(index) > 1)
         first = indices.index(index)
         second = indices.index(index, first + 1)
-        array = np.diagonal(array, 0, first, second)
+        array = arrays.diagonal(array, first, second)
         rest = indices[:first] + indices[first + 1 : second] + indices[second + 1 :]
         indices = (*rest, index)
     return array, indices

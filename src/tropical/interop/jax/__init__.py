@@ -4,6 +4,7 @@ XLA calls back to the CPU. The rules are tangents, which JAX transposes. They gi
 Jacobians in both modes, and higher orders.
 """
 
+from .contraction import einsum
 from .products import gemm
 
-__all__ = ["gemm"]
+__all__ = ["einsum", "gemm"]

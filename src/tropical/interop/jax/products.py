@@ -22,6 +22,8 @@ from tropical.extras import require
 from .weighted import shifted, weighted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tropical.semirings import Semiring
 
 jax = require("jax", "'tropical-blas[jax]'")
@@ -75,23 +77,29 @@ def gemm(a: Array, b: Array, semiring: str | Semiring = "maxplus") -> Array:
            [0., 0., 0.]], dtype=float32)
     """
     ring = semirings.get(semiring)
-    a, b = jnp.asarray(a), jnp.asarray(b)
-    dtype = jnp.result_type(a, b)
-    if dtype.name not in ring.dtypes:
-        raise TypeError(
-            f"a, b: expected a dtype of {ring.name} ({', '.join(ring.dtypes)}), got {dtype} from "
-            f"{a.dtype} and {b.dtype}"
-        )
+    a, b = common("a, b", (a, b), ring)
     check_product(a.shape, b.shape)
     row, column = a.ndim == 1, b.ndim == 1
     rank = max(a.ndim, b.ndim, 2)  # one rank, because vmap adds an axis in front of both
     a = a.reshape((1,) * (rank - a.ndim) + a.shape)
     b = b[:, None] if column else b
     b = b.reshape((1,) * (rank - b.ndim) + b.shape)
-    c = _product(_promote(a, dtype, ring), _promote(b, dtype, ring), ring.name)
+    c = _product(a, b, ring.name)
     return c.reshape(
         c.shape[:-2] + (() if row else c.shape[-2:-1]) + (() if column else c.shape[-1:])
     )
+
+
+def common(names: str, operands: Sequence[Any], ring: Semiring) -> list[Array]:
+    """Return operands as arrays of one dtype, which the semiring has."""
+    arrays = [jnp.asarray(x) for x in operands]
+    dtype = jnp.result_type(*arrays)
+    if dtype.name not in ring.dtypes:
+        raise TypeError(
+            f"{names}: expected a dtype of {ring.name} ({', '.join(ring.dtypes)}), got {dtype} "
+            f"from {' and '.join(str(x.dtype) for x in arrays)}"
+        )
+    return [_promote(x, dtype, ring) for x in arrays]
 
 
 def _promote(x: Array, dtype: Any, ring: Semiring) -> Array:

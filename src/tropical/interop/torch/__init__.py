@@ -4,6 +4,7 @@ Tensors share their memory with the products. If PyTorch records the backward pa
 results of operators that have gradients themselves.
 """
 
+from .contraction import einsum
 from .products import gemm
 
-__all__ = ["gemm"]
+__all__ = ["einsum", "gemm"]

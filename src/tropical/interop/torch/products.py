@@ -94,7 +94,7 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     """
     ring = semirings.get(semiring)
     if torch.is_autocast_enabled("cpu"):
-        a, b = _widened(a, b)
+        a, b = widened(a, b)
     _check(a, b, ring)
     row, column = a.ndim == 1, b.ndim == 1
     if row:
@@ -112,29 +112,36 @@ _DTYPES = {
 }
 
 
-def _widened(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+def widened(*operands: Tensor) -> tuple[Tensor, ...]:
     """Return floating operands in one dtype of 32 bits or more, and other operands unchanged."""
-    if not all(isinstance(x, torch.Tensor) and x.is_floating_point() for x in (a, b)):
-        return a, b
-    dtype = torch.promote_types(torch.promote_types(a.dtype, b.dtype), torch.float32)
-    return a.to(dtype), b.to(dtype)
+    if not all(isinstance(x, torch.Tensor) and x.is_floating_point() for x in operands):
+        return operands
+    dtype = torch.float32
+    for x in operands:
+        dtype = torch.promote_types(dtype, x.dtype)
+    return tuple(x.to(dtype) for x in operands)
+
+
+def check_tensor(name: str, x: Tensor, ring: Semiring) -> None:
+    """Raise an error unless `x` is a tensor that products over the semiring take."""
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"{name}: expected a torch.Tensor, got {type(x).__name__}")
+    if x.device.type not in ("cpu", "meta"):
+        raise ValueError(f"{name}: expected a tensor on the CPU, got one on {x.device}")
+    if x.layout != torch.strided:
+        raise ValueError(f"{name}: expected layout torch.strided, got {x.layout}")
+    if x.dtype not in _DTYPES[ring.name]:
+        raise TypeError(
+            f"{name}: expected a dtype of {ring.name} ({', '.join(ring.dtypes)}), got {x.dtype}"
+        )
 
 
 def _check(a: Tensor, b: Tensor, ring: Semiring) -> None:
     # Outside the compiler `_Product` refuses forward mode; inside, tangents would silently be 0.
     if torch.compiler.is_compiling() and torch.autograd.forward_ad._current_level >= 0:
         raise NotImplementedError("gemm has no forward mode (jvp)")
-    for name, x in (("a", a), ("b", b)):
-        if not isinstance(x, torch.Tensor):
-            raise TypeError(f"{name}: expected a torch.Tensor, got {type(x).__name__}")
-        if x.device.type not in ("cpu", "meta"):
-            raise ValueError(f"{name}: expected a tensor on the CPU, got one on {x.device}")
-        if x.layout != torch.strided:
-            raise ValueError(f"{name}: expected layout torch.strided, got {x.layout}")
-        if x.dtype not in _DTYPES[ring.name]:
-            raise TypeError(
-                f"{name}: expected a dtype of {ring.name} ({', '.join(ring.dtypes)}), got {x.dtype}"
-            )
+    check_tensor("a", a, ring)
+    check_tensor("b", b, ring)
     if a.dtype != b.dtype:
         raise TypeError(f"b: expected {a.dtype}, the dtype of a, got {b.dtype}")
     check_product(tuple(a.shape), tuple(b.shape))

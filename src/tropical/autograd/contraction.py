@@ -1,0 +1,98 @@
+"""Contractions of Tensors: `tropical.einsum`, whose products have gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tropical import semirings
+from tropical.arrays import promote
+from tropical.einsum.arrays import NUMPY
+from tropical.einsum.network import contracted
+
+from .operation import operand
+from .products import matmul
+from .shape import cast, getitem, reshape, transpose
+from .tensor import Tensor, data_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tropical.semirings import Semiring
+
+
+class _Tensors:
+    """Tensors, or arrays, as `einsum` takes them."""
+
+    def product(self, a: Any, b: Any, ring: Semiring) -> Any:
+        return matmul(a, b, semiring=ring)
+
+    def arranged(self, x: Any, axes: Sequence[int], shape: Sequence[int]) -> Any:
+        return reshape(transpose(x, axes), tuple(shape))
+
+    def diagonal(self, x: Any, first: int, second: int) -> Any:
+        i = np.arange(x.shape[first])
+        axes = [axis for axis in range(x.ndim) if axis not in (first, second)]
+        return getitem(transpose(x, (*axes, first, second)), (..., i, i))
+
+    def strides(self, x: Any) -> Sequence[int]:
+        return NUMPY.strides(data_of(x))
+
+    def full(self, x: Any, shape: Sequence[int], constant: Callable[[Any], float]) -> Any:
+        return NUMPY.full(x, shape, constant)
+
+
+def einsum(
+    subscripts: Any,
+    /,
+    *operands: Any,
+    semiring: str | Semiring = "plustimes",
+    optimize: Any = True,
+) -> Tensor:
+    """Sum products of Tensors over indices, as `tropical.einsum`.
+
+    Gradients are those of the products, see `matmul`: two operands are contracted at a time. If
+    several terms attain an element over a selective semiring, the order decides between them.
+
+    Parameters
+    ----------
+    subscripts : str
+        As in `tropical.einsum`; the form with labels after each operand works too.
+    *operands : Tensor or array_like
+        float32 or float64.
+    semiring : str or Semiring, default "plustimes"
+        Any but orand.
+    optimize : bool, str, sequence or path optimizer, default True
+        The order of more than two operands, as in `tropical.einsum`.
+
+    Returns
+    -------
+    Tensor
+        The sums.
+
+    Raises
+    ------
+    ValueError, TypeError, NotInstalledError
+        As in `tropical.einsum` and `matmul`.
+
+    Examples
+    --------
+    >>> from tropical.autograd import Tensor, einsum
+    >>> stay = Tensor([[1.0, 2.0], [5.0, 3.0]], requires_grad=True)
+    >>> best = einsum("ij,jk,kl->", stay, stay, stay, semiring="maxplus")  # 1, 0, 1, 0: 5 + 2 + 5
+    >>> best.backward()
+    >>> stay.grad
+    Tensor([[0., 1.],
+            [2., 0.]])
+    """
+    ring = semirings.get(semiring)
+
+    def read(given: Sequence[Any]) -> Sequence[Any]:
+        found = [x if isinstance(x, Tensor) else np.asarray(operand(x)) for x in given]
+        dtype = np.result_type(*(x.dtype for x in found))
+        return [cast(x, dtype) if isinstance(x, Tensor) else promote(x, dtype, ring) for x in found]
+
+    result = contracted(subscripts, operands, ring, optimize, _Tensors(), read)
+    given = any(isinstance(x, Tensor) for x in (subscripts, *operands))
+    return Tensor(result) if given and not isinstance(result, Tensor) else result  # if it is empty
