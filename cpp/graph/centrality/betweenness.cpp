@@ -11,13 +11,11 @@ namespace {
 
 using Vertex = std::int32_t;
 
-// So many vertices are in a bucket on average: measured, from 0.1 to 0.5 is as fast.
-constexpr double entries_a_bucket = 0.25;
-
-double heaviest_of(const WeightedArcs& graph) {
+Weights weights_of(const WeightedArcs& graph) {
     const ptrdiff_t arcs = graph.start[graph.n];
-    if (!graph.weight || arcs == 0) return 1;
-    return *std::max_element(graph.weight, graph.weight + arcs);
+    if (!graph.weight || arcs == 0) return {1, 1};
+    const auto [lightest, heaviest] = std::minmax_element(graph.weight, graph.weight + arcs);
+    return {*lightest, *heaviest};
 }
 
 // The sources are cut into parts whose sums are added in order, so that the threads do not matter.
@@ -60,13 +58,12 @@ struct Run {
 };
 
 std::vector<PathSearch> searches_of(const WeightedArcs& graph, Vertex source, int threads) {
-    const double heaviest = heaviest_of(graph);
-    PathSearch first(graph, heaviest, heaviest);  // which tells how dense distances are
+    const Weights weights = weights_of(graph);
+    PathSearch first(graph, weights, weights.heaviest);
     first.search(source);
-    const double width = entries_a_bucket * first.mean_step();
+    const double step = first.mean_step() > 0 ? first.mean_step() : weights.heaviest;
     std::vector<PathSearch> searches;
-    for (int t = 0; t < threads; ++t)
-        searches.emplace_back(graph, heaviest, width > 0 ? width : heaviest);
+    for (int t = 0; t < threads; ++t) searches.emplace_back(graph, weights, step);
     return searches;
 }
 

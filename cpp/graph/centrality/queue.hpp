@@ -51,20 +51,20 @@ class DistanceQueue {
         ++ahead_;
     }
 
-    // Takes out the nearest entry, if there is one.
-    bool pop(Entry& nearest) {
+    // Takes out the nearest entry and returns its vertex; -1 if there is none.
+    std::int32_t pop() {
         while (near_.empty()) {
             if (ahead_ == 0) {
                 here_ = 0;
                 links_.clear();
-                return false;
+                return -1;
             }
             advance();
         }
-        nearest = near_.front();
+        const std::int32_t nearest = near_.front().vertex;
         if (near_.size() > 1) std::pop_heap(near_.begin(), near_.end(), Farther{});
         near_.pop_back();
-        return true;
+        return nearest;
     }
 
   private:

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "graph/centrality/betweenness.hpp"
-#include "graph/centrality/queue.hpp"
+#include "graph/centrality/bucket_lists.hpp"
 #include "tests/support.hpp"
 
 namespace tropical::test {
@@ -20,13 +20,15 @@ struct Graph {
     Indexed<double> weight;
 };
 
-Graph random_graph(std::int32_t n, int density, double scale, Random& random) {
+// Half of the weights are `heavy` times those of the others.
+Graph random_graph(std::int32_t n, int density, double scale, double heavy, Random& random) {
     Graph g{n, {0}, {}, {}};
     for (std::int32_t v = 0; v < n; ++v) {
         for (std::int32_t to = 0; to < n; ++to) {
             if (to == v || static_cast<int>(random.below(100)) >= density) continue;
             g.target.push_back(to);
-            g.weight.push_back(scale * static_cast<double>(1 + random.below(4)));
+            const double weight = scale * static_cast<double>(1 + random.below(4));
+            g.weight.push_back(random.below(2) ? weight : heavy * weight);
         }
         g.start.push_back(std::ssize(g.target));
     }
@@ -101,30 +103,62 @@ TEST_CASE("betweenness by definition") {
     for (const std::int32_t n : {1, 2, 9, 24})
         for (const int density : {0, 8, 30})
             for (const double scale : {1.0, 0x1p-1074, 0x1p900})
-                for (const int threads : {1, 3}) {
-                    const Graph g = random_graph(n, density, scale, random);
-                    check(g, false, threads);
-                    check(g, true, threads);
+                for (const double heavy : {1.0, 100.0, 1e6}) {
+                    const Graph g = random_graph(n, density, scale, heavy, random);
+                    check(g, false, 1);
+                    check(g, true, 3);
                 }
+}
+
+// Pushes 500 vertices, each no more than 100 beyond the one that was taken out last, some of them
+// twice, and calls check(distance, last) for each one that is taken out.
+template <class Queue, class Check>
+void fill_and_empty(Queue& queue, double least, Random& random, Check check) {
+    Indexed<double> distance(500, never);
+    Indexed<char> taken(500, 0);
+    distance[0] = 0;
+    queue.push(0, 0);
+    double last = 0;
+    std::int32_t count = 0;
+    const auto push = [&](std::int32_t v) {
+        const double there = last + least + 0.01 * static_cast<double>(random.below(9901));
+        if (taken[v] || there >= distance[v]) return;
+        distance[v] = there;
+        queue.push(v, there);
+    };
+    for (std::int32_t v, pushed = 1; (v = queue.pop()) >= 0;) {
+        if (taken[v]) continue;
+        taken[v] = 1;
+        ++count;
+        check(distance[v], last);
+        last = distance[v];
+        for (int i = 0; i < 3 && pushed < 500; ++i) push(pushed++);
+        push(static_cast<std::int32_t>(random.below(pushed)));
+    }
+    REQUIRE(count == 500);
 }
 
 TEST_CASE("the queue sorts") {
     Random random(3);
     for (const double width : {0.01, 1.0, 1e3, 1e-300}) {
         DistanceQueue queue(100, width);
-        for (int run = 0; run < 2; ++run) {
-            queue.push(0, 0);
-            double last = 0;
-            int count = 0, pushed = 1;
-            for (DistanceQueue::Entry next{}; queue.pop(next); ++count) {
-                REQUIRE(next.distance >= last);
-                last = next.distance;
-                for (int i = 0; i < 3 && pushed < 500; ++i, ++pushed)
-                    queue.push(pushed, last + 0.01 * static_cast<double>(random.below(10001)));
-            }
-            REQUIRE(count == pushed);
-        }
+        for (int run = 0; run < 2; ++run)
+            fill_and_empty(queue, 0, random, [](double now, double last) { REQUIRE(now >= last); });
     }
+}
+
+TEST_CASE("bucket lists sort but for the weight of the lightest arc") {
+    Random random(5);
+    for (const double lightest : {0.02, 0.3, 1.0}) {
+        BucketLists lists(500, lightest, 100);
+        for (int run = 0; run < 2; ++run)
+            fill_and_empty(lists, lightest, random,
+                           [&](double now, double last) { REQUIRE(now > last - lightest); });
+    }
+    CHECK(BucketLists::fit(1, 100, 2));
+    CHECK(!BucketLists::fit(1, 1e6, 2));
+    CHECK(!BucketLists::fit(1, 100, 100));
+    CHECK(!BucketLists::fit(0x1p-1074, 0x1p-1070, 0x1p-1074));
 }
 
 TEST_SUITE_END();
