@@ -1,4 +1,4 @@
-// 320 lines, as everything that crosses the border stands in one file.
+// 426 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, no
 // code. Matrices travel as bytes: a pointer, and strides in bytes (view.hpp).
 #pragma once
@@ -195,6 +195,89 @@ struct FoldArgs {
     double radius;
 };
 
+// Steps of up to most_chains chains that share their transitions; see kernels/chain.hpp. Rows have
+// a number for each state and are padded to row_bytes, whole panels. panels: the transitions,
+// packed as a panel of B; 1, 2 or 4 registers wide. rows, emitted, sums: the row of the first step,
+// those of the others follow step_bytes apart. before: the row before the first step.
+inline constexpr int most_chains = 4, chain_widths = 3;
+// Sums of probabilities alone: the least sum that is not 0, and the least of the rows' greatest
+// numbers.
+struct ChainNote {
+    double least, peak;
+};
+struct ChainArgs {
+    ptrdiff_t states, steps, row_bytes, step_bytes;
+    const char* panels;
+    const char* before[most_chains];
+    const char* emitted[most_chains];
+    char* rows[most_chains];
+    // Best paths alone: what is divided out of the last row is added here, unless it is null.
+    double* offset[most_chains];
+    // Sums of probabilities alone.
+    char* sums[most_chains];
+    std::int32_t* exponents[most_chains];
+    ptrdiff_t exponent_step;
+    ChainNote* note[most_chains];
+};
+
+// See trace_back in kernels/chain.hpp. into: for each state a padded row with the transitions from
+// all states.
+struct TraceArgs {
+    ptrdiff_t steps, row_bytes;
+    const char* rows;
+    const char* into;
+    ptrdiff_t state;
+    ptrdiff_t* states;
+};
+
+// Best paths over at most most_small_states states, for one sequence or for one in each lane; see
+// kernels/small_chains.hpp. weights: s x s elements, in C order. A number of a state is an element
+// for each lane; rows have a number for each state. offset, unless null: an element for each lane;
+// states: an integer as wide as an element.
+inline constexpr int most_small_states = 4;
+struct SmallChainArgs {
+    ptrdiff_t steps;
+    const char* weights;
+    const char* before;
+    const char* emitted;
+    char* rows;
+    char* offset;
+};
+struct SmallTraceArgs {
+    ptrdiff_t steps;
+    const char* weights;
+    const char* rows;
+    char* state;
+    char* states;
+};
+
+// Rows of float64, padded; see kernels/chain_logs.hpp.
+inline constexpr int least_power = -300;
+inline constexpr ptrdiff_t most_block_steps = 16;
+struct LogRowArgs {
+    ptrdiff_t rows, row_bytes;
+    char* logs;
+    char* values;
+    double* offset;
+};
+struct LogStepArgs {
+    ptrdiff_t states, row_bytes;
+    const char* panels;
+    const char* before;
+    char* sums;
+};
+struct PosteriorArgs {
+    ptrdiff_t states, steps, row_bytes;
+    const char* before;
+    const char* rows;
+    const char* sums;
+    const char* arriving;
+    double* norms;
+    const double* weights;
+    char* posteriors;
+    char* pairs;
+};
+
 // Packed bits: rows of A are padded to whole units, and 256 registers of tables are scratch.
 inline constexpr ptrdiff_t bits_per_unit = 128, table_registers = 256;
 constexpr ptrdiff_t bytes_of_bits(ptrdiff_t count) {
@@ -258,6 +341,27 @@ struct Kernels {
     bool (*direct_argmax)(const DirectArgs&);
 };
 
+// steps[w][0] takes one chain and panels 2^w registers wide, steps[w][1] at_once of them. Null but
+// for sums of floats, and for probabilities of float64, which are not traced back.
+// small: for 1, ..., most_small_states states.
+struct SmallChainKernels {  // each for one sequence, and for one in each lane
+    void (*steps[2])(const SmallChainArgs&);
+    void (*trace_back[2])(const SmallTraceArgs&);
+};
+struct ChainKernels {
+    int at_once;
+    void (*steps[chain_widths][2])(const ChainArgs&);
+    void (*trace_back)(const TraceArgs&);
+    SmallChainKernels small[most_small_states];
+};
+struct ChainLogKernels {
+    bool (*exponentials)(const LogRowArgs&);
+    void (*logarithms)(const LogRowArgs&);
+    void (*log_step)(const LogStepArgs&);
+    double (*posteriors)(const PosteriorArgs&);
+    void (*add_pairs)(const PosteriorArgs&);
+};
+
 // wide: the fastest micro-tile for this arithmetic. narrow: one register wide, for few columns,
 // without argmax.
 // careful: any operand, at two to three times the work; zeros where wide covers all but NaN.
@@ -279,6 +383,7 @@ struct KernelSet {
     void (*fold_lengths)(const FoldArgs&);
     void (*fold_reciprocals)(const FoldArgs&);
     void (*fold_within)(const FoldArgs&);
+    ChainKernels chain;
 };
 
 // Bits of a graph with n vertices: strips of 8 * vector_bytes columns, in each a register for every
@@ -312,6 +417,7 @@ struct BitGraphKernels {
 struct KernelTable {
     int vector_bytes;
     BitGraphKernels bit_graph;
+    ChainLogKernels chain_logs;
     KernelSet sets[semiring_count][dtype_count];  // zeros where a semiring has no such dtype
 };
 

@@ -26,6 +26,43 @@ class Viterbi(Call):
         self.call()
 
 
+class Chains(Call):
+    """One sequence of 20,000 steps."""
+
+    params = (list(sequences.FUNCTIONS), [2, 8, 64])
+    param_names = ("method", "states")
+
+    def setup(self, method: str, states: int) -> None:
+        self.prepare(sequences.ours_of, method, sequences.one_sequence(states))
+
+    def time_chain(self, *_: object) -> None:
+        self.call()
+
+
+class Batches(Call):
+    """1,000 sequences of 100 to 500 steps."""
+
+    params = (list(sequences.FUNCTIONS), [4, 32], [1, 2])
+    param_names = ("method", "states", "threads")
+
+    def setup(self, method: str, states: int, threads: int) -> None:
+        self.prepare(sequences.ours_of, method, sequences.ragged_batch(states), threads=threads)
+
+    def time_batch(self, *_: object) -> None:
+        self.call()
+
+
+class KBest(Call):
+    params = ([8, 64],)
+    param_names = ("states",)
+
+    def setup(self, states: int) -> None:
+        self.prepare(lambda: sequences.five_best(states)[0])
+
+    def time_five_best(self, *_: object) -> None:
+        self.call()
+
+
 def marginals(dtype: str) -> Contender:
     call = functools.partial(posteriors, *sequences.model(*SIZE, dtype))
     return Contender("posteriors", call, 1.0, functools.partial(tropical.options, threads=1))

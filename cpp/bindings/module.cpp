@@ -17,6 +17,7 @@ PYBIND11_MODULE(_core, module) {
     tropical::bind_linear(module);
     tropical::bind_closure(module);
     tropical::bind_centrality(module);
+    tropical::bind_chain(module);
     tropical::bind_elimination(module);
     tropical::bind_reach(module);
     tropical::bind_ufunc(module);

@@ -40,6 +40,7 @@ py::custom_type_setup constructed_by_new() {
 std::string semiring_table();
 
 void bind_centrality(py::module_& module);
+void bind_chain(py::module_& module);
 void bind_closure(py::module_& module);
 void bind_config(py::module_& module);
 void bind_elimination(py::module_& module);

@@ -5,6 +5,7 @@
 
 #include "kernels/bits.hpp"
 #include "kernels/ceiling.hpp"
+#include "kernels/chain_logs.hpp"
 #include "kernels/columns.hpp"
 #include "kernels/direct.hpp"
 #include "kernels/elementwise.hpp"
@@ -88,6 +89,7 @@ constexpr void add_small_functions(KernelSet& set) {
         set.copy_columns = copy_columns<R>;
         set.predecessors = predecessors<R>;
     }
+    if constexpr (has_chains<typename R::S, typename R::T>) set.chain = make_chain_kernels<R>();
     if constexpr (has_folds<R>) {
         set.fold_lengths = fold_lengths<R>;
         set.fold_reciprocals = fold_reciprocals<R>;
@@ -238,6 +240,7 @@ constexpr KernelTable make_table(List<S...>) {
                        .corner = reach_corner<Isa::bytes>,
                        .rows = reach_rows<Isa::bytes>,
                        .unpack = unpack_bits<Isa::bytes>};
+    table.chain_logs = chain_logs<Isa::bytes>;
     int row = 0;
     (fill_row<Isa, S>(table.sets[row++], DTypes{}), ...);
     return table;

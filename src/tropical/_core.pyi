@@ -297,6 +297,34 @@ def betweenness(
     arcs: NDArray[np.float64] | None,
 ) -> None: ...
 
+class Chains:
+    def __init__(
+        self,
+        initial: NDArray[Any],
+        transition: NDArray[Any],
+        emission: NDArray[Any],
+        first: NDArray[np.intp],
+        lengths: NDArray[np.intp],
+        symbols: NDArray[np.intp] | None,
+    ) -> None: ...
+
+def best_paths(
+    semiring: str,
+    chains: Chains,
+    place: NDArray[np.intp],
+    states: NDArray[np.intp],
+    scores: NDArray[Any],
+) -> None: ...
+def sum_paths(
+    chains: Chains,
+    place: NDArray[np.intp],
+    log_alpha: NDArray[Any] | None,
+    log_beta: NDArray[Any] | None,
+    states: NDArray[Any] | None,
+    transitions: NDArray[Any] | None,
+    log_likelihood: NDArray[np.float64] | None,
+) -> None: ...
+
 class LooplessPaths:
     def __init__(
         self, graph: Search, to_target: NDArray[np.float64], source: int, target: int

@@ -89,6 +89,7 @@ def test_names_of_bars_differ():
     assert len(names) == len(set(names)) > 80
 
 
+@pytest.mark.slow
 def test_quick_table_runs_every_row(tmp_path, capsys):
     path = tmp_path / "table.json"
     assert main(["--quick", "--json", str(path)]) == 0

@@ -264,10 +264,19 @@ def test_any_layout_and_inputs_untouched():
         assert got[0].tolist() == want[0].tolist() and got[1].tolist() == want[1].tolist()
 
 
-def test_integers_count_as_floats():
-    path, total = viterbi([0, -1], [[0, -1], [-1, 0]], [[-3, 0], [-1, 0], [0, -9]])
-    assert path.tolist() == [1, 1, 0] and total == -2.0 and total.dtype == np.float64
+def test_integers():
+    """Best paths keep them; sums do not."""
+    integers = [0, -1], [[0, -1], [-1, 0]], [[-3, 0], [-1, 0], [0, -9]]
+    path, total = viterbi(*integers)
+    assert path.tolist() == [1, 1, 0] and total == -2 and total.dtype == np.int64
+    assert forward(*integers)[0].dtype == np.float64
     assert viterbi(np.zeros(2, np.float32), [[0, -1], [-1, 0]], [[-3, 0]])[1].dtype == np.float64
+    narrow = [np.array(x, np.int8) for x in integers]
+    assert viterbi(*narrow)[1].dtype == np.int8
+    assert viterbi(*(abs(x).astype(np.uint8) for x in narrow), semiring="minplus")[1] == 2
+    impossible = np.full((3, 2), -128, np.int8)
+    assert viterbi(*narrow[:2], impossible)[0].tolist() == [-1, -1, -1]
+    assert viterbi(*narrow[:2], np.full((3, 2), -100, np.int8))[1] == -128  # sums saturate
 
 
 PI, A, B, NAN = np.zeros(2), np.zeros((2, 2)), np.zeros((3, 2)), np.nan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -168,3 +168,41 @@ def _sequences() -> Iterator[Bar]:
         yield Bar(group, case, 5.0, work, partial(over_numba, dtype))
         case = f"viterbi {dtype}, 64 x 1,000 steps x 128 states, over NumPy, threads={cores}"
         yield Bar(group, case, 10.0, 2 * 64 * 1000 * 128**2, partial(decoding, dtype))
+    yield from _chains()
+
+
+def _chains() -> Iterator[Bar]:
+    """Hidden Markov models beside hmmlearn."""
+
+    def pair(method: str, observed: Callable[[], sequences.Observed]) -> Pair:
+        return sequences.ours_of(method, observed()), sequences.hmmlearn(method, observed())
+
+    def two_threads(states: int) -> Pair:
+        observed = sequences.ragged_batch(states)
+        make = partial(sequences.ours_of, "decode", observed)
+        return make(threads=2), replace(make(), name="one thread")
+
+    group = "chains"
+    promises = {
+        "decode": {2: 1.5, 8: 1.5, 64: 0.25, 256: 0.1},
+        "score": {2: 1.5, 8: 1.5, 16: 1.0},
+        "predict_proba": {2: 1.5, 8: 1.5, 16: 1.0},
+    }
+    for method, by_states in promises.items():
+        for states, value in by_states.items():
+            case = f"time over hmmlearn's {method}, {states} states, 20,000 steps"
+            observed = partial(sequences.one_sequence, states)
+            work = 40_000.0 * states**2
+            yield Bar(group, case, value, work, partial(pair, method, observed), at_most=True)
+    for states in (4, 32):
+        observed = partial(sequences.ragged_batch, states)
+        work = 600_000.0 * states**2
+        for method in promises:
+            case = f"over hmmlearn's {method}, 1,000 sequences, {states} states"
+            yield Bar(group, case, 5.0, work, partial(pair, method, observed))
+        case = f"two threads over one, 1,000 sequences, {states} states"
+        yield Bar(group, case, 1.8, work, partial(two_threads, states))
+    for states in (8, 64):
+        case = f"time of the 5 best paths over the best, {states} states"
+        make = partial(sequences.five_best, states)
+        yield Bar(group, case, 6.0, 40_000.0 * states**2, make, at_most=True)

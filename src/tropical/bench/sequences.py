@@ -1,18 +1,19 @@
-"""Contenders that decode chains: `tropical.sequence`, and two versions in NumPy."""
+"""Contenders that decode chains: `tropical.sequence`, hmmlearn, and two versions in NumPy."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import tropical
-from tropical.measure.contenders import require_threads
+from tropical.measure.contenders import require, require_threads
 from tropical.measure.timing import Contender
-from tropical.sequence import viterbi
+from tropical.sequence import k_best, log_likelihood, posteriors, viterbi
 
 Array = NDArray[Any]
 Decoded = tuple[NDArray[np.intp], Array]
@@ -50,6 +51,103 @@ def ours(batch: int, steps: int, states: int, dtype: str, *, threads: int = 1) -
         _operations(batch, steps, states),
         functools.partial(tropical.options, threads=threads),
     )
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A hidden Markov model and symbols that were observed, all of one seed.
+
+    Attributes
+    ----------
+    initial, transition, table : ndarray
+        Probabilities: (s,), (s, s) and (s, 10).
+    symbols : (t,) intp array
+        Sequences that follow each other.
+    lengths : ndarray of intp
+    """
+
+    initial: Array
+    transition: Array
+    table: Array
+    symbols: NDArray[np.intp]
+    lengths: NDArray[np.intp]
+
+    @classmethod
+    def draw(cls, states: int, lengths: NDArray[np.intp]) -> Observed:
+        """Draw a model of so many states, and symbols."""
+        rng = np.random.default_rng(1)
+        return cls(
+            rng.dirichlet(np.ones(states)),
+            rng.dirichlet(np.ones(states), states),
+            rng.dirichlet(np.ones(10), states),
+            rng.integers(0, 10, lengths.sum()),
+            lengths,
+        )
+
+    def work(self) -> float:
+        """Operations of one pass."""
+        return 2.0 * len(self.symbols) * len(self.initial) ** 2
+
+
+def one_sequence(states: int) -> Observed:
+    """Return 20,000 steps.
+
+    Examples
+    --------
+    >>> one_sequence(2).lengths
+    array([20000])
+    """
+    return Observed.draw(states, np.array([20_000]))
+
+
+def ragged_batch(states: int) -> Observed:
+    """Return 1,000 sequences of at most 500 steps."""
+    return Observed.draw(states, np.random.default_rng(2).integers(100, 501, 1000))
+
+
+# By the name of hmmlearn's method: our function of the same results.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "decode": viterbi,
+    "score": log_likelihood,
+    "predict_proba": posteriors,
+}
+
+
+def ours_of(method: str, observed: Observed, *, threads: int = 1) -> Contender:
+    """Make a contender of our function for what a method of hmmlearn computes."""
+    require_threads(threads)
+    call = functools.partial(
+        FUNCTIONS[method],
+        np.log(observed.initial),
+        np.log(observed.transition),
+        np.log(observed.table),
+        observed.lengths,
+        symbols=observed.symbols,
+        concatenated=True,
+    )
+    options = functools.partial(tropical.options, threads=threads)
+    return Contender("tropical", call, observed.work(), options)
+
+
+def hmmlearn(method: str, observed: Observed) -> Contender:
+    """Make a contender of a method of hmmlearn's `CategoricalHMM`, which runs on one thread."""
+    hmm = require("hmmlearn.hmm", "'tropical-blas[engines]'")
+    model = hmm.CategoricalHMM(len(observed.initial), init_params="", n_features=10)
+    model.startprob_, model.transmat_ = observed.initial, observed.transition
+    model.emissionprob_ = observed.table
+    call = functools.partial(getattr(model, method), observed.symbols[:, None], observed.lengths)
+    return Contender("hmmlearn", call, observed.work())
+
+
+def five_best(states: int) -> tuple[Contender, Contender]:
+    """Make contenders of the five best paths, and of the best one."""
+    observed = one_sequence(states)
+    parts = np.log(observed.initial), np.log(observed.transition), np.log(observed.table)
+    options = functools.partial(tropical.options, threads=1)
+    work = observed.work()
+    many = functools.partial(k_best, *parts, 5, symbols=observed.symbols)
+    one = functools.partial(viterbi, *parts, symbols=observed.symbols)
+    return Contender("five best", many, work, options), Contender("best", one, work, options)
 
 
 def numpy_viterbi(formulation: str, batch: int, steps: int, states: int, dtype: str) -> Contender:

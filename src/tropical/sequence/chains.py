@@ -1,153 +1,92 @@
-"""Batches of chains: the checked arguments of all functions, and one step of a whole batch."""
+"""The checked arguments of all functions on chains: a batch of sequences, as C++ takes them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import tropical
+from tropical import _core, semirings
 from tropical.arrays import Array, is_kind, promote, unmasked
-
-if TYPE_CHECKING:
-    from tropical.semirings import Semiring
-
-
-SPAN = 16  # steps from one rescaling to the next: rescaling each step takes half the time of a step
-
-
-class Scaled(NamedTuple):
-    """Sums of chains near 0, which float32 holds exactly enough, however long the chains are.
-
-    Attributes
-    ----------
-    sums : (t, b, s) array
-        The logarithms minus `offset`. -inf beyond the ends of sequences.
-    offset : (t, b) float64 array
-        It changes every `SPAN` steps.
-    """
-
-    sums: Array
-    offset: NDArray[np.float64]
-
-    def rescale(self, step: int, before: int, count: int) -> None:
-        """Take on the offset of the step `before`; every `SPAN` steps make the greatest sum 0."""
-        offset = self.offset[step, :count]
-        offset[...] = self.offset[before, :count]
-        if step % SPAN == 0:
-            sums = self.sums[step, :count]
-            most = sums.max(axis=-1, keepdims=True)
-            most[most == -np.inf] = 0
-            sums -= most
-            offset += most[:, 0]
-
-    def logarithms(self) -> Array:
-        """Return the logarithms, (t, b, s), in place of the sums."""
-        np.add(self.sums, self.offset[..., None], out=self.sums, casting="same_kind")
-        return self.sums
+from tropical.semirings import Semiring
 
 
 @dataclass(frozen=True)
-class Chains:
-    """A batch of b sequences of t steps over s states, the longest first.
-
-    At step i the first ``active[i]`` sequences have not ended. Nothing reads a sequence beyond its
-    length.
+class Batch:
+    """Sequences over s states, in an order of their own, and the shapes of the results.
 
     Attributes
     ----------
-    batch : tuple of int
-        The shape of the batch, b in all.
-    order : (b,) intp array or None
-        The position of each sequence in the batch; None if the sequences keep their order.
+    shape : tuple of int
+        The shape of the batch, b sequences in all.
+    steps : int or None
+        Of each sequence in the results; None if sequences follow each other without padding.
+    states : int
     lengths : (b,) intp array
-        Descending.
-    active : list of int
-        For each step the number of sequences that are longer; then a last 0.
-    initial : (b, s) array
-    transition : (s, s) or (b, s, s) array
-        One for all sequences, or one for each.
-    emission : (b, t, s) array
-        In the order of the batch.
-    workspace : GemmWorkspace
-        The packing memory of all products.
+    place : (b,) intp array
+        The row of the results at which each sequence begins.
+    dtype : dtype
+    matrices : int
+        The transitions of each chain: 1, or one for each step but the first.
+    chains : _core.Chains
     """
 
-    batch: tuple[int, ...]
-    order: NDArray[np.intp] | None
+    shape: tuple[int, ...]
+    steps: int | None
+    states: int
     lengths: NDArray[np.intp]
-    active: list[int]
-    initial: Array
-    transition: Array
-    emission: Array
-    workspace: tropical.GemmWorkspace
+    place: NDArray[np.intp]
+    dtype: np.dtype[Any]
+    matrices: int
+    chains: _core.Chains
 
-    def emitted(self, step: int, count: int) -> Array:
-        """Return the emissions of the first `count` sequences at a step, (count, s)."""
-        which = slice(count) if self.order is None else self.order[:count]
-        emitted: Array = self.emission[which, step]
-        return emitted
+    @property
+    def row_count(self) -> int:
+        """The steps of all sequences in the results."""
+        return int(self.lengths.sum()) if self.steps is None else len(self.lengths) * self.steps
 
-    def per_step(self) -> Scaled:
-        """Return empty sums, contiguous in each step; -inf where sequences ended, offsets 0."""
-        _, steps, states = self.emission.shape
-        numbers: Array = np.empty((steps, len(self.lengths), states), self.emission.dtype)
-        for step, count in enumerate(self.active[:-1]):
-            numbers[step, count:] = -np.inf
-        return Scaled(numbers, np.zeros(numbers.shape[:2]))
+    def rows(self, fill: float) -> Array:
+        """Return results for each state at each step, (rows, s)."""
+        return np.full((self.row_count, self.states), fill, self.dtype)
 
-    def multiply(self, rows: Array, semiring: Semiring, out: Array, *, back: bool = False) -> None:
-        """Set `out` (m, s) to each row of `rows` (m, s) times its transition or the transpose."""
-        matrix = self.transition.swapaxes(-1, -2) if back else self.transition
-        if matrix.ndim == 3:
-            matrix, rows, out = matrix[: len(rows)], rows[:, None], out[:, None]
-        tropical.gemm(rows, matrix, semiring=semiring, out=out, workspace=self.workspace)
+    def shaped(self, rows: Array) -> Array:
+        """Return results of all steps in the shape of the batch."""
+        if self.steps is None:
+            return rows
+        return rows.reshape((*self.shape, self.steps, *rows.shape[1:]))
 
-    def forward(self, semiring: Semiring) -> Scaled:
-        """Return the sum over all paths to each state at each step.
+    def each(self, numbers: Array) -> Array:
+        """Return one result for each sequence in the shape of the batch."""
+        return numbers.reshape((*self.shape, *numbers.shape[1:]))
 
-        The score of a path is a sum of logarithms; `semiring` adds the paths.
-        """
-        scaled = self.per_step()
-        sums = scaled.sums
-        for step, count in enumerate(self.active[:-1]):
-            here = sums[step, :count]
-            if step == 0:
-                here[...] = self.initial[:count]
-            else:
-                self.multiply(sums[step - 1, :count], semiring, here)
-            here += self.emitted(step, count)
-            if step:
-                scaled.rescale(step, step - 1, count)
-        return scaled
 
-    def total(self, scaled: Scaled, semiring: Semiring) -> Array:
-        """Return the sum over all whole paths, (b,), from `forward`; 0 for chains of no steps."""
-        some = self.lengths > 0
-        ends = self.lengths[some] - 1, np.flatnonzero(some)
-        last = scaled.sums[ends]
-        total = np.zeros(len(some), last.dtype)
-        sums = tropical.gemm(last, np.zeros(last.shape[1], last.dtype), semiring=semiring)
-        total[some] = sums + scaled.offset[ends]
-        return total
+@dataclass(frozen=True)
+class Layout:
+    """What `viterbi` and its siblings are told beside the model."""
 
-    def as_given(self, x: Array) -> Array:
-        """Return `x` (b, ...) in the order and shape of the batch, (*batch, ...)."""
-        if self.order is not None:
-            x, moved = np.empty_like(x), x
-            x[self.order] = moved
-        return x.reshape((*self.batch, *x.shape[1:]))
+    lengths: ArrayLike | None = None
+    symbols: ArrayLike | None = None
+    concatenated: bool = False
+    per_step: bool = False
+    semiring: Semiring | None = None  # None: paths are added, as logarithms
+    floating: bool = False  # integers become float64 over every semiring
+
+    @property
+    def ring(self) -> Semiring:
+        """The semiring of the scores."""
+        return self.semiring or semirings.logplus
 
 
 def read(
     log_initial: ArrayLike | None,
     log_transition: ArrayLike,
     log_emission: ArrayLike,
-    lengths: ArrayLike | None,
-) -> Chains:
+    layout: Layout,
+) -> Batch:
     """Check and broadcast the arguments of `viterbi`, which describes the errors."""
     given = {
         "log_transition": unmasked("log_transition", log_transition),
@@ -155,61 +94,223 @@ def read(
     }
     if log_initial is not None:
         given["log_initial"] = unmasked("log_initial", log_initial)
-    dtype = _common_dtype(given)
-    given = {name: promote(x, dtype, "maxplus") for name, x in given.items()}
-    emission = given["log_emission"]
-    if emission.ndim < 2 or emission.shape[-1] == 0:
-        raise ValueError(f"log_emission: expected (..., steps, states), got {emission.shape}")
-    steps, states = emission.shape[-2:]
+    ring = layout.ring
+    dtype = _common_dtype(given, integers=ring.selective and not layout.floating)
+    with_integers = layout.semiring or semirings.maxplus  # with the zero of logplus
+    given = {name: promote(x, dtype, with_integers) for name, x in given.items()}
+    observed = _observe(given["log_emission"], layout)
+    states = observed.rows.shape[1]
     transition = given["log_transition"]
-    _check_shape("log_transition", transition, (states, states))
-    initial = np.asarray(given.get("log_initial", np.zeros(states)), dtype)
+    tail = (max(observed.steps - 1, 0), states, states) if layout.per_step else (states, states)
+    _check_shape("log_transition", transition, tail)
+    initial = np.asarray(given.get("log_initial", np.zeros(states, dtype)), dtype)
     _check_shape("log_initial", initial, (states,))
-    length = _lengths(lengths, steps)
-    try:
-        batch = np.broadcast_shapes(
-            initial.shape[:-1], transition.shape[:-2], emission.shape[:-2], length.shape
-        )
-    except (ValueError, RuntimeError):  # NumPy raises the second beyond 32 dimensions
-        raise ValueError(
-            f"log_initial {initial.shape}, log_transition {transition.shape}, log_emission "
-            f"{emission.shape} and lengths {length.shape}: expected batches that broadcast"
-        ) from None
-    one_sequence = (initial.ndim, emission.ndim, length.ndim) == (1, 2, 0)
-    if steps > 2 and one_sequence and transition.shape[:-2] == (steps - 1,):
-        raise ValueError(
-            f"log_transition: expected ({states}, {states}) for all steps, got {transition.shape}: "
-            "one matrix for each step is not supported; if it is a batch, give log_emission "
-            "the same batch"
-        )
-    _check_values("log_transition", transition)
-    _check_values("log_initial", initial)
-    _check_values("log_emission", emission, length)
-    items = math.prod(batch)
-    order, length = _longest_first(np.broadcast_to(length, batch).reshape(-1))
+    batch = _common_batch(
+        {
+            "log_initial": (initial, 1),
+            "log_transition": (transition, len(tail)),
+            **observed.batches,
+        }
+    )
+    _refuse_matrices_of_steps(initial, transition, observed, layout)
+    _check_values("log_transition", transition, ring)
+    _check_values("log_initial", initial, ring)
+    observed.check_values()
 
     def spread(x: Array, *tail: int) -> Array:
-        flat = np.broadcast_to(x, (*batch, *tail)).reshape(items, *tail)
-        return flat if order is None else flat[order]
+        """Return one item, or one for each sequence."""
+        if math.prod(x.shape[: x.ndim - len(tail)]) == 1:
+            return np.ascontiguousarray(x.reshape((1, *tail)))
+        wide = np.broadcast_to(x, (*batch, *tail)).reshape((-1, *tail))
+        return np.ascontiguousarray(wide)
 
-    return Chains(
-        batch=batch,
-        order=order,
-        lengths=length,
-        active=[*np.searchsorted(-length, -np.arange(steps)).tolist(), 0],
-        initial=spread(initial, states),
-        transition=(
-            transition.reshape(states, states)
-            if transition.size == states * states
-            else spread(transition, states, states)
+    def index(x: Array) -> NDArray[np.intp]:
+        return np.array(np.broadcast_to(x, batch), np.intp).reshape(-1)
+
+    lengths = index(observed.lengths)
+    place = (
+        index(observed.first) if layout.concatenated else np.arange(len(lengths)) * observed.steps
+    )
+    matrices = observed.steps - 1 if layout.per_step and observed.steps > 2 else 1
+    if layout.per_step and observed.steps < 2:  # no matrix is used
+        transition = np.zeros((1, states, states), dtype)
+    return Batch(
+        shape=batch,
+        steps=None if layout.concatenated else observed.steps,
+        states=states,
+        lengths=lengths,
+        place=np.ascontiguousarray(place, np.intp),
+        dtype=dtype,
+        matrices=matrices,
+        chains=_core.Chains(
+            spread(initial, states),
+            spread(transition, *tail).reshape(-1, matrices, states, states),
+            observed.rows,
+            index(observed.first),
+            lengths,
+            observed.symbols,
         ),
-        emission=np.broadcast_to(emission, (*batch, steps, states)).reshape(items, steps, states),
-        workspace=tropical.GemmWorkspace(),
     )
 
 
-def _common_dtype(given: dict[str, Array]) -> np.dtype[Any]:
+@dataclass(frozen=True)
+class Observed:
+    """Emissions: one row for each step, or for each symbol.
+
+    Attributes
+    ----------
+    rows : (rows, s) array
+    symbols : intp array or None
+        The row of each step; None if each step has its own.
+    first : intp array
+        Of each sequence: where its steps begin, in `symbols` or in `rows`.
+    lengths : intp array
+    steps : int
+        The steps of each sequence in the arguments.
+    batches : dict
+        By the name of an argument: the array, and how many of its last axes are no batch.
+    check_values : callable
+        Raises ValueError for NaN and +inf within the lengths.
+    """
+
+    rows: Array
+    symbols: NDArray[np.intp] | None
+    first: NDArray[np.intp]
+    lengths: NDArray[np.intp]
+    steps: int
+    batches: dict[str, tuple[Array, int]]
+    check_values: Callable[[], None]
+
+
+def _observe(emission: Array, layout: Layout) -> Observed:
+    if layout.symbols is not None:
+        return _observe_symbols(emission, unmasked("symbols", layout.symbols), layout)
+    if emission.ndim < 2 or emission.shape[-1] == 0:
+        raise ValueError(f"log_emission: expected (..., steps, states), got {emission.shape}")
+    steps, states = emission.shape[-2:]
+    lengths, first = _steps_of("log_emission", emission.shape[:-1], layout)
+    return Observed(
+        rows=np.ascontiguousarray(emission).reshape(-1, states),
+        symbols=None,
+        first=first,
+        lengths=lengths,
+        steps=steps,
+        batches={
+            "log_emission": (emission, 2),
+            "lengths": (lengths, 0),
+        },
+        check_values=lambda: _check_values(
+            "log_emission", emission, layout.ring, None if layout.concatenated else lengths
+        ),
+    )
+
+
+def _observe_symbols(table: Array, symbols: Array, layout: Layout) -> Observed:
+    if table.ndim < 2 or table.shape[-2] == 0:
+        raise ValueError(
+            f"log_emission: expected (..., states, symbols) beside symbols, got {table.shape}"
+        )
+    if not is_kind(symbols.dtype, "integer") and symbols.size:
+        raise TypeError(f"symbols: expected integers, got {symbols.dtype}")
+    if symbols.ndim < 1:
+        raise ValueError("symbols: expected (..., steps), got ()")
+    states, known = table.shape[-2:]
+    lengths, first = _steps_of("symbols", symbols.shape, layout)
+    inside = _inside(symbols, lengths) if not layout.concatenated else np.True_
+    wrong = ((symbols < 0) | (symbols >= known)) & inside
+    if np.any(wrong):
+        at = tuple(int(i) for i in np.argwhere(wrong)[0])
+        value = np.broadcast_to(symbols, wrong.shape)[at]
+        raise ValueError(
+            f"symbols: expected 0 to {known - 1}, as log_emission has {known} symbols, got {value} "
+            f"at {at}"
+        )
+    rows = np.clip(symbols, 0, known - 1).astype(np.intp)  # what is beyond the lengths is not read
+    if math.prod(table.shape[:-2]) != 1:  # a table for each item of the batch
+        tables = np.arange(math.prod(table.shape[:-2])).reshape(table.shape[:-2])
+        if layout.concatenated:
+            raise ValueError(
+                "log_emission: expected (states, symbols) beside concatenated=True, got "
+                f"{table.shape}"
+            )
+        rows = rows + known * tables[..., None]
+        first = np.arange(rows.size // max(rows.shape[-1], 1)).reshape(rows.shape[:-1])
+        first = first * rows.shape[-1]
+    return Observed(
+        rows=np.ascontiguousarray(np.swapaxes(table, -1, -2)).reshape(-1, states),
+        symbols=np.ascontiguousarray(rows).reshape(-1),
+        first=first,
+        lengths=lengths,
+        steps=symbols.shape[-1],
+        batches={
+            "log_emission": (table, 2),
+            "symbols": (symbols, 1),
+            "lengths": (lengths, 0),
+        },
+        check_values=lambda: _check_values("log_emission", table, layout.ring),
+    )
+
+
+def _steps_of(
+    name: str, shape: tuple[int, ...], layout: Layout
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the lengths, and the row at which each sequence of (..., steps) begins."""
+    *batch, steps = shape
+    if not layout.concatenated:
+        first = np.arange(math.prod(batch)).reshape(batch) * steps
+        return _lengths(layout.lengths, steps, name), first
+    if batch:
+        raise ValueError(
+            f"{name}: expected one axis of steps beside concatenated=True, got the batch "
+            f"{tuple(batch)}"
+        )
+    if layout.per_step:
+        raise ValueError("per_step: expected False beside concatenated=True")
+    lengths = _lengths(layout.lengths, steps, name)
+    if lengths.ndim > 1:
+        raise ValueError(
+            f"lengths: expected (sequences,) beside concatenated=True, got {lengths.shape}"
+        )
+    lengths = lengths.reshape(-1)
+    if lengths.sum() != steps:
+        raise ValueError(
+            f"lengths: expected a sum of {steps}, the steps of {name}, got {lengths.sum()}"
+        )
+    return lengths, np.cumsum(lengths) - lengths
+
+
+def _common_batch(batches: dict[str, tuple[Array, int]]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*(x.shape[: x.ndim - tail] for x, tail in batches.values()))
+    except (ValueError, RuntimeError):  # NumPy raises the second beyond 32 dimensions
+        *most, last = (f"{name} {x.shape}" for name, (x, _) in batches.items())
+        raise ValueError(f"{', '.join(most)} and {last}: expected batches that broadcast") from None
+
+
+def _refuse_matrices_of_steps(
+    initial: Array, transition: Array, observed: Observed, layout: Layout
+) -> None:
+    one_sequence = initial.ndim == 1 and all(
+        x.ndim == tail for x, tail in observed.batches.values()
+    )
+    steps = observed.steps
+    matrices_of_steps = steps > 2 and transition.shape[:-2] == (steps - 1,)
+    if one_sequence and matrices_of_steps and not layout.per_step:
+        states = transition.shape[-1]
+        raise ValueError(
+            f"log_transition: expected ({states}, {states}) for all steps, got {transition.shape}: "
+            "per_step=True takes one matrix for each step; if it is a batch, give log_emission "
+            "the same batch"
+        )
+
+
+def _common_dtype(given: dict[str, Array], *, integers: bool) -> np.dtype[Any]:
+    """Return the dtype to compute in; `integers`: they stay integers."""
     dtype = np.result_type(*given.values())
+    if is_kind(dtype, "integer") and integers:
+        signed = np.result_type(dtype, np.int8)
+        if is_kind(signed, "integer"):
+            return np.dtype(signed.type)
     if is_kind(dtype, "bool", "integer"):
         return np.dtype(np.float64)
     if dtype.name not in ("float32", "float64"):
@@ -222,11 +323,12 @@ def _check_shape(name: str, x: Array, tail: tuple[int, ...]) -> None:
     if x.shape[-len(tail) :] != tail:
         wanted = ", ".join(map(str, tail))
         raise ValueError(
-            f"{name}: expected (..., {wanted}), as log_emission has {tail[0]} states, got {x.shape}"
+            f"{name}: expected (..., {wanted}), as log_emission has {tail[-1]} states, got "
+            f"{x.shape}"
         )
 
 
-def _lengths(lengths: ArrayLike | None, steps: int) -> NDArray[np.intp]:
+def _lengths(lengths: ArrayLike | None, steps: int, name: str) -> NDArray[np.intp]:
     if lengths is None:
         return np.full((), steps, np.intp)
     length = unmasked("lengths", lengths)
@@ -234,27 +336,36 @@ def _lengths(lengths: ArrayLike | None, steps: int) -> NDArray[np.intp]:
         raise TypeError(f"lengths: expected integers, got {length.dtype}")
     if length.size and (length.min() < 0 or length.max() > steps):
         worst = length.min() if length.min() < 0 else length.max()
-        raise ValueError(f"lengths: expected 0 to {steps}, the steps of log_emission, got {worst}")
+        raise ValueError(f"lengths: expected 0 to {steps}, the steps of {name}, got {worst}")
     return length.astype(np.intp)
 
 
-def _check_values(name: str, x: Array, lengths: NDArray[np.intp] | None = None) -> None:
-    """Raise ValueError for NaN and +inf within the lengths of the sequences."""
-    if np.max(x, initial=-np.inf) < np.inf:  # False for a NaN
+def _inside(x: Array, lengths: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return which steps of (..., steps) are within the lengths."""
+    within: NDArray[np.bool_] = np.arange(x.shape[-1]) < lengths[..., None]
+    return within
+
+
+def _check_values(
+    name: str, x: Array, ring: Semiring, lengths: NDArray[np.intp] | None = None
+) -> None:
+    """Raise ValueError for NaN and infinities but zero and one, within the lengths."""
+    if is_kind(x.dtype, "integer"):
         return
-    wrong = ~(x < np.inf)
+    allowed = [ring.zero(x.dtype), ring.one(x.dtype)]
+    refused = [inf for inf in (-np.inf, np.inf) if inf not in allowed]
+    # Of most arrays one pass is enough; comparisons are False for a NaN.
+    least = np.min(x, initial=0) if -np.inf in refused else 0
+    most = np.max(x, initial=0)
+    if (most < np.inf or (np.inf not in refused and most == np.inf)) and least > -np.inf:
+        return
+    wrong = np.isnan(x) | np.isin(x, refused)
     if lengths is not None:
-        wrong = wrong & (np.arange(x.shape[-2]) < lengths[..., None])[..., None]
+        wrong = wrong & _inside(x[..., 0], lengths)[..., None]
     if wrong.any():
         at = tuple(int(i) for i in np.argwhere(wrong)[0])
         value = np.broadcast_to(x, wrong.shape)[at]
-        raise ValueError(f"{name}: expected logarithms of probabilities, got {value} at {at}")
-
-
-def _longest_first(
-    lengths: NDArray[np.intp],
-) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
-    if np.all(lengths[1:] <= lengths[:-1]):
-        return None, lengths
-    order = np.argsort(-lengths, kind="stable")
-    return order, lengths[order]
+        expected = "logarithms of probabilities"
+        if ring not in (semirings.maxplus, semirings.logplus):
+            expected = f"numbers of {ring}"
+        raise ValueError(f"{name}: expected {expected}, got {value} at {at}")

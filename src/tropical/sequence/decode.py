@@ -1,15 +1,18 @@
-"""The most likely path through a chain: the Viterbi algorithm on max-plus products."""
+"""The most likely path through a chain: the Viterbi algorithm."""
 
 from __future__ import annotations
+
+import operator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropical import semirings
+from tropical import _core, semirings
 from tropical.arrays import Array
-from tropical.sequence.chains import Chains, read
+from tropical.semirings import Semiring
+from tropical.sequence.chains import Batch, Layout, read
 
-__all__ = ["viterbi"]
+__all__ = ["k_best", "viterbi"]
 
 
 def viterbi(
@@ -17,6 +20,11 @@ def viterbi(
     log_transition: ArrayLike,
     log_emission: ArrayLike,
     lengths: ArrayLike | None = None,
+    *,
+    symbols: ArrayLike | None = None,
+    concatenated: bool = False,
+    per_step: bool = False,
+    semiring: str | Semiring = "maxplus",
 ) -> tuple[NDArray[np.intp], Array]:
     """Return the most likely path of states of each sequence, and its score.
 
@@ -34,32 +42,49 @@ def viterbi(
         Logarithms of the probabilities of the observation at each step, given the state.
     lengths : array_like of int, (...), optional
         The number of steps of each sequence, at most t. Later steps are not read. Default: t.
+    symbols : array_like of int, (..., t), optional
+        The observed symbol of each step, from 0 to k - 1. `log_emission` is a table then, (..., s,
+        k): element (i, j) is the logarithm of the probability that state i emits symbol j.
+    concatenated : bool, optional
+        The sequences follow each other along the axis of steps, without padding: `log_emission` (t,
+        s) or `symbols` (t,), and `lengths` (sequences,) whose sum is t. So are the results of all
+        steps. This is the convention of hmmlearn.
+    per_step : bool, optional
+        `log_transition` has a matrix for each step but the first, (..., t - 1, s, s): matrix i
+        leads from step i to step i + 1.
+    semiring : str or Semiring, optional
+        One whose sums are one of their terms: what "best" and "score" mean. "minplus" takes costs,
+        "maxmin" finds the path whose weakest link is strongest, "maxtimes" takes probabilities as
+        they are, which may underflow.
 
     Returns
     -------
     paths : ndarray of intp, (..., t)
         States; -1 beyond the length of a sequence, and everywhere if no path is possible.
     scores : ndarray, (...)
-        Scores of the paths: -inf if no path is possible, 0 for a sequence of no steps. The dtype is
-        float32 if all arguments are float32, else float64; integers count as float64.
+        Scores of the paths: the semiring's zero (-inf) if no path is possible, its one (0) for a
+        sequence of no steps. The dtype is float32 if all arguments are float32, that of the
+        integers if all arguments are integers, else float64. Sums of integers saturate.
 
     Raises
     ------
     ValueError
-        If shapes do not match, a length is negative or larger than t, or there is a NaN or +inf;
-        if log_transition has a matrix for each of the t - 1 steps between the t observations of
-        one sequence.
+        If shapes do not match, a length is negative or larger than t, a symbol is not in the table,
+        or there is a NaN or +inf (an infinity that is neither zero nor one of the semiring); if
+        log_transition has a matrix for each of the t - 1 steps between the t observations of one
+        sequence, without `per_step`; if the semiring's sums are not one of their terms.
     TypeError
-        If a dtype is no real number of up to 64 bits, lengths are no integers, or an argument is a
-        masked array.
+        If a dtype is no real number of up to 64 bits, lengths or symbols are no integers, or an
+        argument is a masked array.
 
     Notes
     -----
     A. J. Viterbi, "Error bounds for convolutional codes and an asymptotically optimum decoding
     algorithm", IEEE Transactions on Information Theory 13(2), 1967; G. D. Forney, "The Viterbi
-    algorithm", Proceedings of the IEEE 61(3), 1973. A step of all sequences is one max-plus
-    product. Only the way back, along the best path, looks for the state that attained a maximum. So
-    the memory of each sequence is t times s numbers.
+    algorithm", Proceedings of the IEEE 61(3), 1973. One loop in C++ takes the steps; sequences are
+    shared among the threads. Only the way back, along the best path, looks for the state that
+    attained a maximum. So the memory of each sequence is t times s numbers. Of long sequences only
+    the scores of every sixteenth step are kept, and the others are computed again.
 
     Of equal scores the lowest state wins: the lowest last state, then at each step back the lowest
     earlier state that attains the score in rounded sums.
@@ -84,29 +109,98 @@ def viterbi(
     >>> print(round(float(np.exp(score)), 6))
     0.011574
     """
-    chains = read(log_initial, log_transition, log_emission, lengths)
-    scores = chains.forward(semirings.maxplus)
-    states = _trace_back(chains, scores.sums)
-    best = chains.total(scores, semirings.maxplus)
-    states[:, best == -np.inf] = -1
-    return chains.as_given(np.ascontiguousarray(states.T)), chains.as_given(best)[()]
+    layout = Layout(lengths, symbols, concatenated, per_step, _selective(semiring))
+    batch = read(log_initial, log_transition, log_emission, layout)
+    states, scores = _best(batch, layout, 1)
+    return batch.shaped(states[0]), batch.each(scores[0])[()]
 
 
-def _trace_back(chains: Chains, scores: Array) -> NDArray[np.intp]:
-    """Return the states of the best paths, (t, b); -1 beyond their ends.
+def k_best(
+    log_initial: ArrayLike,
+    log_transition: ArrayLike,
+    log_emission: ArrayLike,
+    k: int,
+    lengths: ArrayLike | None = None,
+    *,
+    symbols: ArrayLike | None = None,
+    concatenated: bool = False,
+    per_step: bool = False,
+    semiring: str | Semiring = "maxplus",
+) -> tuple[NDArray[np.intp], Array]:
+    """Return the k best paths of each sequence, the best first, and their scores.
 
-    An offset common to the scores of a step changes no state.
+    Parameters
+    ----------
+    log_initial, log_transition, log_emission, lengths, symbols, concatenated, per_step
+        As for `viterbi`.
+    k : int
+        How many paths, at least 1.
+    semiring : {"maxplus", "minplus"}, optional
+        As for `viterbi`. Arguments that are integers count as float64.
+
+    Returns
+    -------
+    paths : ndarray of intp, (..., k, t)
+        No two are the same. -1 beyond the length of a sequence, and in paths that do not exist or
+        are impossible. With `concatenated`: (k, t).
+    scores : ndarray, (..., k)
+        Scores of the paths in descending order (ascending for minplus): the semiring's zero for
+        paths that do not exist or are impossible.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `viterbi`; if `k` is no integer or less than 1, or for another semiring.
+
+    Notes
+    -----
+    E. L. Lawler, "A procedure for computing the k best solutions to discrete optimization
+    problems", Management Science 18(7), 1972. The scores of all steps are computed once, and stay
+    in memory. The next path leaves one of those before it at some step, going back, where the loss
+    is the difference of two scores. So each path takes about as long as the way back of `viterbi`.
+    Rounding may exchange paths whose scores differ by rounding alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical.sequence import k_best
+    >>> initial, transition = np.log([0.5, 0.5]), np.log([[0.7, 0.3], [0.3, 0.7]])
+    >>> umbrella = np.array([1, 1, 0, 1, 1])
+    >>> emission = np.log([[0.1, 0.9], [0.8, 0.2]]).T[umbrella]
+    >>> paths, scores = k_best(initial, transition, emission, 3)
+    >>> paths
+    array([[0, 0, 1, 0, 0],
+           [0, 0, 0, 0, 0],
+           [0, 0, 1, 1, 0]])
+    >>> np.exp(scores).round(6)
+    array([0.011574, 0.007876, 0.002572])
     """
-    states = np.full(scores.shape[:2], -1, np.intp)
-    into = np.ascontiguousarray(chains.transition.swapaxes(-1, -2))  # rows: from every state to j
-    each = np.arange(len(chains.lengths))
-    for step in range(len(scores) - 1, -1, -1):
-        count, on = chains.active[step], chains.active[step + 1]
-        here, after = states[step], states[step + 1 : step + 2, :on]
-        if on:
-            way = into[after[0]] if into.ndim == 2 else into[each[:on], after[0]]
-            way += scores[step, :on]
-            way.argmax(axis=-1, out=here[:on])
-        if on < count:  # these end here
-            scores[step, on:count].argmax(axis=-1, out=here[on:count])
-    return states
+    ring = _selective(semiring)
+    if operator.index(k) < 1:
+        raise ValueError(f"k: expected 1 or more, got {k}")
+    if ring not in (semirings.maxplus, semirings.minplus):
+        raise ValueError(f"semiring: expected maxplus or minplus, got {ring.name}")
+    layout = Layout(lengths, symbols, concatenated, per_step, ring, floating=True)
+    batch = read(log_initial, log_transition, log_emission, layout)
+    states, scores = _best(batch, layout, operator.index(k))
+    ranked = np.moveaxis(scores, 0, -1)
+    paths = batch.shaped(states.T)
+    if concatenated:
+        return states, batch.each(np.ascontiguousarray(ranked))
+    return np.ascontiguousarray(paths.swapaxes(-1, -2)), batch.each(np.ascontiguousarray(ranked))
+
+
+def _selective(semiring: str | Semiring) -> Semiring:
+    ring = semirings.get(semiring)
+    if not ring.selective:
+        known = ", ".join(name for name in semirings.names() if semirings.get(name).selective)
+        raise ValueError(f"semiring: expected one of {known}, got {ring.name}")
+    return ring
+
+
+def _best(batch: Batch, layout: Layout, k: int) -> tuple[NDArray[np.intp], Array]:
+    """Return states (k, rows) and scores (k, sequences)."""
+    states = np.full((k, batch.row_count), -1, np.intp)
+    scores = np.full((k, len(batch.lengths)), layout.ring.zero(batch.dtype), batch.dtype)
+    _core.best_paths(layout.ring.name, batch.chains, batch.place, states, scores)
+    return states, scores

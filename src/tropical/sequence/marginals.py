@@ -1,20 +1,17 @@
-"""Likelihoods and posteriors of a chain: forward and backward sums on logplus products."""
+"""Likelihoods and posteriors of a chain: sums over all paths, forward and backward."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-import tropical
-from tropical import semirings
+from tropical import _core
 from tropical.arrays import Array
-from tropical.sequence.chains import Chains, Scaled, read
+from tropical.sequence.chains import Layout, read
 
-__all__ = ["Posteriors", "backward", "forward", "posteriors"]
-
-LOGPLUS = semirings.logplus
+__all__ = ["Posteriors", "backward", "forward", "log_likelihood", "posteriors"]
 
 
 class Posteriors(NamedTuple):
@@ -25,8 +22,9 @@ class Posteriors(NamedTuple):
     states : ndarray, (..., t, s)
         The probability of each state at each step. 0 beyond the length of a sequence, and for an
         impossible sequence.
-    transitions : ndarray, (..., s, s)
-        Element (i, j): the expected number of times that state j follows state i.
+    transitions : ndarray, (..., s, s) or (..., t - 1, s, s)
+        Element (i, j): the expected number of times that state j follows state i. With `per_step`:
+        the probability of this, for each step but the first.
     log_likelihood : ndarray, (...)
         The logarithm of the probability of all observations; -inf if they are impossible.
     """
@@ -41,12 +39,16 @@ def forward(
     log_transition: ArrayLike,
     log_emission: ArrayLike,
     lengths: ArrayLike | None = None,
+    *,
+    symbols: ArrayLike | None = None,
+    concatenated: bool = False,
+    per_step: bool = False,
 ) -> tuple[Array, Array]:
     """Return the forward sums of each sequence, and the logarithm of its likelihood.
 
     Parameters
     ----------
-    log_initial, log_transition, log_emission, lengths
+    log_initial, log_transition, log_emission, lengths, symbols, concatenated, per_step
         As for `viterbi`.
 
     Returns
@@ -66,9 +68,11 @@ def forward(
     Notes
     -----
     L. R. Rabiner, "A tutorial on hidden Markov models and selected applications in speech
-    recognition", Proceedings of the IEEE 77(2), 1989, section III.A, on logarithms, which do not
-    underflow. Every 16 steps the sums are rescaled as in `viterbi`, and only the results have the
-    full size of the logarithms.
+    recognition", Proceedings of the IEEE 77(2), 1989, sections III.A and V.A. The steps compute
+    with probabilities in float64, also for float32 arguments, and scale them by powers of two,
+    which rounds nothing. Steps whose probabilities float64 cannot hold are computed again on
+    logarithms. So all logarithms are exact to about t times 1e-16 relative to the greatest number
+    among the arguments and results, and impossible paths stay impossible.
 
     Examples
     --------
@@ -80,20 +84,75 @@ def forward(
     >>> print(round(float(np.exp(log_likelihood)), 5))
     0.12044
     """
-    chains = read(log_initial, log_transition, log_emission, lengths)
-    alpha = chains.forward(LOGPLUS)
-    likelihood = chains.total(alpha, LOGPLUS)
-    return _as_given(chains, alpha.logarithms()), chains.as_given(likelihood)[()]
+    batch = read(
+        log_initial, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
+    )
+    log_alpha, likelihood = batch.rows(-np.inf), np.empty(len(batch.lengths))
+    _core.sum_paths(batch.chains, batch.place, log_alpha, None, None, None, likelihood)
+    return batch.shaped(log_alpha), batch.each(likelihood.astype(batch.dtype))[()]
+
+
+def log_likelihood(
+    log_initial: ArrayLike,
+    log_transition: ArrayLike,
+    log_emission: ArrayLike,
+    lengths: ArrayLike | None = None,
+    *,
+    symbols: ArrayLike | None = None,
+    concatenated: bool = False,
+    per_step: bool = False,
+) -> Array:
+    """Return the logarithm of the probability of all observations of each sequence.
+
+    The second result of `forward`, without memory for the first.
+
+    Parameters
+    ----------
+    log_initial, log_transition, log_emission, lengths, symbols, concatenated, per_step
+        As for `viterbi`.
+
+    Returns
+    -------
+    log_likelihood : ndarray, (...)
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `viterbi`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical.sequence import log_likelihood
+    >>> initial, transition = np.log([0.5, 0.5]), np.log([[0.7, 0.3], [0.3, 0.7]])
+    >>> table = np.log([[0.9, 0.1], [0.2, 0.8]])
+    >>> known = log_likelihood(initial, transition, table, symbols=[0, 0, 1])
+    >>> print(round(float(np.exp(known)), 5))
+    0.12044
+    """
+    batch = read(
+        log_initial, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
+    )
+    likelihood = np.empty(len(batch.lengths))
+    _core.sum_paths(batch.chains, batch.place, None, None, None, None, likelihood)
+    result: Array = batch.each(likelihood.astype(batch.dtype))[()]
+    return result
 
 
 def backward(
-    log_transition: ArrayLike, log_emission: ArrayLike, lengths: ArrayLike | None = None
+    log_transition: ArrayLike,
+    log_emission: ArrayLike,
+    lengths: ArrayLike | None = None,
+    *,
+    symbols: ArrayLike | None = None,
+    concatenated: bool = False,
+    per_step: bool = False,
 ) -> Array:
     """Return the backward sums of each sequence.
 
     Parameters
     ----------
-    log_transition, log_emission, lengths
+    log_transition, log_emission, lengths, symbols, concatenated, per_step
         As for `viterbi`.
 
     Returns
@@ -118,8 +177,12 @@ def backward(
            [0.31  , 0.59  ],
            [1.    , 1.    ]])
     """
-    chains = read(None, log_transition, log_emission, lengths)
-    return _as_given(chains, _backward(chains)[0].logarithms())
+    batch = read(
+        None, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
+    )
+    log_beta = batch.rows(-np.inf)
+    _core.sum_paths(batch.chains, batch.place, None, log_beta, None, None, None)
+    return batch.shaped(log_beta)
 
 
 def posteriors(
@@ -127,12 +190,16 @@ def posteriors(
     log_transition: ArrayLike,
     log_emission: ArrayLike,
     lengths: ArrayLike | None = None,
+    *,
+    symbols: ArrayLike | None = None,
+    concatenated: bool = False,
+    per_step: bool = False,
 ) -> Posteriors:
     """Return the probabilities of states and transitions, given all observations.
 
     Parameters
     ----------
-    log_initial, log_transition, log_emission, lengths
+    log_initial, log_transition, log_emission, lengths, symbols, concatenated, per_step
         As for `viterbi`.
 
     Returns
@@ -160,73 +227,17 @@ def posteriors(
     array([[0.91 , 0.751],
            [0.08 , 0.259]])
     """
-    chains = read(log_initial, log_transition, log_emission, lengths)
-    alpha = chains.forward(LOGPLUS)
-    beta, arriving = _backward(chains)
-    likelihood = chains.total(alpha, LOGPLUS)
-    leaving = alpha.sums.copy()
-    states, total = _normalized(np.add(alpha.sums, beta.sums, out=alpha.sums))
-    # The sums before a step and those after it have different offsets where they were rescaled.
-    total[:-1] += beta.offset[:-1] - beta.offset[1:]
-    transitions = _transitions(chains, leaving[:-1], arriving[1:], total[:-1, :, None])
-    transitions[likelihood == -np.inf] = 0
+    batch = read(
+        log_initial, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
+    )
+    states, likelihood = batch.rows(0), np.empty(len(batch.lengths))
+    shape = len(batch.lengths), batch.matrices, batch.states, batch.states
+    transitions = np.zeros(shape, batch.dtype)
+    _core.sum_paths(batch.chains, batch.place, None, None, states, transitions, likelihood)
+    steps = np.shape(symbols)[-1] if symbols is not None else np.shape(log_emission)[-2]
+    transitions = transitions[:, : max(steps - 1, 0)] if per_step else transitions[:, 0]
     return Posteriors(
-        _as_given(chains, states), chains.as_given(transitions), chains.as_given(likelihood)[()]
+        batch.shaped(states),
+        batch.each(transitions),
+        batch.each(likelihood.astype(batch.dtype))[()],
     )
-
-
-def _backward(chains: Chains) -> tuple[Scaled, Array]:
-    """Return the backward sums, and those sums with the emission of their own step, (t, b, s).
-
-    `arriving` has the offset of the backward sums.
-    """
-    scaled, arriving = chains.per_step(), chains.per_step().sums
-    sums = scaled.sums
-    for step in range(len(sums) - 1, -1, -1):
-        count, on = chains.active[step], chains.active[step + 1]
-        sums[step, on:count] = 0
-        if on:
-            chains.multiply(arriving[step + 1, :on], LOGPLUS, sums[step, :on], back=True)
-            scaled.rescale(step, step + 1, on)
-        np.add(sums[step, :count], chains.emitted(step, count), out=arriving[step, :count])
-    return scaled, arriving
-
-
-def _transitions(chains: Chains, leaving: Array, entering: Array, total: Array) -> Array:
-    """Return the expected transitions (b, s, s): one product over the steps of each sequence.
-
-    Each step is divided by the sum over its own paths: the likelihood, whose rounding grows with
-    the length of a sequence, is not needed.
-    """
-    # The logarithms decline from step to step. Subtracting the greatest of each step keeps them
-    # near 0.
-    most = leaving.max(axis=-1, keepdims=True, initial=-np.inf)
-    most[most == -np.inf] = 0
-    leaving -= most
-    entering += most - total
-    pairs: Array = tropical.gemm(
-        leaving.transpose(1, 2, 0), entering.transpose(1, 0, 2), semiring=LOGPLUS
-    )
-    pairs += chains.transition
-    np.exp(pairs, out=pairs)
-    return pairs
-
-
-def _normalized(logs: Array) -> tuple[Array, NDArray[np.float64]]:
-    """Return exp(logs), in place, divided by the sums of the last axis, and the sums' logarithms.
-
-    Where all logs are -inf, the results are 0.
-    """
-    most = logs.max(axis=-1, keepdims=True)
-    most[most == -np.inf] = 0
-    logs -= most
-    np.exp(logs, out=logs)
-    total = logs.sum(axis=-1, keepdims=True)
-    total[total == 0] = 1
-    logs /= total
-    return logs, (most + np.log(total, dtype=np.float64))[..., 0]
-
-
-def _as_given(chains: Chains, x: Array) -> Array:
-    """Return x (t, b, s) as (*batch, t, s)."""
-    return chains.as_given(np.ascontiguousarray(x.transpose(1, 0, 2)))

@@ -1,0 +1,124 @@
+// Chains of hidden states, such as hidden Markov models: what all functions read, and the padded
+// rows and panels in which the kernels compute. See kernels/chain.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "dispatch.hpp"
+#include "runtime/float_environment.hpp"
+#include "runtime/pool.hpp"
+#include "runtime/stop.hpp"
+#include "workspace.hpp"
+
+namespace tropical {
+
+// `count` chains over `states` states. Steps are numbered from 0; a score is, over the path x, the
+// product of initial[x_0], of each transition[x_{t - 1}, x_t] and of each emission[t, x_t]. All
+// elements have the same dtype; rows are contiguous, strides are in bytes.
+struct Chains {
+    ptrdiff_t count, states;
+    int semiring;
+    DType dtype;
+    const ptrdiff_t* lengths;
+    const char* initial;
+    ptrdiff_t initial_stride;                      // from chain to chain
+    const char* transition;                        // C-ordered matrices
+    ptrdiff_t transition_stride, transition_step;  // from chain to chain, from step to step
+    // The row of step t of chain c is row first[c] + t of an emission_stride each; with symbols, it
+    // is row symbols[first[c] + t].
+    const char* emission;
+    ptrdiff_t emission_stride;
+    const ptrdiff_t* first;
+    const ptrdiff_t* symbols;
+
+    const char* emitted(ptrdiff_t chain, ptrdiff_t step) const {
+        const ptrdiff_t row = first[chain] + step;
+        return emission + (symbols ? symbols[row] : row) * emission_stride;
+    }
+    // The transitions into step t >= 1.
+    const char* transitions(ptrdiff_t chain, ptrdiff_t step) const {
+        return transition + chain * transition_stride + (step - 1) * transition_step;
+    }
+    // A row of floats as float64, -inf from `states` to `padded`; and back, without that.
+    void read_row(const char* from, double* to, ptrdiff_t padded) const;
+    void write_row(const double* from, char* to) const;
+    // How many steps the kernels take at once.
+    ptrdiff_t block_steps() const { return transition_step == 0 ? most_block_steps : 1; }
+};
+
+// The computation: with these kernels, on so many threads.
+struct ChainRun {
+    const Isa& isa;
+    int threads;
+    StopRequested stop_requested;
+};
+
+// A row of numbers, padded to whole panels that are 2^width registers wide.
+struct RowLayout {
+    int width;
+    ptrdiff_t states, columns, row_bytes;  // columns: of a panel, in elements
+
+    RowLayout(ptrdiff_t number, const Isa& isa, ptrdiff_t item, int most_width = chain_widths - 1)
+        : width(0), states(number), columns(isa.table->vector_bytes / item) {
+        while (width < most_width && columns < states) {
+            ++width;
+            columns *= 2;
+        }
+        row_bytes = (states + columns - 1) / columns * columns * item;
+    }
+};
+
+// Packs the s x s matrix whose element (p, j) is value(p, j) as panels for x (x) matrix: s rows of
+// layout.columns elements each; zero in the columns that pad.
+template <class T, class Value>
+void pack_panels(const RowLayout& layout, T zero, T* target, const Value& value) {
+    for (ptrdiff_t j = 0; j < layout.states; j += layout.columns)
+        for (ptrdiff_t p = 0; p < layout.states; ++p)
+            for (ptrdiff_t column = j; column < j + layout.columns; ++column)
+                *target++ = column < layout.states ? value(p, column) : zero;
+}
+
+// The chains, the longest first: chains that run side by side are about as long.
+std::vector<ptrdiff_t> longest_first(const Chains& chains);
+
+// Cuts memory into parts, each of which begins at a cache line; null memory is only measured.
+class Cutter {
+  public:
+    explicit Cutter(char* memory) : memory_(memory) {}
+    template <class T = char>
+    T* take(ptrdiff_t bytes) {
+        char* const here = memory_ ? memory_ + bytes_ : nullptr;
+        bytes_ += (bytes + 63) / 64 * 64;
+        return reinterpret_cast<T*>(here);
+    }
+    ptrdiff_t bytes() const { return bytes_; }
+
+  private:
+    char* const memory_;
+    ptrdiff_t bytes_ = 0;
+};
+
+// Calls body(task, slot, stop) for each task on run.threads threads, with slots below that number.
+// Throws Stopped.
+template <class Body>
+void for_each_task(const ChainRun& run, ptrdiff_t tasks, const Body& body) {
+    struct Context {
+        const Body& body;
+        Stop stop;
+    };
+    Context context{.body = body, .stop = Stop(run.stop_requested)};
+    parallel_for(
+        run.threads, tasks,
+        [](void* all, ptrdiff_t task, int slot) {
+            Context& c = *static_cast<Context*>(all);
+            const FloatEnvironment environment;
+            if (slot == 0) c.stop.ask();
+            if (!c.stop) c.body(task, slot, c.stop);
+        },
+        &context, [](void* all) { static_cast<Context*>(all)->stop.ask(); });
+    if (context.stop) throw Stopped{};
+}
+
+}  // namespace tropical

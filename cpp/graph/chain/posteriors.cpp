@@ -1,0 +1,205 @@
+// 205 lines, as a step backward and what is known then belong together.
+// The pass backward, and posteriors.
+#include "graph/chain/summer.hpp"
+
+namespace tropical {
+namespace {
+
+double* numbers_of(char* row) { return reinterpret_cast<double*>(row); }
+
+// logs[0:count] become exp(logs) / sum; nothing happens if the sum is 0.
+bool normalize(double* logs, ptrdiff_t count) {
+    const double top = *std::max_element(logs, logs + count);
+    if (top == lowest<double>) return false;
+    double sum = 0;
+    for (ptrdiff_t j = 0; j < count; ++j) sum += logs[j] = std::exp(logs[j] - top);
+    for (ptrdiff_t j = 0; j < count; ++j) logs[j] /= sum;
+    return true;
+}
+
+const double least_norm = std::ldexp(1.0, -300), least_of_raised = std::ldexp(1.0, -240);
+
+}  // namespace
+
+void Summer::write_states(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const {
+    for (ptrdiff_t t = 0; wanted_.states && t < steps; ++t)
+        chains_.write_row(c.posteriors + t * advance_.padded(),
+                          row_of(wanted_.states, c, first + t));
+}
+
+void Summer::write_pairs(const ChainGroup& group, const ChainInGroup& c, ptrdiff_t matrix) const {
+    const ptrdiff_t s = chains_.states, padded = advance_.padded();
+    char* const out = wanted_.transitions + (c.chain * wanted_.transition_steps + matrix) * s * s *
+                                                item_size(chains_.dtype);
+    for (ptrdiff_t i = 0; i < s; ++i) {
+        for (ptrdiff_t j = i * padded; j < i * padded + s; ++j)
+            c.expected[j] += c.products[j] * group.matrix.values[j];
+        chains_.write_row(c.expected + i * padded, out + i * s * item_size(chains_.dtype));
+    }
+}
+
+// The last step: nothing comes behind it.
+void Summer::begin_back(ChainInGroup& c) const {
+    const ptrdiff_t last = c.length - 1;
+    emit(c, last, 1);
+    std::fill_n(numbers_of(c.backward.sums), advance_.padded(), 0.0);
+    std::memcpy(c.backward.row, c.emitted.logs, static_cast<std::size_t>(row_));
+    c.backward.logs = true;
+    if (wanted_.log_beta)
+        chains_.write_row(numbers_of(c.backward.sums), row_of(wanted_.log_beta, c, last));
+    if (wants_pairs()) {
+        std::fill_n(c.products, chains_.states * advance_.padded(), 0.0);
+        std::fill_n(c.expected, chains_.states * advance_.padded(), 0.0);
+    }
+    if (!wants_posteriors() || c.impossible) return;
+    take_kept(c, blocks_of(c));
+    advance_.to_logarithms(c.forward);
+    std::memcpy(c.posteriors, c.forward.row, static_cast<std::size_t>(row_));
+    normalize(c.posteriors, chains_.states);
+    write_states(c, last, 1);
+}
+
+void Summer::take_kept(ChainInGroup& c, ptrdiff_t b) const {
+    std::memcpy(c.forward.row, c.kept + 2 * b * row_, static_cast<std::size_t>(row_));
+    std::memcpy(c.forward.sums, c.kept + (2 * b + 1) * row_, static_cast<std::size_t>(row_));
+    c.forward.logs = c.kept_flags[2 * b];
+    c.forward.raised = c.kept_flags[2 * b + 1];
+}
+
+// Posteriors of the steps first - 1, ..., first + steps - 2 from probabilities; false if float64
+// does not span them. The scale of a row does not matter: each step is divided by its own sum. The
+// transitions into step t + 1 sum up to norm[t] * 2^exponents[t], by the definition of the backward
+// sums.
+bool Summer::combine(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t steps) const {
+    if (c.ahead.logs || c.back.logs || c.forward.logs) return false;
+    PosteriorArgs args{.states = chains_.states,
+                       .steps = steps,
+                       .row_bytes = row_,
+                       .before = c.ahead.rows,
+                       .rows = c.ahead.rows,
+                       .sums = c.back.sums,
+                       .arriving = c.back.rows + row_,
+                       .norms = c.norms,
+                       .weights = c.weights,
+                       .posteriors = reinterpret_cast<char*>(c.posteriors),
+                       .pairs = reinterpret_cast<char*>(c.products)};
+    const bool raised = matrix.raised || c.emitted.raised || c.forward.raised || c.last_raised;
+    if (advance_.logs.posteriors(args) < (raised ? least_of_raised : least_norm)) return false;
+    if (!wants_pairs()) return true;
+    for (ptrdiff_t t = 0; t < steps; ++t)
+        c.weights[t] = std::ldexp(1 / c.norms[t], -c.back.exponents[t]);
+    advance_.logs.add_pairs(args);
+    return true;
+}
+
+// The rows of the block again, on logarithms.
+void Summer::compute_on_logarithms(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t b,
+                                   ptrdiff_t steps) const {
+    const ptrdiff_t first = b * block_ + 1;
+    Track track{.row = c.scratch, .sums = c.scratch + row_};
+    // Of a step: its row, or without the emission its sums if these are probabilities.
+    const auto take = [&](const char* from, bool logs, ptrdiff_t step) {
+        const double* const given = reinterpret_cast<const double*>(from);
+        emit(c, step, 1);
+        for (ptrdiff_t j = 0; j < advance_.padded(); ++j)
+            numbers_of(track.row)[j] =
+                logs ? given[j] : std::log(given[j]) + numbers_of(c.emitted.logs)[j];
+        track.logs = true;
+    };
+    const bool kept_logs = c.kept_flags[2 * b];
+    take(c.kept + (kept_logs ? 2 * b : 2 * b + 1) * row_, kept_logs, first - 1);
+    std::memcpy(c.ahead.rows, track.row, static_cast<std::size_t>(row_));
+    emit(c, first, steps - 1);
+    BlockRows ahead = behind_first(c.ahead);
+    advance_.on_logarithms(matrix, {&track, &ahead, &c.emitted}, steps - 1, false);
+    char* const last = c.back.rows + steps * row_;
+    take(c.back.sums + steps * row_, c.last_logs, first + steps - 1);
+    std::memcpy(last, track.row, static_cast<std::size_t>(row_));
+    emit(c, first - 1, steps);
+    advance_.on_logarithms(matrix, {&track, &c.back, &c.emitted}, steps, true);
+}
+
+void Summer::combine_logarithms(ChainInGroup& c, ptrdiff_t b, ptrdiff_t steps) const {
+    const ptrdiff_t s = chains_.states, padded = advance_.padded();
+    std::vector<double> memory(static_cast<std::size_t>(wants_pairs() ? s * s + s : s));
+    double* const pairs = memory.data() + s;
+    for (ptrdiff_t t = 0; t < steps; ++t) {
+        const double* const before = numbers_of(c.ahead.rows + t * row_);
+        const double* const sums = numbers_of(c.back.sums + t * row_);
+        const double* const arriving = numbers_of(c.back.rows + (t + 1) * row_);
+        double* const posteriors = c.posteriors + t * padded;
+        for (ptrdiff_t j = 0; j < s; ++j) posteriors[j] = before[j] + sums[j];
+        normalize(posteriors, s);
+        if (!wants_pairs()) continue;
+        const char* const weights = chains_.transitions(c.chain, b * block_ + 1 + t);
+        for (ptrdiff_t i = 0; i < s; ++i) {
+            chains_.read_row(weights + i * s * item_size(chains_.dtype), memory.data(), s);
+            for (ptrdiff_t j = 0; j < s; ++j)
+                pairs[i * s + j] = before[i] + memory.data()[j] + arriving[j];
+        }
+        if (!normalize(pairs, s * s)) continue;
+        for (ptrdiff_t i = 0; i < s; ++i)
+            for (ptrdiff_t j = 0; j < s; ++j) c.expected[i * padded + j] += pairs[i * s + j];
+    }
+}
+
+// Block b: its forward rows but the last, again; the backward rows of the step before the block and
+// of the same steps; the posteriors of these.
+void Summer::run_back(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
+                      ptrdiff_t steps) const {
+    const ptrdiff_t first = b * block_ + 1;
+    const auto bytes = static_cast<std::size_t>(row_);
+    if (wants_posteriors()) {
+        for (ptrdiff_t c = 0; c < size; ++c) {
+            take_kept(chains[c], b);
+            if (chains[c].forward.logs) advance_.to_probabilities(chains[c].forward);
+            std::memcpy(chains[c].ahead.rows, chains[c].forward.row, bytes);
+            chains[c].ahead.logs = chains[c].forward.logs;
+        }
+        run_ahead(group, chains, size, b, steps - 1);
+    }
+    BlockOfChain parts[most_chains] = {};
+    for (ptrdiff_t i = 0; i < size; ++i) {
+        ChainInGroup& c = chains[i];
+        c.last_logs = c.backward.logs;
+        c.last_raised = c.backward.raised;
+        std::memcpy(c.back.sums + steps * row_, c.last_logs ? c.backward.row : c.backward.sums,
+                    bytes);
+        if (c.backward.logs) advance_.to_probabilities(c.backward);
+        std::memcpy(c.back.rows + steps * row_, c.backward.row, bytes);
+        emit(c, first - 1, steps);
+        parts[i] = {&c.backward, &c.back, &c.emitted};
+    }
+    advance_.run(group.matrix, parts, size, steps, true);
+    for (ptrdiff_t i = 0; i < size; ++i) {
+        ChainInGroup& c = chains[i];
+        if (wanted_.log_beta) write_logs(wanted_.log_beta, c, first - 1, steps, c.back, false);
+        if (!wants_posteriors() || c.impossible) continue;
+        if (!combine(group.matrix, c, steps)) {
+            compute_on_logarithms(group.matrix, c, b, steps);
+            combine_logarithms(c, b, steps);
+        }
+        write_states(c, first - 1, steps);
+        if (!wants_pairs() || !has_matrix_a_step()) continue;
+        write_pairs(group, c, b);
+        std::fill_n(c.products, chains_.states * advance_.padded(), 0.0);
+        std::fill_n(c.expected, chains_.states * advance_.padded(), 0.0);
+    }
+}
+
+// Blocks from the last to the first.
+void Summer::go_back(ChainGroup& group) const {
+    for (ptrdiff_t c = 0; c < group.size; ++c)
+        if (group.chains[c].length > 0) begin_back(group.chains[c]);
+    for (ptrdiff_t b = blocks_of(group.chains[0]) - 1; b >= 0; --b) {
+        if (group.ends(3 * work(group))) return;
+        set_matrix_of_block(group, b);
+        for_each_part(group, b, [&](ChainInGroup* chains, ptrdiff_t size, ptrdiff_t steps) {
+            run_back(group, chains, size, b, steps);
+        });
+    }
+    for (ptrdiff_t c = 0; c < group.size && wants_pairs() && !has_matrix_a_step(); ++c)
+        if (group.chains[c].length > 0) write_pairs(group, group.chains[c], 0);
+}
+
+}  // namespace tropical

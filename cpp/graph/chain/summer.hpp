@@ -1,0 +1,115 @@
+// The passes over the blocks of a group of chains: forward, keeping only the rows between blocks;
+// then from the last block to the first: forward once more from the kept row, backward, and the
+// posteriors from both.
+#pragma once
+
+#include "graph/chain/advance.hpp"
+#include "graph/chain/sums.hpp"
+
+namespace tropical {
+
+// One chain of a group. A block has the steps first, ..., first + steps - 1, where first >= 1; row
+// i of `ahead` and of `back` is that of step first - 1 + i.
+struct ChainInGroup {
+    ptrdiff_t chain, length;
+    Track forward, backward;
+    BlockEmissions emitted;
+    BlockRows ahead, back;
+    char* kept;        // row and sums before each block
+    bool* kept_flags;  // whether these are logarithms, and raised
+    double* products;  // s padded rows: expected transitions, to be multiplied by the transitions
+    double* expected;  // those that were computed on logarithms
+    double* posteriors;
+    double* norms;
+    double* weights;
+    char* scratch;  // two rows
+    bool impossible;
+    // Of the backward row behind the block. If it was of logarithms, these lie in back.sums.
+    bool last_logs, last_raised;
+};
+
+// The chains that one thread computes together.
+struct ChainGroup {
+    ChainInGroup* chains;
+    ptrdiff_t size;
+    SumMatrix& matrix;
+    Stop* asks;
+    const Stop& stop;
+
+    bool ends(double work) {
+        if (asks) asks->ask_after(work);
+        return static_cast<bool>(stop);
+    }
+};
+
+class Summer {
+  public:
+    Summer(const Chains& chains, const ChainSums& wanted, const ChainRun& run);
+    void sum(Workspace& workspace) const;
+
+  private:
+    bool wants_pairs() const { return wanted_.transitions; }
+    bool wants_posteriors() const { return wanted_.states || wanted_.transitions; }
+    bool wants_backward() const { return wanted_.log_beta || wants_posteriors(); }
+    bool has_matrix_a_step() const { return chains_.transition_step != 0; }
+    double work(const ChainGroup& group) const;
+
+    // How steps are cut into blocks.
+    ptrdiff_t steps_of(const ChainInGroup& c, ptrdiff_t b) const {
+        return std::min(block_, c.length - 1 - b * block_);
+    }
+    ptrdiff_t blocks_of(const ChainInGroup& c) const {
+        return c.length > 0 ? (c.length - 2 + block_) / block_ : 0;
+    }
+    // Calls body(chains, size, steps) for chains of a group that have as many steps in block b.
+    template <class Body>
+    void for_each_part(ChainGroup& group, ptrdiff_t b, const Body& body) const;
+
+    // Reading and writing.
+    ptrdiff_t cut(ChainInGroup& c, char* memory) const;
+    void set_matrix(SumMatrix& matrix, const char* transitions) const;
+    void set_matrix_of_block(ChainGroup& group, ptrdiff_t b) const;
+    void emit(ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const;
+    void keep(ChainInGroup& c, ptrdiff_t b) const;
+    BlockRows behind_first(BlockRows rows) const;
+    char* row_of(char* out, const ChainInGroup& c, ptrdiff_t step) const;
+    void write_logs(char* out, ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps,
+                    const BlockRows& rows, bool emitted) const;
+    void write_states(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const;
+    void write_pairs(const ChainGroup& group, const ChainInGroup& c, ptrdiff_t matrix) const;
+
+    // The passes.
+    void begin(ChainInGroup& c) const;
+    void run_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
+                   ptrdiff_t steps) const;
+    void go_forward(ChainGroup& group) const;
+    void begin_back(ChainInGroup& c) const;
+    void take_kept(ChainInGroup& c, ptrdiff_t b) const;
+    void run_back(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
+                  ptrdiff_t steps) const;
+    bool combine(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t steps) const;
+    void compute_on_logarithms(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t b,
+                               ptrdiff_t steps) const;
+    void combine_logarithms(ChainInGroup& c, ptrdiff_t b, ptrdiff_t steps) const;
+    void go_back(ChainGroup& group) const;
+
+    const Chains& chains_;
+    const ChainSums& wanted_;
+    const ChainRun& run_;
+    const Advance advance_;
+    const std::vector<ptrdiff_t> order_;
+    const bool shared_ = chains_.transition_stride == 0;
+    const ptrdiff_t block_ = chains_.block_steps(), row_ = advance_.layout.row_bytes;
+};
+
+template <class Body>
+void Summer::for_each_part(ChainGroup& group, ptrdiff_t b, const Body& body) const {
+    if (group.size == advance_.kernels.at_once &&
+        steps_of(group.chains[group.size - 1], b) == block_)
+        return body(group.chains, group.size, block_);
+    for (ptrdiff_t c = 0; c < group.size; ++c)
+        if (const ptrdiff_t steps = steps_of(group.chains[c], b); steps > 0)
+            body(group.chains + c, ptrdiff_t{1}, steps);
+}
+
+}  // namespace tropical

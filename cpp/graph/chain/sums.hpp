@@ -1,0 +1,30 @@
+// Sums over all paths through each chain: forward, backward, likelihoods, posteriors.
+//
+// L. R. Rabiner, "A tutorial on hidden Markov models and selected applications in speech
+// recognition", Proceedings of the IEEE 77(2), 1989, sections III.A, III.B and V.A (scaling).
+#pragma once
+
+#include "graph/chain/chains.hpp"
+
+namespace tropical {
+
+// Where results go; null where a result is not wanted. Elements have the chains' dtype, but for
+// log_likelihood (float64). Row place[c] + t of log_alpha, log_beta and states, of s contiguous
+// elements, belongs to step t of chain c. transitions: expected transitions, a matrix s x s for
+// each chain; if the chains have transitions of their own for each step, a matrix for each step but
+// the first, transition_steps of them for each chain. It is only added to.
+struct ChainSums {
+    char* log_alpha;
+    char* log_beta;
+    char* states;
+    char* transitions;
+    double* log_likelihood;
+    const ptrdiff_t* place;
+    ptrdiff_t transition_steps;
+};
+
+// Of logarithms, float32 or float64, without NaN and +inf. Throws std::bad_alloc before anything is
+// written; Stopped.
+void sum_paths(const Chains& chains, const ChainSums& wanted, const ChainRun& run);
+
+}  // namespace tropical

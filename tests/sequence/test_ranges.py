@@ -1,0 +1,300 @@
+"""Chains of every range and size against recursions on logarithms in long double."""
+
+import itertools
+
+import numpy as np
+import pytest
+from support import random_bits
+
+import tropical
+from tropical.sequence import backward, forward, log_likelihood, posteriors, viterbi
+
+INF = np.inf
+
+
+def log_sum(x, axis):
+    most = np.max(x, axis=axis, keepdims=True)
+    shift = np.where(np.isfinite(most), most, 0)
+    with np.errstate(divide="ignore"):
+        return np.squeeze(np.log(np.sum(np.exp(x - shift), axis=axis, keepdims=True)) + shift, axis)
+
+
+def by_logarithms(initial, transition, emission):
+    """Of one sequence: log_alpha, log_beta, states, expected transitions, log_likelihood."""
+    initial, transition, emission = (
+        np.asarray(x, np.longdouble) for x in (initial, transition, emission)
+    )
+    steps, states = emission.shape
+    matrices = np.broadcast_to(transition, (max(steps - 1, 0), states, states))
+    alpha, beta = np.empty_like(emission), np.zeros_like(emission)
+    alpha[0] = initial + emission[0]
+    for t in range(1, steps):
+        alpha[t] = log_sum(alpha[t - 1][:, None] + matrices[t - 1], 0) + emission[t]
+    for t in range(steps - 2, -1, -1):
+        beta[t] = log_sum(matrices[t] + (emission[t + 1] + beta[t + 1]), 1)
+    total = log_sum(alpha[-1], 0)
+    known, pairs = np.zeros_like(emission), np.zeros_like(matrices)
+    if total > -INF:
+        both = alpha + beta
+        known = np.exp(both - log_sum(both, 1)[:, None])
+        for t in range(steps - 1):
+            both = alpha[t][:, None] + matrices[t] + (emission[t + 1] + beta[t + 1])
+            pairs[t] = np.exp(both - log_sum(both.ravel(), 0))
+    return alpha, beta, known, pairs, total
+
+
+def numbers(shape, seed, low, high):
+    """Even between low and high."""
+    return low + (random_bits(shape, seed) % np.uint64(1 << 20)) / 2**20 * (high - low)
+
+
+def forbid(x, seed, one_in):
+    x[random_bits(x.shape, seed) % np.uint64(one_in) == 0] = -INF
+    return x
+
+
+def mild(states, steps):
+    return (
+        numbers((states,), 1, -3, 0),
+        numbers((states, states), 2, -3, 0),
+        numbers((steps, states), 3, -3, 0),
+    )
+
+
+def with_impossible(states, steps):
+    initial, transition, emission = mild(states, steps)
+    return forbid(initial, 4, 5), forbid(transition, 5, 4), forbid(emission, 6, 6)
+
+
+def left_to_right(states, steps):
+    """Far states are out of the range of float64."""
+    initial = np.full(states, -INF)
+    initial[0] = 0
+    transition = np.full((states, states), -INF)
+    for i in range(states):
+        transition[i, i] = -0.001
+        if i + 1 < states:
+            transition[i, i + 1] = -60
+    return initial, transition, numbers((steps, states), 7, -5, 0)
+
+
+def sharp_emissions(states, steps):
+    """Of densities in many dimensions."""
+    initial, transition, _ = mild(states, steps)
+    return initial, transition, numbers((steps, states), 8, -4000, 500)
+
+
+def masked_by_numbers(states, steps):
+    initial, transition, emission = mild(states, steps)
+    transition[random_bits((states, states), 9) % np.uint64(3) == 0] = -10_000
+    return initial, transition, emission
+
+
+def the_mass_dies(states, steps):
+    """The states that hold all the mass become impossible now and then: the rest takes over."""
+    initial, transition, emission = mild(states, steps)
+    half = max(states // 2, 1)
+    transition[:half, half:] = -700
+    transition[half:, :half] = -INF
+    initial[half:] = -800
+    emission[5::7, :half] = -INF
+    return initial, transition, emission
+
+
+def clamped_alone(states, steps):
+    """The only state that lives is one that the emissions nearly forbid."""
+    initial, transition, emission = mild(states, steps)
+    initial[1:] = -INF
+    transition[...] = np.where(np.eye(states, dtype=bool), -0.5, -INF)
+    emission[:, 0] = -1000
+    return initial, transition, emission
+
+
+def huge(states, steps):
+    initial, transition, emission = mild(states, steps)
+    return initial * 1e3, transition * 1e4, emission * 1e5
+
+
+MODELS = [
+    mild,
+    with_impossible,
+    left_to_right,
+    sharp_emissions,
+    masked_by_numbers,
+    the_mass_dies,
+    clamped_alone,
+    huge,
+]
+
+
+def check(initial, transition, emission, **options):
+    alpha, beta, known, pairs, total = by_logarithms(initial, transition, emission)
+    size = max(
+        float(np.max(np.abs(x), initial=0, where=np.isfinite(x))) for x in (alpha, beta, emission)
+    )
+    near = {"rtol": 1e-13, "atol": 1e-13 + 3e-15 * size}
+    log_alpha, likelihood = forward(initial, transition, emission, **options)
+    np.testing.assert_allclose(log_alpha, alpha.astype(float), **near)
+    np.testing.assert_allclose(likelihood, float(total), **near)
+    assert log_likelihood(initial, transition, emission, **options) == likelihood
+    np.testing.assert_allclose(
+        backward(transition, emission, **options), beta.astype(float), **near
+    )
+    got = posteriors(initial, transition, emission, **options)
+    loose = {"rtol": 1e-11 + 1e-14 * size, "atol": 1e-13 + 3e-15 * size}
+    np.testing.assert_allclose(got.states, known.astype(float), **loose)
+    if not options.get("per_step"):
+        pairs = pairs.sum(axis=0)
+    np.testing.assert_allclose(got.transitions, pairs.astype(float), **loose)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+@pytest.mark.parametrize("states,steps", [(1, 20), (2, 40), (3, 17), (9, 50), (17, 33), (40, 20)])
+def test_sums(isa, model, states, steps):
+    check(*model(states, steps))
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 15, 16, 17, 18, 32, 33, 34])
+def test_every_length(isa, steps):
+    for model in (mild, sharp_emissions, with_impossible):
+        check(*model(3, steps))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_a_matrix_for_each_step(isa, model):
+    initial, transition, emission = model(5, 19)
+    shifts = numbers((18, 5, 5), 11, -2, 0)
+    check(initial, transition + shifts, emission, per_step=True)
+    both = np.broadcast_to(transition, (18, 5, 5))
+    path, score = viterbi(initial, transition, emission)
+    path_of_steps, score_of_steps = viterbi(initial, both, emission, per_step=True)
+    assert path.tolist() == path_of_steps.tolist() and score == score_of_steps
+
+
+def ragged(batch, steps, states, seed=0):
+    initial, transition = numbers((states,), seed, -3, 0), numbers((states, states), seed, -3, 0)
+    lengths = (random_bits((batch,), seed) % np.uint64(steps + 1)).astype(int)
+    return initial, transition, numbers((batch, steps, states), seed, -9, 0), lengths
+
+
+def results(initial, transition, emission, **options):
+    path, score = viterbi(initial, transition, emission, **options)
+    alpha, likelihood = forward(initial, transition, emission, **options)
+    known = posteriors(initial, transition, emission, **options)
+    return path, score, alpha, likelihood, backward(transition, emission, **options), *known
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("states", [1, 2, 5, 8, 16, 17, 33, 70])
+def test_a_batch_is_its_sequences(isa, dtype, states):
+    """The same bits for every batch and number of threads."""
+    initial, transition, emission, lengths = ragged(11, 40, states)
+    initial, transition, emission = (x.astype(dtype) for x in (initial, transition, emission))
+    emission[3] *= 300  # of which sums need logarithms
+    with tropical.options(threads=1):
+        together = results(initial, transition, emission, lengths=lengths)
+    with tropical.options(threads=3):
+        again = results(initial, transition, emission, lengths=lengths)
+    for one, other in zip(together, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+    for i, length in enumerate(lengths):
+        alone = results(initial, transition, emission[i, :length])
+        for one, other in zip(together, alone, strict=True):
+            if one.ndim > 1 and one.shape[1] == 40:
+                assert (one[i, length:] == {"i": -1, "f": one[i, length:]}[one.dtype.kind]).all()
+                np.testing.assert_array_equal(one[i, :length], other)
+            else:
+                np.testing.assert_array_equal(one[i], other)
+
+
+def test_sequences_without_padding(isa):
+    initial, transition, emission, lengths = ragged(7, 30, 4)
+    joined = np.concatenate([x[:n] for x, n in zip(emission, lengths, strict=True)])
+    padded = results(initial, transition, emission, lengths=lengths)
+    packed = results(initial, transition, joined, lengths=lengths, concatenated=True)
+    for one, other in zip(padded, packed, strict=True):
+        if one.ndim > 1 and one.shape[1] == 30:
+            one = np.concatenate([x[:n] for x, n in zip(one, lengths, strict=True)])
+        np.testing.assert_array_equal(one, other)
+
+
+def test_symbols(isa):
+    initial, transition, _, lengths = ragged(7, 30, 4)
+    table = numbers((4, 6), 3, -5, 0)
+    symbols = (random_bits((7, 30), 1) % np.uint64(6)).astype(np.int8)
+    want = results(initial, transition, table.T[symbols], lengths=lengths)
+    got = results(initial, transition, table, symbols=symbols, lengths=lengths)
+    for one, other in zip(want, got, strict=True):
+        np.testing.assert_array_equal(one, other)
+    tables = numbers((7, 4, 6), 4, -5, 0)
+    each = np.stack([t.T[s] for t, s in zip(tables, symbols, strict=True)])
+    want = results(initial, transition, each, lengths=lengths)
+    got = results(initial, transition, tables, symbols=symbols, lengths=lengths)
+    for one, other in zip(want, got, strict=True):
+        np.testing.assert_array_equal(one, other)
+    got = results(initial, transition, tables[:, None], symbols=symbols[:2])
+    want = results(
+        initial,
+        transition,
+        tables[:, None].swapaxes(-1, -2)[np.arange(7)[:, None, None], 0, symbols[None, :2]],
+    )
+    for one, other in zip(want, got, strict=True):
+        np.testing.assert_array_equal(one, other)
+    joined = np.concatenate([x[:n] for x, n in zip(symbols, lengths, strict=True)])
+    options = {"symbols": joined, "lengths": lengths, "concatenated": True}
+    path, _ = viterbi(initial, transition, table, **options)
+    want = viterbi(initial, transition, table.T[joined], lengths=lengths, concatenated=True)[0]
+    assert path.tolist() == want.tolist()
+    # Symbols beyond the lengths are not read.
+    symbols[:, 5:] = 99
+    viterbi(initial, transition, table, symbols=symbols, lengths=np.minimum(lengths, 5))
+
+
+@pytest.mark.parametrize(
+    "arguments,message",
+    [
+        ({"symbols": [0, 3]}, r"symbols: expected 0 to 2, as log_emission has 3 symbols, got 3"),
+        ({"symbols": [0, -1]}, r"symbols: expected 0 to 2.*got -1 at \(1,\)"),
+        ({"symbols": 1}, r"symbols: expected \(\.\.\., steps\)"),
+        ({"lengths": [1, 1], "concatenated": True}, r"lengths: expected a sum of 2|sum of 3"),
+        ({"lengths": [[1, 1]], "concatenated": True}, r"lengths: expected \(sequences,\)"),
+        ({"per_step": True, "lengths": [2], "concatenated": True}, r"per_step: expected False"),
+        ({"per_step": True}, r"log_transition: expected \(\.\.\., 1, 2, 2\)|\(\.\.\., 2, 2, 2\)"),
+    ],
+)
+def test_refused(arguments, message):
+    emission = np.zeros((2, 3)) if "symbols" in arguments else np.zeros((3, 2))
+    with pytest.raises(ValueError, match=message):
+        viterbi(np.zeros(2), np.zeros((2, 2)), emission, **arguments)
+
+
+def test_refused_types():
+    with pytest.raises(TypeError, match="symbols: expected integers, got float64"):
+        viterbi(np.zeros(2), np.zeros((2, 2)), np.zeros((2, 3)), symbols=[0.0, 1.0])
+
+
+def test_long_sequences_are_decoded_from_kept_scores(isa):
+    """Beyond some megabytes only every sixteenth row is kept."""
+    initial, transition, emission = mild(3, 60_000)
+    emission = np.tile(emission, (8, 1))
+    path, score = viterbi(initial, transition, emission)
+    total = initial[path[0]] + emission[0, path[0]]
+    total += transition[path[:-1], path[1:]].sum()
+    total += emission[np.arange(1, len(path)), path[1:]].sum()
+    np.testing.assert_allclose(score, total, rtol=1e-12)
+    short, _ = viterbi(initial, transition, emission[:5000])
+    assert path[:4900].tolist() == short[:4900].tolist()
+
+
+def test_best_paths_of_all_sizes(isa):
+    for states, steps in itertools.product([1, 7, 8, 9, 16, 31, 33, 65], [1, 2, 17, 40]):
+        initial, transition, emission = (np.round(x * 4) / 4 for x in mild(states, steps))
+        scores, path = np.empty((steps, states)), np.empty(steps, int)
+        scores[0] = initial + emission[0]
+        for t in range(1, steps):
+            scores[t] = (scores[t - 1][:, None] + transition).max(axis=0) + emission[t]
+        path[-1] = scores[-1].argmax()
+        for t in range(steps - 2, -1, -1):
+            path[t] = (scores[t] + transition[:, path[t + 1]]).argmax()
+        got, score = viterbi(initial, transition, emission)
+        assert got.tolist() == path.tolist() and score == scores[-1].max()
