@@ -23,6 +23,9 @@ ROOT = Path(__file__).parent
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 EXTRAS = PYPROJECT["project"]["optional-dependencies"]
 CLANG = "clang++-16"
+# The CMake that pip's builds find too: another one writes the compiler's options in another order,
+# and the compiler's cache would miss.
+CMAKE = () if shutil.which("cmake") else ("cmake",)
 # Those whose tests compute in pytest's own process: a sanitizer sees no child.
 SANITIZED_TESTS = [
     *(f"tests/core/test_{name}.py" for name in ("argmax", "digest", "exact", "layouts", "linear")),
@@ -52,6 +55,8 @@ def set_environment() -> None:
     os.environ["SKBUILD_CMAKE_DEFINE"] = "TROPICAL_WERROR=ON"
     if shutil.which("ccache"):  # several sessions build the same objects
         os.environ["CMAKE_CXX_COMPILER_LAUNCHER"] = "ccache"
+        if shutil.which("g++"):  # which is what Python's own build, and so pip's, names
+            os.environ.setdefault("CXX", "g++")
     if shutil.which("pyenv"):  # its commands python3.X run the versions that this names
         names = output_of("pyenv", "versions", "--bare").split()
         names.insert(0, output_of("pyenv", "version-name"))
@@ -219,7 +224,7 @@ def bench(session: nox.Session) -> None:
 def rare(session: nox.Session) -> None:
     """Tests that need gigabytes or minutes, the fuzzer, and a seeded bug (`-- 5`: five)."""
     install(session, "mnist", "test")
-    session.install("cmake", "ninja", "pybind11>=3.0")
+    session.install(*CMAKE, "ninja", "pybind11>=3.0")
     pytest(session, "-m", "big or long", "tests")
     session.env["TROPICAL_SEEDED_BUGS"] = (*session.posargs, "1")[0]
     pytest(session, "-m", "seeded", "tests/core/test_seeded_bugs.py", complete=True)
@@ -230,9 +235,10 @@ def rare(session: nox.Session) -> None:
 
 def build(session: nox.Session, preset: str, *options: str) -> bool:
     """Build a preset of CMakePresets.json; whether its tests are to run too."""
-    session.install("cmake", "ninja")
-    session.run("cmake", "--preset", preset, *options, silent=True)
-    session.run("cmake", "--build", "--preset", preset, "-j", str(os.cpu_count()), silent=True)
+    session.install("ninja", *CMAKE)
+    session.run("cmake", "--preset", preset, *options, silent=True, external=True)
+    jobs = ("-j", str(os.cpu_count()))
+    session.run("cmake", "--build", "--preset", preset, *jobs, silent=True, external=True)
     return session.posargs != ["build"]
 
 

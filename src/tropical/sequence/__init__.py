@@ -1,6 +1,17 @@
 """Hidden Markov models and other chains: decoding, likelihoods and posteriors, in batches."""
 
+from .crf import FieldLikelihood, field_log_likelihood
 from .decode import k_best, viterbi
 from .marginals import Posteriors, backward, forward, log_likelihood, posteriors
 
-__all__ = ["Posteriors", "backward", "forward", "k_best", "log_likelihood", "posteriors", "viterbi"]
+__all__ = [
+    "FieldLikelihood",
+    "Posteriors",
+    "backward",
+    "field_log_likelihood",
+    "forward",
+    "k_best",
+    "log_likelihood",
+    "posteriors",
+    "viterbi",
+]

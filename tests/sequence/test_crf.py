@@ -1,0 +1,81 @@
+"""Conditional random fields against every path, and their gradients against differences."""
+
+import itertools
+
+import numpy as np
+import pytest
+from support import values
+
+from tropical.sequence import field_log_likelihood
+
+
+def model(states, steps, batch=(), seed=0):
+    shapes = (states,), (states, states), (*batch, steps, states)
+    return [values(shape, "float64", seed + i) / 32 for i, shape in enumerate(shapes)]
+
+
+def score(path, initial, transition, emission):
+    total = initial[path[0]] + emission[range(len(path)), path].sum()
+    return total + sum(transition[a, b] for a, b in itertools.pairwise(path))
+
+
+@pytest.mark.parametrize("states,steps", [(1, 1), (2, 4), (3, 3)])
+def test_every_path_together_has_probability_1(isa, states, steps):
+    parts = model(states, steps)
+    total = 0.0
+    for path in itertools.product(range(states), repeat=steps):
+        known = field_log_likelihood(*parts, list(path))
+        total += np.exp(known.value)
+        ratio = score(list(path), *parts) - known.value
+        assert ratio == pytest.approx(
+            np.log(
+                sum(
+                    np.exp(score(list(p), *parts))
+                    for p in itertools.product(range(states), repeat=steps)
+                )
+            )
+        )
+    assert total == pytest.approx(1)
+
+
+def test_gradients(isa):
+    """By differences of the sum of all values."""
+    lengths = np.array([5, 3, 0, 1])
+    parts = model(3, 5, (4,))
+    states = np.array([[0, 1, 2, 1, 0], [2, 2, 1, 9, -7], [0] * 5, [1, 0, 0, 0, 0]])
+    known = field_log_likelihood(*parts, states, lengths)
+    assert known.value[2] == 0 and not known.emission[1, 3:].any()
+    sums = known.initial.sum(axis=0), known.transition.sum(axis=0), known.emission
+    for part, gradient in zip(parts, sums, strict=True):
+        for at in np.ndindex(part.shape):
+            middle, ends = part[at], []
+            for step in (1e-5, -1e-5):
+                part[at] = middle + step
+                ends.append(field_log_likelihood(*parts, states, lengths).value.sum())
+            part[at] = middle
+            assert (ends[0] - ends[1]) / 2e-5 == pytest.approx(gradient[at], abs=1e-8)
+
+
+def test_float32_and_impossible_transitions():
+    initial, transition, emission = (x.astype(np.float32) for x in model(4, 50, (2,)))
+    transition[0, 1] = -np.inf
+    states = np.full((2, 50), 2)
+    known = field_log_likelihood(initial, transition, emission, states)
+    assert {x.dtype for x in known} == {np.dtype(np.float32)}
+    assert not known.transition[:, 0, 1].any()
+    states[1, 3:5] = 0, 1
+    with pytest.raises(ValueError, match=r"states: expected states of finite scores.*\(1,\)"):
+        field_log_likelihood(initial, transition, emission, states)
+
+
+@pytest.mark.parametrize(
+    "states,error,message",
+    [
+        ([0, 1], ValueError, r"states: expected \(3,\), as emission has, got \(2,\)"),
+        ([0, 1, 2], ValueError, r"states: expected 0 to 1, got 2 at \(2,\)"),
+        ([0.0, 1.0, 1.0], TypeError, "states: expected integers, got float64"),
+    ],
+)
+def test_refused(states, error, message):
+    with pytest.raises(error, match=message):
+        field_log_likelihood(np.zeros(2), np.zeros((2, 2)), np.zeros((3, 2)), states)
