@@ -72,6 +72,11 @@ CASES = {
     "iteration": (lambda x: sum(row * i for i, row in enumerate(x)), [R((3, 4))]),
     "concatenate": (lambda a, b: autograd.concatenate([a, b, a], 1), [R((3, 4)), R((3, 2))]),
     "stack": (lambda a, b: autograd.stack([a, b], -1), [R((3, 4)), R((3, 4))]),
+    "closure": (lambda x: autograd.closure(x * x + 1), [R((4, 4))]),
+    "shortest_paths": (
+        lambda x: autograd.shortest_paths(x * x + 1, indices=[0, 2], targets=1),
+        [R((4, 4))],
+    ),
     "pad": (lambda x: autograd.pad(x, ((1, 2), (0, 1)), 3.0), [R((3, 4))]),
     "pad all": (lambda x: autograd.pad(x, 2), [R((3, 4))]),
     "softmax": (lambda x: autograd.softmax(x, 0), [R((3, 4))]),

@@ -49,6 +49,7 @@ from .functional import (
 )
 from .gradcheck import GradientError, check_gradients
 from .operators import attach
+from .paths import closure, shortest_paths
 from .products import linear, matmul, time_products
 from .random import generator, seed
 from .reduce import logsumexp, max, mean, min, sum, var
@@ -84,6 +85,7 @@ __all__ = [
     "check_gradients",
     "checkpoint",
     "clip",
+    "closure",
     "concatenate",
     "conv2d",
     "cross_entropy",
@@ -125,6 +127,7 @@ __all__ = [
     "reshape",
     "seed",
     "set_memory_mode",
+    "shortest_paths",
     "sigmoid",
     "softmax",
     "sqrt",

@@ -72,7 +72,7 @@ _weighted: Operation = Operation(lambda u, r, v, s, t: weighted(u, r, v, s, t),
     lambda g, u, r, v_shape, s, t: sum_to(_to_columns(g, u, r, s, t), v_shape),
     lambda g, u, r, v, s, s_shape, t: sum_to(v * _to_columns(g, u, r, s, t), s_shape),
     lambda g, t_shape, y: sum_to(g * y, t_shape))
-_replaced: Operation = Operation(lambda x, value: value,  # by an array of equal numbers
+replaced: Operation = Operation(lambda x, value: value,  # by an array of equal numbers
     lambda g: g)
 # The weight's rule comes after the one that needs the weight.
 _linear: Operation = Operation(lambda x, weight, bias: _fused(x, weight, bias),
@@ -194,7 +194,7 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
     elif not ring.selective:
         c = _gemm(x, y, semiring=ring.name)
         shifted = _log_product(a - shift(x, -1), b - shift(y, -2))
-        result = _replaced(shifted, checked(c))
+        result = replaced(shifted, checked(c))
     else:
         c, index, won = winners.attained(x, y, ring)
         if not (winners.needs_operands(ring) and x.shape[-1]):  # without products, no gradient

@@ -96,14 +96,15 @@ def closure(
         raise TypeError(f"overwrite: a must be an array, got {type(a).__name__}")
     if not overwrite:
         matrix = matrix.astype(matrix.dtype.newbyteorder("="), copy=False)
-    _check(matrix, ring)
+    check_matrix(matrix, ring)
     if progress and not callable(progress):
         raise TypeError(f"progress: expected a function, got {type(progress).__name__}")
     star_in_place(matrix, ring, progress or (lambda share: None))
     return matrix
 
 
-def _check(a: Array, ring: Semiring) -> None:
+def check_matrix(a: Array, ring: Semiring) -> None:
+    """Raise the errors of `closure` unless `a` may have a star."""
     check_square("a", a)
     if is_kind(a.dtype, "floating") and np.isnan(np.min(a, initial=np.inf)):
         raise ValueError("a: expected numbers, got a NaN")

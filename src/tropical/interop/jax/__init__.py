@@ -5,6 +5,7 @@ Jacobians in both modes, and higher orders.
 """
 
 from .contraction import einsum
+from .paths import closure, shortest_paths
 from .products import gemm
 
-__all__ = ["einsum", "gemm"]
+__all__ = ["closure", "einsum", "gemm", "shortest_paths"]

@@ -1,0 +1,189 @@
+"""Best paths between vertices in JAX, with derivatives."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from tropical import graph, semirings
+from tropical.autograd import trees
+from tropical.extras import require
+
+from .products import common
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import ArrayLike
+
+    from tropical.semirings import Semiring
+
+jax = require("jax", "'tropical-blas[jax]'")
+jnp = require("jax.numpy", "'tropical-blas[jax]'")
+
+Array: TypeAlias = Any  # jax.Array
+
+
+def closure(a: Array, semiring: str | Semiring = "minplus") -> Array:
+    """Return the Kleene star of square matrices, as `tropical.graph.closure`, differentiable.
+
+    Derivatives are those of `tropical.autograd.closure`: the gradient of an element goes to the
+    arcs of its best path.
+
+    Parameters
+    ----------
+    a : array_like, (..., n, n)
+        Arcs, the semiring's zero where there is none.
+    semiring : str or Semiring, default "minplus"
+        Any but plustimes and logplus. Integers and booleans (orand) have no gradients.
+
+    Returns
+    -------
+    jax.Array, (..., n, n)
+        The star.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `tropical.graph.closure`.
+    JaxRuntimeError
+        With the message of the `DivergenceError` that `tropical.graph.closure` raises: JAX turns
+        errors of functions on the CPU into errors of its own.
+
+    Examples
+    --------
+    >>> import jax
+    >>> from tropical.interop.jax import closure
+    >>> inf = jax.numpy.inf
+    >>> roads = jax.numpy.array([[inf, 7, 2], [inf, inf, 1], [inf, 3, inf]])
+    >>> jax.grad(lambda roads: closure(roads)[0, 1])(roads)  # 5, by way of 2
+    Array([[0., 0., 1.],
+           [0., 0., 0.],
+           [0., 1., 0.]], dtype=float32)
+    """
+    ring = semirings.get(semiring)
+    (a,) = common("a", (a,), ring)
+    _check_square("a", a)
+    plain = partial(graph.closure, semiring=ring)
+    if not (ring.selective and jnp.issubdtype(a.dtype, jnp.floating)):
+        return _values(plain, a, a.shape)
+    return _along(a, ring, plain, partial(trees.star, semiring=ring.name), a.shape[-1:], None)
+
+
+def shortest_paths(
+    w: Array,
+    method: str = "auto",
+    *,
+    directed: bool = True,
+    indices: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
+) -> Array:
+    """Return the lengths of shortest paths, as `tropical.graph.shortest_paths`, differentiable.
+
+    The gradient of a length goes to the arcs of its path: it counts them.
+
+    Parameters
+    ----------
+    w : array_like, (..., n, n)
+        Weights of the arcs, float32 or float64; +inf where there is none.
+    method, directed, indices, targets
+        As in `tropical.graph.shortest_paths`; indices and targets are arrays of NumPy.
+
+    Returns
+    -------
+    jax.Array, (..., n, n), or ``(..., *indices.shape, n)``
+        The lengths; with `targets` the last axes are ``targets.shape``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `tropical.graph.shortest_paths`.
+    JaxRuntimeError
+        With the message of the `NegativeCycleError` that `tropical.graph.shortest_paths` raises.
+
+    Examples
+    --------
+    >>> import jax
+    >>> from tropical.interop.jax import shortest_paths
+    >>> inf = jax.numpy.inf
+    >>> roads = jax.numpy.array([[inf, 7, 2], [inf, inf, 1], [inf, 3, inf]])
+    >>> jax.grad(lambda roads: shortest_paths(roads, indices=0, targets=1))(roads)
+    Array([[0., 0., 1.],
+           [0., 0., 0.],
+           [0., 1., 0.]], dtype=float32)
+    """
+    (w,) = common("w", (w,), semirings.minplus)
+    _check_square("w", w)
+    if not jnp.issubdtype(w.dtype, jnp.floating):
+        raise TypeError(f"w: expected float32 or float64, got {w.dtype}")
+    if not directed:
+        turned = w.swapaxes(-1, -2)
+        w = jnp.where(w <= turned, w, turned)
+    plain = partial(graph.shortest_paths, method=method, indices=indices, targets=targets)
+    find = partial(trees.shortest, method=method, indices=indices, targets=targets)
+    rows = w.shape[-1:] if indices is None else np.shape(indices)
+    ends = None if targets is None else np.asarray(targets)
+    return _along(w, semirings.minplus, plain, find, rows, ends)
+
+
+def _check_square(name: str, x: Array) -> None:
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"{name}: expected (..., n, n), got {x.shape}")
+
+
+def _along(
+    a: Array,
+    ring: Semiring,
+    plain: Callable[[Array], Any],
+    find: Callable[[Array], tuple[Array, Array]],
+    rows: tuple[int, ...],
+    targets: Array | None,
+) -> Array:
+    """Return the values of paths, whose derivatives are those of the products of their arcs.
+
+    `plain` returns values, `find` values and predecessors, which only derivatives need.
+    """
+    n, batch = a.shape[-1], a.shape[:-2]
+    shape = (*batch, *rows, *((n,) if targets is None else targets.shape))
+    kinds = (
+        jax.ShapeDtypeStruct(shape, a.dtype),
+        jax.ShapeDtypeStruct((*batch, *rows, n), np.int32),
+    )
+
+    def call(x: Array) -> tuple[Any, Any]:
+        values, before = find(np.asarray(x))
+        return values, before.astype(np.int32)
+
+    def differentiable(x: Array) -> Array:
+        fixed = jax.lax.stop_gradient(x)
+        values, before = jax.pure_callback(call, kinds, fixed, vmap_method="expand_dims")
+        flat = before.reshape(*batch, math.prod(rows), n)
+        one, take = ring.one(a.dtype), jnp.take_along_axis
+        result = trees.products(x, flat, ring, one, take, jnp.where, _ancestors(flat))
+        result = jnp.where(flat > trees.NONE, result, 0).reshape(before.shape)
+        if targets is not None:
+            result = result[..., targets]
+        return values + (result - jax.lax.stop_gradient(result))
+
+    function = jax.custom_jvp(lambda x: _values(plain, x, shape))
+    function.defjvp(lambda primals, tangents: jax.jvp(differentiable, primals, tangents))
+    return function(a)
+
+
+def _ancestors(before: Array) -> Iterator[Array]:
+    """Yield what `trees.ancestors` yields; all rounds, because XLA compiles them without data."""
+    n = before.shape[-1]
+    above = jnp.where(before > trees.NONE, before, jnp.arange(n))
+    for _ in range(trees.rounds(n)):
+        yield above
+        above = jnp.take_along_axis(above, above, -1)
+
+
+def _values(function: Callable[[Array], Any], a: Array, shape: tuple[int, ...]) -> Array:
+    kind = jax.ShapeDtypeStruct(shape, a.dtype)
+    return jax.pure_callback(
+        lambda x: np.asarray(function(np.asarray(x))), kind, a, vmap_method="expand_dims"
+    )

@@ -1,0 +1,58 @@
+"""Stars and shortest paths in JAX, against those of arrays, and their derivatives."""
+
+import numpy as np
+import pytest
+
+from tropical import autograd, graph, semirings
+
+jax = pytest.importorskip("jax", reason="of JAX, which is not installed")
+jnp = jax.numpy
+check_grads = pytest.importorskip("jax.test_util").check_grads
+closure = pytest.importorskip("tropical.interop.jax").closure
+shortest_paths = pytest.importorskip("tropical.interop.jax").shortest_paths
+
+
+@pytest.fixture(autouse=True)
+def wide():
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.mark.parametrize("semiring", ["minplus", "maxtimes"])
+def test_derivatives_of_stars(semiring):
+    rng, zero = np.random.default_rng(0), semirings.get(semiring).zero("float64")
+    a, missing = rng.random((2, 4, 4)), rng.random((2, 4, 4)) < 0.5
+
+    def star(a):
+        values = closure(jnp.where(missing, zero, a), semiring)
+        return jnp.where(jnp.isfinite(values), values, 0)
+
+    check_grads(star, (jnp.asarray(a),), 1, modes=["fwd", "rev"])
+    want = graph.closure(np.where(missing, zero, a), semiring)
+    np.testing.assert_array_equal(closure(jnp.where(missing, zero, a), semiring), want)
+
+
+@pytest.mark.parametrize(
+    "options", [{"directed": False}, {"indices": [[0, 1]], "targets": [3, 3, -2]}], ids=str
+)
+def test_lengths(options):
+    w = np.random.default_rng(1).random((3, 5, 5))
+    same = autograd.Tensor(w, requires_grad=True)
+    lengths = autograd.shortest_paths(same, **options)
+    np.testing.assert_allclose(shortest_paths(w, **options), lengths.data, rtol=1e-15)
+    lengths.sum().backward()
+    slopes = jax.vmap(jax.grad(lambda x: shortest_paths(x, **options).sum()))
+    np.testing.assert_allclose(jax.jit(slopes)(w), same.grad.data)
+
+
+def test_integers_and_booleans():
+    w = np.array([[100, 3], [2, 100]], np.int32)
+    assert closure(w).tolist() == graph.closure(w).tolist()
+    assert closure(w > 50, "orand").tolist() == [[True, False], [False, True]]
+
+
+def test_refuses():
+    with pytest.raises(ValueError, match=r"a: expected \(\.\.\., n, n\), got \(2, 3\)"):
+        closure(jnp.ones((2, 3)))
+    with pytest.raises(TypeError, match="w: expected float32 or float64, got int32"):
+        shortest_paths(np.ones((2, 2), np.int32))

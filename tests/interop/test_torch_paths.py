@@ -1,0 +1,89 @@
+"""Stars and shortest paths in PyTorch, against those of arrays, and their gradients."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from support import check_refused
+
+from tropical import autograd, graph, semirings
+
+torch = pytest.importorskip("torch", reason="of PyTorch, which is not installed")
+closure = pytest.importorskip("tropical.interop.torch").closure
+shortest_paths = pytest.importorskip("tropical.interop.torch").shortest_paths
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning:torch", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+
+
+def arcs(shape=(6, 6), seed=0):
+    rng = np.random.default_rng(seed)
+    given = np.where(rng.random(shape) < 0.5, rng.random(shape), np.inf)
+    return torch.tensor(given, requires_grad=True)
+
+
+def finite(x):
+    return torch.where(x.isfinite(), x, 0)
+
+
+@pytest.mark.parametrize("semiring", ["minplus", "maxtimes", "maxmin"])
+def test_gradients_of_stars(semiring):
+    ring = semirings.get(semiring)
+    missing = arcs((2, 5, 5)).isinf()
+
+    def star(a):
+        return finite(closure(torch.where(missing, ring.zero("float64"), a), semiring))
+
+    a = torch.rand(2, 5, 5, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(star, a)
+    assert torch.autograd.gradgradcheck(star, a)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"directed": False}, {"indices": [[0, 1], [-1, 2]]}, {"indices": 1, "targets": [3, 3, -2]}],
+    ids=str,
+)
+def test_lengths(options):
+    w, same = arcs(), autograd.Tensor(arcs().detach().numpy(), requires_grad=True)
+    lengths, engine = shortest_paths(w, **options), autograd.shortest_paths(same, **options)
+    np.testing.assert_array_equal(lengths.detach(), engine.data)
+    assert torch.equal(shortest_paths(w.detach(), **options), lengths.detach())
+    finite(lengths).sum().backward()
+    autograd.where(np.isfinite(engine.data), engine, 0.0).sum().backward()
+    np.testing.assert_allclose(w.grad, same.grad.data)
+
+
+def test_opcheck():
+    operator, w = torch.ops.tropical.paths.default, arcs((3, 6, 6))
+    torch.library.opcheck(operator, (w, "minplus", "auto", torch.tensor([1, 2]), None, True))
+    torch.library.opcheck(operator, (w.detach().neg(), "maxmin", "", None, None, False))
+
+
+def test_mapped_and_compiled():
+    w = arcs((3, 6, 6))
+    find = partial(shortest_paths, indices=[0])
+    torch.testing.assert_close(torch.func.vmap(find)(w), find(w))
+    (want,) = torch.autograd.grad(finite(find(w)).sum(), w)
+    slopes = torch.func.vmap(torch.func.grad(lambda x: finite(find(x)).sum()))
+    torch.testing.assert_close(slopes(w.detach()), want)
+    compiled = torch.compile(find, fullgraph=True, backend="aot_eager")
+    (got,) = torch.autograd.grad(finite(compiled(w)).sum(), w)
+    torch.testing.assert_close(got, want)
+
+
+def test_other_dtypes():
+    w = torch.tensor([[100, 3], [2, 100]], dtype=torch.int32)
+    assert closure(w).tolist() == graph.closure(w.numpy()).tolist()
+    assert closure(w > 50, "orand").tolist() == [[True, False], [False, True]]
+    assert closure(arcs().float()).dtype == torch.float32
+
+
+def test_refuses():
+    x = torch.rand(2, 2)
+    check_refused(
+        closure,
+        (TypeError, "a: expected a torch.Tensor, got ndarray", x.numpy()),
+        (ValueError, "expected an idempotent one, got logplus", x, "logplus"),
+        (graph.DivergenceError, "a: has no minplus star", -x),
+    )
