@@ -18,7 +18,7 @@ from support import (
     unchanged,
 )
 
-from tropical import autograd, nn
+from tropical import autograd, nn, optim
 from tropical import npz as npz_module
 from tropical.autograd import Tensor, no_grad
 
@@ -1338,3 +1338,37 @@ def test_dtypes_that_no_layer_has(make, sizes, dtype):
         TypeError, match=f"dtype: expected float32 or float64, got {np.dtype(dtype)}"
     ):
         make(*sizes, dtype=dtype)
+
+
+def test_crf_learns_which_states_follow():
+    """Emissions say nothing at odd steps; transitions tell."""
+    rng = np.random.default_rng(3)
+    states = (np.arange(8) + rng.integers(0, 3, (40, 1))) % 3
+    emission = np.where(
+        (np.arange(3) == states[..., None]) & (np.arange(8) % 2 == 0)[:, None], 3, 0
+    )
+    emission = emission.astype(np.float32)
+    lengths = rng.integers(4, 9, 40)
+    field = nn.CRF(3, rng=rng)
+    optimizer = optim.Adam(field.parameters(), lr=0.1)
+    losses = []
+    for _ in range(40):
+        optimizer.zero_grad()
+        loss = -field(emission, states, lengths).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] / 4
+    paths, scores = field.decode(emission, lengths)
+    within = np.arange(8) < lengths[:, None]
+    assert (paths == np.where(within, states, -1)).mean() > 0.98 and scores.shape == (40,)
+    assert field.initial.grad.shape == (3,) and repr(field) == "CRF(3)"
+
+
+def test_crf_has_no_second_derivatives():
+    field = nn.CRF(2, dtype="float64")
+    emission = autograd.Tensor(np.zeros((3, 2)), requires_grad=True)
+    check = lambda e: field(e, [0, 1, 1])  # noqa: E731
+    autograd.check_gradients(check, emission)
+    with pytest.raises(NotImplementedError, match="no second derivatives"):
+        autograd.check_gradients(check, emission, order=2)

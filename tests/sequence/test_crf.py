@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import values
 
-from tropical.sequence import field_log_likelihood
+from tropical.sequence import crf_log_likelihood
 
 
 def model(states, steps, batch=(), seed=0):
@@ -24,7 +24,7 @@ def test_every_path_together_has_probability_1(isa, states, steps):
     parts = model(states, steps)
     total = 0.0
     for path in itertools.product(range(states), repeat=steps):
-        known = field_log_likelihood(*parts, list(path))
+        known = crf_log_likelihood(*parts, list(path))
         total += np.exp(known.value)
         ratio = score(list(path), *parts) - known.value
         assert ratio == pytest.approx(
@@ -43,7 +43,7 @@ def test_gradients(isa):
     lengths = np.array([5, 3, 0, 1])
     parts = model(3, 5, (4,))
     states = np.array([[0, 1, 2, 1, 0], [2, 2, 1, 9, -7], [0] * 5, [1, 0, 0, 0, 0]])
-    known = field_log_likelihood(*parts, states, lengths)
+    known = crf_log_likelihood(*parts, states, lengths)
     assert known.value[2] == 0 and not known.emission[1, 3:].any()
     sums = known.initial.sum(axis=0), known.transition.sum(axis=0), known.emission
     for part, gradient in zip(parts, sums, strict=True):
@@ -51,7 +51,7 @@ def test_gradients(isa):
             middle, ends = part[at], []
             for step in (1e-5, -1e-5):
                 part[at] = middle + step
-                ends.append(field_log_likelihood(*parts, states, lengths).value.sum())
+                ends.append(crf_log_likelihood(*parts, states, lengths).value.sum())
             part[at] = middle
             assert (ends[0] - ends[1]) / 2e-5 == pytest.approx(gradient[at], abs=1e-8)
 
@@ -60,12 +60,12 @@ def test_float32_and_impossible_transitions():
     initial, transition, emission = (x.astype(np.float32) for x in model(4, 50, (2,)))
     transition[0, 1] = -np.inf
     states = np.full((2, 50), 2)
-    known = field_log_likelihood(initial, transition, emission, states)
+    known = crf_log_likelihood(initial, transition, emission, states)
     assert {x.dtype for x in known} == {np.dtype(np.float32)}
     assert not known.transition[:, 0, 1].any()
     states[1, 3:5] = 0, 1
     with pytest.raises(ValueError, match=r"states: expected states of finite scores.*\(1,\)"):
-        field_log_likelihood(initial, transition, emission, states)
+        crf_log_likelihood(initial, transition, emission, states)
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ def test_float32_and_impossible_transitions():
 )
 def test_refused(states, error, message):
     with pytest.raises(error, match=message):
-        field_log_likelihood(np.zeros(2), np.zeros((2, 2)), np.zeros((3, 2)), states)
+        crf_log_likelihood(np.zeros(2), np.zeros((2, 2)), np.zeros((3, 2)), states)

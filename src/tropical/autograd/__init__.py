@@ -14,6 +14,7 @@ from ..memory import (
     set_memory_mode,
 )
 from .backward import grad
+from .chains import crf_log_likelihood
 from .checkpoint import checkpoint
 from .contraction import einsum
 from .convolution import avg_pool2d, conv2d, max_pool2d
@@ -88,6 +89,7 @@ __all__ = [
     "closure",
     "concatenate",
     "conv2d",
+    "crf_log_likelihood",
     "cross_entropy",
     "divide",
     "dropout",

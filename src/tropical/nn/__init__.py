@@ -1,5 +1,6 @@
 """Neural networks over `tropical.autograd`: modules, layers, initializers, files of parameters."""
 
+from .crf import CRF
 from .init import fan_in_uniform, glorot_uniform, he_normal, he_uniform, normal, uniform
 from .layers import (
     GELU,
@@ -22,6 +23,7 @@ from .module import Module, Parameter
 from .state import load_arrays, save_arrays
 
 __all__ = [
+    "CRF",
     "GELU",
     "AvgPool2d",
     "BatchNorm",

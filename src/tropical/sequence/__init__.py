@@ -1,14 +1,14 @@
 """Hidden Markov models and other chains: decoding, likelihoods and posteriors, in batches."""
 
-from .crf import FieldLikelihood, field_log_likelihood
+from .crf import CRFLikelihood, crf_log_likelihood
 from .decode import k_best, viterbi
 from .marginals import Posteriors, backward, forward, log_likelihood, posteriors
 
 __all__ = [
-    "FieldLikelihood",
+    "CRFLikelihood",
     "Posteriors",
     "backward",
-    "field_log_likelihood",
+    "crf_log_likelihood",
     "forward",
     "k_best",
     "log_likelihood",

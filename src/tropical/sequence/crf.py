@@ -11,10 +11,10 @@ from tropical.arrays import Array, is_kind, unmasked
 from tropical.sequence.chains import Batch, Layout, read
 from tropical.sequence.marginals import posteriors
 
-__all__ = ["FieldLikelihood", "field_log_likelihood"]
+__all__ = ["CRFLikelihood", "crf_log_likelihood"]
 
 
-class FieldLikelihood(NamedTuple):
+class CRFLikelihood(NamedTuple):
     """The logarithm of the probability of given states, and its gradients.
 
     Attributes
@@ -34,13 +34,13 @@ class FieldLikelihood(NamedTuple):
     emission: Array
 
 
-def field_log_likelihood(
+def crf_log_likelihood(
     initial: ArrayLike,
     transition: ArrayLike,
     emission: ArrayLike,
     states: ArrayLike,
     lengths: ArrayLike | None = None,
-) -> FieldLikelihood:
+) -> CRFLikelihood:
     """Return the log-likelihood of states in a linear-chain conditional random field.
 
     The probability of states is the exponential of their score, which is that of `viterbi`, divided
@@ -61,7 +61,7 @@ def field_log_likelihood(
 
     Returns
     -------
-    FieldLikelihood
+    CRFLikelihood
         The values, and their gradients: the states that are given minus those that are expected.
 
     Raises
@@ -78,9 +78,9 @@ def field_log_likelihood(
     Examples
     --------
     >>> import numpy as np
-    >>> from tropical.sequence import field_log_likelihood
+    >>> from tropical.sequence import crf_log_likelihood
     >>> emission = np.array([[2.0, 0.0], [0.0, 1.0], [0.5, 0.0]])
-    >>> known = field_log_likelihood(np.zeros(2), np.eye(2), emission, [0, 1, 1])
+    >>> known = crf_log_likelihood(np.zeros(2), np.eye(2), emission, [0, 1, 1])
     >>> round(float(known.value), 4)
     -1.462
     >>> known.emission.round(3)
@@ -116,9 +116,10 @@ def field_log_likelihood(
     np.add.at(to_transition, (item, before, after), 1)
     value -= known.log_likelihood.reshape(items)
     if not np.isfinite(value).all():
-        at = np.unravel_index(int(np.flatnonzero(~np.isfinite(value))[0]), batch.shape)
+        worst = np.unravel_index(int(np.flatnonzero(~np.isfinite(value))[0]), batch.shape)
+        at = tuple(int(i) for i in worst)
         raise ValueError(f"states: expected states of finite scores, got -inf at {at}")
-    return FieldLikelihood(
+    return CRFLikelihood(
         batch.each(value.astype(batch.dtype))[()],
         batch.each(to_initial),
         batch.each(to_transition),

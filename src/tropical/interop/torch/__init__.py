@@ -4,8 +4,9 @@ Tensors share their memory with the products. If PyTorch records the backward pa
 results of operators that have gradients themselves.
 """
 
+from .chains import crf_log_likelihood
 from .contraction import einsum
 from .paths import closure, shortest_paths
 from .products import gemm
 
-__all__ = ["closure", "einsum", "gemm", "shortest_paths"]
+__all__ = ["closure", "crf_log_likelihood", "einsum", "gemm", "shortest_paths"]
