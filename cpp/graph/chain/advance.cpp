@@ -9,8 +9,6 @@ constexpr double nothing = -std::numeric_limits<double>::infinity();
 const double least_sum = std::ldexp(1.0, -400), least_peak = std::ldexp(1.0, -600);
 const double least_of_raised = std::ldexp(1.0, -240);
 
-double* numbers_of(char* row) { return reinterpret_cast<double*>(row); }
-
 }  // namespace
 
 SumMatrix Advance::cut_matrix(char* memory) const {

@@ -14,6 +14,8 @@
 
 namespace tropical {
 
+inline double* numbers_of(char* row) { return reinterpret_cast<double*>(row); }
+
 // The transitions s x s, for one direction of time.
 struct DirectedMatrix {
     char* panels;      // probabilities

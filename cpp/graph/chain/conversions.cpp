@@ -9,8 +9,6 @@ namespace {
 
 constexpr double nothing = -std::numeric_limits<double>::infinity();
 
-double* numbers_of(char* row) { return reinterpret_cast<double*>(row); }
-
 }  // namespace
 
 // Rows of half a register or less fill registers better without their padding.

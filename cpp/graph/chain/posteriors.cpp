@@ -5,8 +5,6 @@
 namespace tropical {
 namespace {
 
-double* numbers_of(char* row) { return reinterpret_cast<double*>(row); }
-
 // logs[0:count] become exp(logs) / sum; nothing happens if the sum is 0.
 bool normalize(double* logs, ptrdiff_t count) {
     const double top = *std::max_element(logs, logs + count);
@@ -149,6 +147,7 @@ void Summer::run_back(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, p
                       ptrdiff_t steps) const {
     const ptrdiff_t first = b * block_ + 1;
     const auto bytes = static_cast<std::size_t>(row_);
+    for (ptrdiff_t c = 0; c < size; ++c) emit(chains[c], first - 1, steps);
     if (wants_posteriors()) {
         for (ptrdiff_t c = 0; c < size; ++c) {
             take_kept(chains[c], b);
@@ -156,7 +155,7 @@ void Summer::run_back(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, p
             std::memcpy(chains[c].ahead.rows, chains[c].forward.row, bytes);
             chains[c].ahead.logs = chains[c].forward.logs;
         }
-        run_ahead(group, chains, size, b, steps - 1);
+        run_ahead(group, chains, size, steps - 1, 1);
     }
     BlockOfChain parts[most_chains] = {};
     for (ptrdiff_t i = 0; i < size; ++i) {
@@ -167,7 +166,6 @@ void Summer::run_back(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, p
                     bytes);
         if (c.backward.logs) advance_.to_probabilities(c.backward);
         std::memcpy(c.back.rows + steps * row_, c.backward.row, bytes);
-        emit(c, first - 1, steps);
         parts[i] = {&c.backward, &c.back, &c.emitted};
     }
     advance_.run(group.matrix, parts, size, steps, true);

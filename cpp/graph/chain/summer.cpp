@@ -5,12 +5,6 @@
 #include "graph/chain/sums.hpp"
 
 namespace tropical {
-namespace {
-
-double* numbers_of(char* row) { return reinterpret_cast<double*>(row); }
-
-}  // namespace
-
 Summer::Summer(const Chains& chains, const ChainSums& wanted, const ChainRun& run)
     : chains_(chains),
       wanted_(wanted),
@@ -147,14 +141,19 @@ void Summer::begin(ChainInGroup& c) const {
     if (wanted_.log_alpha) chains_.write_row(row, row_of(wanted_.log_alpha, c, 0));
 }
 
-void Summer::run_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
-                       ptrdiff_t steps) const {
+// The emissions of these steps stand behind `skipped` others.
+void Summer::run_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t steps,
+                       ptrdiff_t skipped) const {
     BlockRows out[most_chains] = {};
+    BlockEmissions emitted[most_chains] = {};
     BlockOfChain parts[most_chains] = {};
     for (ptrdiff_t c = 0; c < size; ++c) {
-        emit(chains[c], b * block_ + 1, steps);
         out[c] = behind_first(chains[c].ahead);
-        parts[c] = {&chains[c].forward, &out[c], &chains[c].emitted};
+        emitted[c] = chains[c].emitted;
+        emitted[c].logs += skipped * row_;
+        emitted[c].values += skipped * row_;
+        emitted[c].top += skipped;
+        parts[c] = {&chains[c].forward, &out[c], &emitted[c]};
     }
     advance_.run(group.matrix, parts, size, steps, false);
     for (ptrdiff_t c = 0; c < size; ++c) chains[c].ahead.logs = out[c].logs;
@@ -167,8 +166,11 @@ void Summer::go_forward(ChainGroup& group) const {
         if (group.ends(work(group))) return;
         set_matrix_of_block(group, b);
         for_each_part(group, b, [&](ChainInGroup* chains, ptrdiff_t size, ptrdiff_t steps) {
-            for (ptrdiff_t c = 0; c < size; ++c) keep(chains[c], b);
-            run_ahead(group, chains, size, b, steps);
+            for (ptrdiff_t c = 0; c < size; ++c) {
+                keep(chains[c], b);
+                emit(chains[c], b * block_ + 1, steps);
+            }
+            run_ahead(group, chains, size, steps, 0);
             for (ptrdiff_t c = 0; c < size && wanted_.log_alpha; ++c) {
                 BlockRows rows = behind_first(chains[c].ahead);
                 write_logs(wanted_.log_alpha, chains[c], b * block_ + 1, steps, rows, true);

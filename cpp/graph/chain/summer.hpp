@@ -80,8 +80,8 @@ class Summer {
 
     // The passes.
     void begin(ChainInGroup& c) const;
-    void run_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
-                   ptrdiff_t steps) const;
+    void run_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t steps,
+                   ptrdiff_t skipped) const;
     void go_forward(ChainGroup& group) const;
     void begin_back(ChainInGroup& c) const;
     void take_kept(ChainInGroup& c, ptrdiff_t b) const;

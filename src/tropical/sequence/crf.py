@@ -99,21 +99,20 @@ def crf_log_likelihood(
 
     expected = known.states.reshape(items, steps, count)
     to_initial = np.zeros((items, count), batch.dtype)
-    item, step = np.nonzero(within)
-    here = chosen[item, step]
-    value = np.zeros(items, np.float64)
-    np.add.at(value, item, scores[item, step, here])
+    value = _sum_where(within, np.take_along_axis(scores, chosen[..., None], -1)[..., 0])
     to_emission = -expected
-    to_emission[item, step, here] += 1
+    item, step = np.nonzero(within)
+    to_emission[item, step, chosen[item, step]] += 1
     if steps:
         to_initial[...] = to_emission[:, 0]
-        starts = np.flatnonzero(within[:, 0])
-        value[starts] += first[chosen[starts, 0]]
-    item, step = np.nonzero(within[:, 1:])
-    before, after = chosen[item, step], chosen[item, step + 1]
-    np.add.at(value, item, weights[before, after])
-    to_transition = -known.transitions.reshape(items, count, count)
-    np.add.at(to_transition, (item, before, after), 1)
+        value += np.where(within[:, 0], first[chosen[:, 0]], 0)
+    before, after, moves = chosen[:, :-1], chosen[:, 1:], within[:, 1:]
+    value += _sum_where(moves, weights[before, after])
+    cell = (np.arange(items)[:, None] * count + before) * count + after
+    given = np.bincount(cell[moves], minlength=items * count * count)
+    to_transition = given.reshape(items, count, count) - known.transitions.reshape(
+        items, count, count
+    )
     value -= known.log_likelihood.reshape(items)
     if not np.isfinite(value).all():
         worst = np.unravel_index(int(np.flatnonzero(~np.isfinite(value))[0]), batch.shape)
@@ -122,9 +121,15 @@ def crf_log_likelihood(
     return CRFLikelihood(
         batch.each(value.astype(batch.dtype))[()],
         batch.each(to_initial),
-        batch.each(to_transition),
+        batch.each(to_transition.astype(batch.dtype, copy=False)),
         to_emission.reshape(shape),
     )
+
+
+def _sum_where(within: NDArray[np.bool_], x: Array) -> NDArray[np.float64]:
+    """Return the sums over the steps."""
+    sums: NDArray[np.float64] = np.where(within, x, 0).sum(axis=1, dtype=np.float64)
+    return sums
 
 
 def _states(states: ArrayLike, batch: Batch) -> NDArray[np.intp]:
