@@ -1,10 +1,11 @@
-"""Products in PyTorch, with their gradients, and beside others; gradients' sums alone."""
+"""Products in PyTorch, with their gradients, and beside others; stars in the engine."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tropical import _core
+from tropical.autograd import Tensor, closure
 from tropical.bench.interop import torch_step
 from tropical.measure.contenders import AbsentError
 from tropical.measure.timing import interleave
@@ -53,6 +54,20 @@ class TimesLogsumexp:
     def track_times_logsumexp(self, n: int) -> float:
         timings = interleave(self.pair, budget=common.BUDGET)
         return timings.ratio("logsumexp", "tropical over logplus").median
+
+
+class Star:
+    params = (["star", "star and gradient"], [64, 512])
+    param_names = ("call", "n")
+
+    def setup(self, call: str, n: int) -> None:
+        weights = np.random.default_rng(0).random((n, n), np.float32)
+        self.weights = Tensor(weights, requires_grad=call != "star")
+
+    def time_star(self, call: str, n: int) -> None:
+        lengths = closure(self.weights)
+        if lengths.requires_grad:
+            lengths.sum().backward()
 
 
 class Scatter:

@@ -394,6 +394,12 @@ def test_logplus_differentiates_twice_where_exponentials_underflow():
     check_gradients(partial(autograd.matmul, semiring="logplus"), a, b, order=2, atol=1e-5)
 
 
+def test_logplus_of_mixed_dtypes():
+    a = Tensor(np.array([[1, 2]], np.float32), requires_grad=True)
+    autograd.matmul(a, [[2], [1]], semiring="logplus").sum().backward()
+    assert a.grad.dtype == np.float32 and a.grad.data.tolist() == [[0.5, 0.5]]
+
+
 def test_infinite_sums_have_no_gradient():
     a = Tensor([[INF, 1.0], [-INF, -INF], [2.0, 3.0]], requires_grad=True)
     c = autograd.matmul(a, [[0.0, -INF], [0.0, 0.0]], semiring="logplus")

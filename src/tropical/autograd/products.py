@@ -164,7 +164,7 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
     ValueError
         If shapes do not fit or the semiring is unknown.
     TypeError
-        If the semiring has no gradient ("orand"), or logplus gets integers.
+        If the semiring has no gradient ("orand").
 
     Examples
     --------
@@ -193,6 +193,8 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
         result = tensor_of(checked(_gemm(x, y, semiring=ring.name)), None)
     elif not ring.selective:
         c = _gemm(x, y, semiring=ring.name)
+        x, y = (z if z.dtype.kind == "f" else z.astype(c.dtype) for z in (x, y))
+        a, b = (z if isinstance(z, Tensor) else w for z, w in ((a, x), (b, y)))
         shifted = _log_product(a - shift(x, -1), b - shift(y, -2))
         result = replaced(shifted, checked(c))
     else:
