@@ -195,9 +195,9 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def interop(session: nox.Session) -> None:
-    """What needs PyTorch, JAX, numba, pooch or mlxtend: no test is skipped for want of them."""
+    """What needs PyTorch, JAX, hmmlearn, numba, pooch or mlxtend: nothing skips for want of them."""
     install(session, "bench", "mnist", "test")
-    session.install("pip")
+    session.install("pip", "hmmlearn>=0.3")
     session.run("python", "-m", "pip", "install", "-q", "torch==2.13.0", "jax")
     files = [f"tests/examples/test_mnist_{part}.py" for part in ("data", "training")]
     chosen = "mnist_data or torch or jax or mlxtend"
@@ -205,7 +205,7 @@ def interop(session: nox.Session) -> None:
     files = ["tests/autograd/test_against_torch.py", "tests/bench/test_side_by_side.py"]
     pages = [f"docs/guide/{page}.md" for page in ("torch", "jax")]
     paths = ("tests/interop", *files, *pages, "tropical.interop")
-    pytest(session, "-m", "not slow", *paths, complete=True)
+    pytest(session, "-m", "not slow and not long", *paths, complete=True)
 
 
 @nox.session
