@@ -195,7 +195,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def interop(session: nox.Session) -> None:
-    """What needs PyTorch, JAX, hmmlearn, numba, pooch or mlxtend: nothing skips for want of them."""
+    """What needs PyTorch, JAX, hmmlearn, numba, pooch or mlxtend: nothing may lack them."""
     install(session, "bench", "mnist", "test")
     session.install("pip", "hmmlearn>=0.3")
     session.run("python", "-m", "pip", "install", "-q", "torch==2.13.0", "jax")
