@@ -156,6 +156,17 @@ def test_grids_are_eliminated_where_many_paths_are_wanted():
     assert explain_shortest_paths(grid(60), targets=range(100)).method == "E"
 
 
+def test_few_paths_on_a_grid_are_enough():
+    """A factor takes as long as 15 to 20 searches, but searches among weights of 1 are fast."""
+    sources = np.arange(30)
+    with tropical.options(threads=1):
+        for side in (70, 141):
+            assert explain_shortest_paths(grid(side), indices=sources).method == "E"
+            assert explain_shortest_paths(grid(side), indices=sources[:8]).method == "D"
+            ones = explain_shortest_paths(grid(side), indices=sources, unweighted=True)
+            assert ones.method == "D"
+
+
 def test_elimination_is_given_up(monkeypatch):
     """Where it adds too many edges; and it is not begun where that is likely."""
     graph = random_graph(3000, 8)

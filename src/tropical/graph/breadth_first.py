@@ -7,7 +7,6 @@ which sources the search has reached the vertex. A level is an or of rows along 
 from __future__ import annotations
 
 import itertools
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,10 +20,12 @@ if TYPE_CHECKING:
 
 Bits = NDArray[np.uint64]
 WORDS = 1 << 21  # of 64 bits that one level moves along the edges
-# Measured: the seconds of a level per word and edge, and those of Dijkstra's search from one source
-# per square root of vertices times edges. More levels than take half of the latter are too many.
-SECONDS_PER_WORD, SECONDS_PER_STEP, SHARE = 15e-9, 55e-9, 0.5
-GAIN = 8  # how much faster than Dijkstra's the search of some thousand sources of few levels is
+# Measured: a level takes 15 ns for each word and edge, and Dijkstra's search, if all weights are 1,
+# 4 ns for each vertex and edge. So 64 searches take as long as 17 (1 + n / m) levels of one word.
+LEVELS = 17
+# How much faster than Dijkstra's search among other weights the search of some thousand sources of
+# few levels is, and Dijkstra's among weights of 1.
+GAIN, GAIN_OF_ONES = 8, 3
 
 
 def fits(edges: Edges) -> bool:
@@ -37,8 +38,7 @@ def lengths(edges: Edges, sources: NDArray[np.intp], report: Report) -> Array | 
 
     Many levels do not pay, which 64 sources tell, and fewer sources do not.
     """
-    most = SHARE * 64 * SECONDS_PER_STEP * math.sqrt(edges.n / max(len(edges.weight), 1))
-    levels = min(int(most / SECONDS_PER_WORD), 1 << 15)
+    levels = min(int(LEVELS * (1 + edges.n / max(len(edges.weight), 1))), 1 << 15)
     if len(sources) < 64:
         return None
     order = np.argsort(edges.target, kind="stable")

@@ -24,15 +24,15 @@ VERTEX, VERTEX_DEGREE, EDGE = 15e-9, 25e-9, 1.2e-9
 IN_CACHE, GROWTH = 4000, 0.16
 # The order of elimination: per vertex and edge, and for each neighbor that is looked at; and the
 # places of the entries.
-ORDER, STEP, PLACE = 5e-8, 1.3e-8, 3e-8
+ORDER, STEP, PLACE = 3e-8, 1.3e-8, 1.5e-8
 # From a graph to its factor, per vertex and edge: of a tree, of a graph in the plane.
-TREE, PLANE = 1.1e-7, 2e-7
+TREE, PLANE = 8e-8, 1.25e-7
 # The weights of a factor: per entry, and per operation and byte of the dtype; and how much longer
 # each operation takes in short runs, at most so much per entry.
-ENTRY, OPERATION_BYTE, SHORT, SHORT_ENTRY = 2e-8, 7.5e-12, 1.5e-10, 4.5e-8
+ENTRY, OPERATION_BYTE, SHORT, SHORT_ENTRY = 1.5e-8, 7.5e-12, 1.3e-10, 4e-8
 # A row of lengths: per entry and byte, per vertex and byte; with predecessors per vertex and edge.
-ROW_ENTRY_BYTE, ROW_VERTEX_BYTE, ROW_PREDECESSOR = 1.7e-11, 1.2e-10, 3.5e-10
-# Bytes of the rows that are computed together.
+ROW_ENTRY_BYTE, ROW_VERTEX_BYTE, ROW_PREDECESSOR = 1.7e-11, 6e-11, 2e-10
+# Bytes of the rows that are computed together, where sources are so few that the choice is close.
 BATCH_BYTES = 128
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # most random graphs, so many are too few.
 GOOD_STEPS, GREAT_STEPS = 4, 20
 # The share of the other methods that the order may take; and where it seems sure to be good.
-SHARE, LIKELY_SHARE = 0.09, 0.35
+SHARE, LIKELY_SHARE = 0.09, 0.5
 # A method is chosen over another only if it takes less by this factor.
 MARGIN = 1.1
 # Elimination goes on only if it pays even where it takes longer than estimated by this factor.
@@ -146,16 +146,14 @@ def _searches(task: Task, n: int, m: int, share: float) -> float:
     one = costs.search_seconds(math.ceil(n * share), math.ceil(m * share))
     if task.wanted.bounded:
         one /= 2  # ends at the last target
-    elif _by_levels(task):
-        one /= breadth_first.GAIN
+    elif isinstance(task.graph, Edges) and breadth_first.fits(task.graph):
+        one /= breadth_first.GAIN if _by_levels(task) else breadth_first.GAIN_OF_ONES
     return costs.CALL + one * task.count / parallel
 
 
 def _by_levels(task: Task) -> bool:
-    """Return whether a search goes out from many sources at once."""
-    if task.predecessors or task.count < 64 or task.ring is not semirings.minplus:
-        return False
-    return isinstance(task.graph, Edges) and breadth_first.fits(task.graph)
+    """Return whether a search among weights of 1 goes out from many sources at once."""
+    return not task.predecessors and task.count >= 64 and task.ring is semirings.minplus
 
 
 def number_of_edges(graph: Array | Edges, ring: Semiring) -> int:
@@ -186,8 +184,7 @@ def _hopeless(task: Task, found: Counted, n: int, m: int, each: float) -> str:
 
 def _factor_seconds(n: int, like_tree: bool) -> float:
     """Return what a factor takes at least, per vertex and edge."""
-    growth = costs.growth(n)
-    return costs.TREE * growth if like_tree else costs.PLANE * growth**2
+    return (costs.TREE if like_tree else costs.PLANE) * costs.growth(n)
 
 
 def _reached(edges: Compressed, task: Task) -> float:
