@@ -3,9 +3,11 @@
 from .crf import CRFLikelihood, crf_log_likelihood
 from .decode import k_best, viterbi
 from .marginals import Posteriors, backward, forward, log_likelihood, posteriors
+from .stream import Decoder
 
 __all__ = [
     "CRFLikelihood",
+    "Decoder",
     "Posteriors",
     "backward",
     "crf_log_likelihood",

@@ -84,9 +84,9 @@ def crf_log_likelihood(
     >>> round(float(known.value), 4)
     -1.462
     >>> known.emission.round(3)
-    array([[ 0.146, -0.146],
-           [-0.393,  0.393],
-           [-0.558,  0.558]])
+    array([[ 0.16 , -0.16 ],
+           [-0.491,  0.491],
+           [-0.593,  0.593]])
     """
     batch = read(initial, transition, emission, Layout(lengths))
     chosen = _states(states, batch)

@@ -1,0 +1,67 @@
+"""Streams against `viterbi` on the whole sequence."""
+
+import numpy as np
+import pytest
+from support import random_bits
+
+from tropical.sequence import Decoder, viterbi
+
+
+def model(states, steps, seed):
+    """Multiples of 1/8, whose sums are exact; some impossible transitions."""
+    parts = [
+        (random_bits(shape, seed + i) % np.uint64(64)) / 8.0 - 4
+        for i, shape in enumerate([(states,), (states, states), (steps, states)])
+    ]
+    parts[1][random_bits(parts[1].shape, seed + 9) % np.uint64(5) == 0] = -np.inf
+    return parts
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_with_patience_it_is_viterbi(seed):
+    states, steps = 1 + seed % 5, 1 + 7 * seed % 50
+    initial, transition, emission = model(states, steps, seed)
+    path, score = viterbi(initial, transition, emission)
+    decoder = Decoder(initial, transition, lag=steps)
+    cut = seed % (steps + 1)
+    got = [*decoder.push(emission[:cut]), *decoder.push(emission[cut:]), *decoder.finish()]
+    assert len(got) == steps
+    if score > -np.inf:
+        assert got == path.tolist()
+
+
+def test_lag():
+    """States come in time, one by one, and mostly those of the best path; memory stays bounded."""
+    initial, transition, emission = model(4, 500, 3)
+    transition = np.maximum(transition, -4)
+    path, _ = viterbi(initial, transition, emission)
+    for lag in (0, 1, 5, 30):
+        decoder, got = Decoder(initial, transition, lag=lag), []
+        for step, emitted in enumerate(emission):
+            got += decoder.push(emitted).tolist()
+            assert step - lag < len(got) <= step + 1
+            assert len(decoder._before) <= lag
+        got += decoder.finish().tolist()
+        assert len(got) == 500
+        assert np.mean(np.array(got) == path) > (0.6 if lag == 0 else 0.85)
+    assert got == path.tolist()
+
+
+def test_impossible_and_again():
+    decoder = Decoder([0.0, -np.inf], [[0.0, -np.inf], [-np.inf, 0.0]], lag=1)
+    assert decoder.push([[0.0, 0.0], [-np.inf, 0.0], [0.0, 0.0]]).tolist() == [0, -1]
+    assert decoder.finish().tolist() == [-1]
+    assert decoder.push([0.0, 0.0]).tolist() == [0] and decoder.finish().tolist() == []
+
+
+def test_refused():
+    with pytest.raises(ValueError, match="lag: expected 0 or more, got -1"):
+        Decoder([0.0], [[0.0]], lag=-1)
+    with pytest.raises(ValueError, match=r"log_transition: expected \(s, s\)"):
+        Decoder([0.0], [[[0.0]]])
+    decoder = Decoder([0.0, 0.0], np.zeros((2, 2)))
+    with pytest.raises(ValueError, match=r"log_emission: .* got nan at \(1, 0\)"):
+        decoder.push([[0.0, 0.0], [np.nan, 0.0]])
+    with pytest.raises(ValueError, match=r"as log_emission has 3 states"):
+        decoder.push([0.0, 0.0, 0.0])
+    assert decoder.push([0.0, -np.inf]).tolist() == [0]
