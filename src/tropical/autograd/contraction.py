@@ -8,8 +8,6 @@ import numpy as np
 
 from tropical import semirings
 from tropical.arrays import promote
-from tropical.einsum.arrays import NUMPY
-from tropical.einsum.network import contracted
 
 from .operation import operand
 from .products import matmul
@@ -37,10 +35,10 @@ class _Tensors:
         return getitem(transpose(x, (*axes, first, second)), (..., i, i))
 
     def strides(self, x: Any) -> Sequence[int]:
-        return NUMPY.strides(data_of(x))
+        return [abs(stride) for stride in data_of(x).strides]
 
     def full(self, x: Any, shape: Sequence[int], constant: Callable[[Any], float]) -> Any:
-        return NUMPY.full(x, shape, constant)
+        return np.broadcast_to(np.array(constant(x.dtype), x.dtype), shape)
 
 
 def einsum(
@@ -86,6 +84,8 @@ def einsum(
     Tensor([[0., 1.],
             [2., 0.]])
     """
+    from tropical.einsum.network import contracted  # here: it takes long to import
+
     ring = semirings.get(semiring)
 
     def read(given: Sequence[Any]) -> Sequence[Any]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tropical import graph, semirings
+import tropical
+from tropical import semirings
 
 from . import trees
 from .elementwise import where
@@ -64,7 +65,7 @@ def closure(a: Operand, semiring: str | Semiring = "minplus") -> Tensor:
     """
     x, ring = np.asarray(operand(data_of(a))), semirings.get(semiring)
     if not (isinstance(a, Tensor) and a.requires_grad and recording.get()) or not ring.selective:
-        return _plain(a, graph.closure(x, ring))
+        return _plain(a, tropical.graph.closure(x, ring))
     return _along(a, ring, *trees.star(x, ring.name))
 
 
@@ -112,7 +113,7 @@ def shortest_paths(
     x = np.asarray(operand(data_of(w)))
     if not (isinstance(w, Tensor) and w.requires_grad and recording.get()):
         options: Any = {"directed": directed, "indices": indices, "targets": targets}
-        return _plain(w, graph.shortest_paths(x, method, **options))
+        return _plain(w, tropical.graph.shortest_paths(x, method, **options))
     arcs: Any = w
     if not directed:
         turned = swap_last(arcs)

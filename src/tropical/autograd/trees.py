@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tropical import graph, semirings
-from tropical.graph.all_pairs import all_pairs
-from tropical.graph.star import check_matrix
+import tropical
+from tropical import semirings
 
 from .winners import is_first, is_product, needs_operands
 
@@ -41,11 +40,14 @@ def star(a: Array, semiring: str) -> tuple[Array, Array]:
            [inf,  0.]]), array([[-1,  0],
            [-1, -1]]))
     """
+    from tropical.graph.all_pairs import all_pairs  # here: the package takes long to import
+    from tropical.graph.star import check_matrix
+
     ring = semirings.get(semiring)
     a = np.array(a, order="C")
     check_matrix(a, ring)
     if ring == semirings.minplus and (a < 0).any():  # rounding could close a cycle of predecessors
-        values, before = graph.shortest_paths(a, "FW", return_predecessors=True)
+        values, before = tropical.graph.shortest_paths(a, "FW", return_predecessors=True)
     else:
         values, found = all_pairs(a, ring, True, True, None)
         assert found is not None
@@ -57,7 +59,7 @@ def shortest(
     w: Array, method: str, indices: ArrayLike | None, targets: ArrayLike | None
 ) -> tuple[Array, Array]:
     """Return the lengths of shortest paths and the predecessors, `NONE` where there is none."""
-    lengths, before = graph.shortest_paths(
+    lengths, before = tropical.graph.shortest_paths(
         w, method, indices=indices, targets=targets, return_predecessors=True
     )
     return np.asarray(lengths), _marked(before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 from tropical import semirings
@@ -97,7 +98,8 @@ def einsum(
         return tensors
 
     if torch.compiler.is_compiling() and isinstance(subscripts, str):
-        shapes = tuple(tuple(x.shape) for x in operands)
+        # `index` makes a length that the compiler takes for a variable one constant.
+        shapes = tuple(tuple(operator.index(n) for n in x.shape) for x in operands)
         optimize = _path(subscripts, shapes, optimize)
     result: Tensor
     result = network.contracted(subscripts, operands, ring, optimize, _Tensors(), read)

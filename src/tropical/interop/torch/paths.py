@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -145,7 +146,7 @@ def _ancestors(before: Tensor) -> Iterator[Tensor]:
         torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
     )
     above = torch.where(before > trees.NONE, before, torch.arange(n, device=before.device))
-    for _ in range(trees.rounds(n)):
+    for _ in range(trees.rounds(index(n))):  # also if n is symbolic
         if known and not (before.gather(-1, above) > trees.NONE).any():
             return
         yield above
