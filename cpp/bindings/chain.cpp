@@ -29,7 +29,8 @@ void check_range(const Indices& x, const char* name, ptrdiff_t least, ptrdiff_t 
                                   " to " + std::to_string(most) + ", got " +
                                   std::to_string(x.data()[i]));
 }
-bool contiguous(const py::array& x) { return x.flags() & py::array::c_style; }
+bool aligned(const py::array& x) { return x.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_; }
+bool contiguous(const py::array& x) { return (x.flags() & py::array::c_style) && aligned(x); }
 
 // The chains, as Python gives them. Arrays are C-ordered, but rows of emissions and of initial may
 // have any stride.
@@ -44,8 +45,8 @@ struct GivenChains {
         check(first.ndim() == 1 && first.size() == count, "first", "as many as lengths", first);
         check(emission.ndim() == 2 && emission.shape(1) > 0, "emission", "(rows, s)", emission);
         const py::ssize_t s = emission.shape(1), size = emission.itemsize();
-        check(emission.strides(1) == size || emission.shape(0) == 0, "emission", "contiguous rows",
-              emission);
+        check((emission.strides(1) == size || emission.shape(0) == 0) && aligned(emission),
+              "emission", "contiguous, aligned rows", emission);
         check(initial.ndim() == 2 && initial.shape(1) == s && contiguous(initial) &&
                   (initial.shape(0) == 1 || initial.shape(0) == count),
               "initial", "(1 or chains, s)", initial);

@@ -258,6 +258,9 @@ def test_any_layout_and_inputs_untouched():
     want = viterbi(initial, transition, emission)
     strange = [np.asfortranarray(emission), emission[::-1].copy()[::-1], emission.astype(">f8")]
     strange.append(np.repeat(emission, 2, axis=-1)[..., ::2])
+    moved = np.frombuffer(b"?" + emission.tobytes(), np.uint8)[1:].view(np.float64)
+    strange.append(moved.reshape(emission.shape))
+    assert not strange[-1].flags.aligned
     for other in strange:
         other.flags.writeable = False
         got = viterbi(initial, np.asfortranarray(transition), other)

@@ -120,9 +120,9 @@ def read(
     def spread(x: Array, *tail: int) -> Array:
         """Return one item, or one for each sequence."""
         if math.prod(x.shape[: x.ndim - len(tail)]) == 1:
-            return np.ascontiguousarray(x.reshape((1, *tail)))
+            return _packed(x.reshape((1, *tail)))
         wide = np.broadcast_to(x, (*batch, *tail)).reshape((-1, *tail))
-        return np.ascontiguousarray(wide)
+        return _packed(wide)
 
     def index(x: Array) -> NDArray[np.intp]:
         return np.array(np.broadcast_to(x, batch), np.intp).reshape(-1)
@@ -190,7 +190,7 @@ def _observe(emission: Array, layout: Layout) -> Observed:
     steps, states = emission.shape[-2:]
     lengths, first = _steps_of("log_emission", emission.shape[:-1], layout)
     return Observed(
-        rows=np.ascontiguousarray(emission).reshape(-1, states),
+        rows=_packed(emission).reshape(-1, states),
         symbols=None,
         first=first,
         lengths=lengths,
@@ -237,7 +237,7 @@ def _observe_symbols(table: Array, symbols: Array, layout: Layout) -> Observed:
         first = np.arange(rows.size // max(rows.shape[-1], 1)).reshape(rows.shape[:-1])
         first = first * rows.shape[-1]
     return Observed(
-        rows=np.ascontiguousarray(np.swapaxes(table, -1, -2)).reshape(-1, states),
+        rows=_packed(np.swapaxes(table, -1, -2)).reshape(-1, states),
         symbols=np.ascontiguousarray(rows).reshape(-1),
         first=first,
         lengths=lengths,
@@ -277,6 +277,11 @@ def _steps_of(
             f"lengths: expected a sum of {steps}, the steps of {name}, got {lengths.sum()}"
         )
     return lengths, np.cumsum(lengths) - lengths
+
+
+def _packed(x: Array) -> Array:
+    """Return x in C order, aligned."""
+    return np.require(x, requirements=["C", "A"])
 
 
 def _common_batch(batches: dict[str, tuple[Array, int]]) -> tuple[int, ...]:
