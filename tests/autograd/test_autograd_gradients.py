@@ -203,6 +203,19 @@ def test_contraction_of_other_operands():
         autograd.einsum("ij,jk", x, np.ones((3, 3)))
 
 
+def test_likelihoods_of_conditional_random_fields():
+    """Only of first order, as there is no second."""
+    rng = np.random.default_rng(5)
+    parts = [rng.standard_normal(shape) for shape in [(3,), (3, 3), (4, 5, 3)]]
+    states = rng.integers(0, 3, (4, 5))
+    lengths = [5, 1, 0, 3]
+
+    def likelihood(initial, transition, emission):
+        return autograd.crf_log_likelihood(initial, transition, emission, states, lengths)
+
+    autograd.check_gradients(likelihood, *parts)
+
+
 def test_every_operation_is_checked():
     here = inspect.getsource(inspect.getmodule(test_every_operation_is_checked))
     for name in set(autograd.__all__) - NO_OPERATIONS:
