@@ -34,7 +34,8 @@ class _Tensors:
         return x.diagonal(0, first, second)
 
     def strides(self, x: Tensor) -> Sequence[int]:
-        return x.stride()
+        strides: Sequence[int] = x.stride()
+        return strides
 
     def full(self, x: Tensor, shape: Sequence[int], constant: Callable[[Any], float]) -> Tensor:
         number = constant(str(x.dtype).removeprefix("torch."))
