@@ -90,8 +90,9 @@ _primitive.def_impl(jax.jit(_compute))
 _primitive.def_abstract_eval(
     lambda *operands: jax.core.ShapedArray(_shape(*operands), operands[0].dtype))
 mlir.register_lowering(_primitive, mlir.lower_fun(_compute, multiple_results=False))
-batching.primitive_batchers[_primitive] = _batched
-ad.primitive_transposes[_primitive] = _transpose
+# Not [...] = ...: Sphinx imports this file with a stand-in for JAX, which knows calls alone.
+batching.primitive_batchers.__setitem__(_primitive, _batched)
+ad.primitive_transposes.__setitem__(_primitive, _transpose)
 ad.defjvp(_primitive,
     lambda du, u, r, v, s, t: weighted(du, r, v, s, t),
     lambda dr, u, r, v, s, t: weighted(u * dr, r, v, s, t),

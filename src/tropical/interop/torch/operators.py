@@ -6,6 +6,7 @@ gradients of operators, so outside of the compiler the same rules also make an a
 
 from __future__ import annotations
 
+import types
 from typing import TYPE_CHECKING, Any
 
 from tropical.extras import require
@@ -45,7 +46,8 @@ def differentiable(
         "backward": staticmethod(gradients),
         "vmap": staticmethod(vmap),
     }
-    function: Any = type(f"_{made._name}", (torch.autograd.Function,), body)
+    bases = (torch.autograd.Function,)
+    function: Any = types.new_class(f"_{made._name}", bases, exec_body=lambda it: it.update(body))
     made.register_autograd(gradients, setup_context=save)
     made.register_vmap(vmap)
 
