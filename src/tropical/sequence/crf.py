@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropical.arrays import Array, is_kind, unmasked
 from tropical.sequence.chains import Batch, Layout, read
-from tropical.sequence.marginals import posteriors
+from tropical.sequence.marginals import Posteriors, posteriors_of
 
 __all__ = ["CRFLikelihood", "crf_log_likelihood"]
 
@@ -90,40 +90,51 @@ def crf_log_likelihood(
     """
     batch = read(initial, transition, emission, Layout(lengths))
     chosen = _states(states, batch)
-    known = posteriors(initial, transition, emission, lengths)
-    items, steps, count = len(batch.lengths), chosen.shape[-1], batch.states
-    within = np.arange(steps) < batch.lengths[:, None]
-    shape = (*batch.shape, steps, count)
-    scores = np.broadcast_to(np.asarray(emission, batch.dtype), shape).reshape(items, steps, count)
-    first, weights = (np.asarray(x, batch.dtype) for x in (initial, transition))
-
-    expected = known.states.reshape(items, steps, count)
-    to_initial = np.zeros((items, count), batch.dtype)
-    value = _sum_where(within, np.take_along_axis(scores, chosen[..., None], -1)[..., 0])
-    to_emission = -expected
-    item, step = np.nonzero(within)
-    to_emission[item, step, chosen[item, step]] += 1
-    if steps:
-        to_initial[...] = to_emission[:, 0]
-        value += np.where(within[:, 0], first[chosen[:, 0]], 0)
-    before, after, moves = chosen[:, :-1], chosen[:, 1:], within[:, 1:]
-    value += _sum_where(moves, weights[before, after])
-    cell = (np.arange(items)[:, None] * count + before) * count + after
-    given = np.bincount(cell[moves], minlength=items * count * count)
-    to_transition = given.reshape(items, count, count) - known.transitions.reshape(
-        items, count, count
-    )
-    value -= known.log_likelihood.reshape(items)
+    first, weights, scores = (np.asarray(x, batch.dtype) for x in (initial, transition, emission))
+    known = posteriors_of(batch)
+    value = _score(first, weights, scores, chosen, batch) - known.log_likelihood.reshape(-1)
     if not np.isfinite(value).all():
         worst = np.unravel_index(int(np.flatnonzero(~np.isfinite(value))[0]), batch.shape)
         at = tuple(int(i) for i in worst)
         raise ValueError(f"states: expected states of finite scores, got -inf at {at}")
-    return CRFLikelihood(
-        batch.each(value.astype(batch.dtype))[()],
-        batch.each(to_initial),
-        batch.each(to_transition.astype(batch.dtype, copy=False)),
-        to_emission.reshape(shape),
-    )
+    gradients = _given_minus_expected(known, chosen, batch)
+    return CRFLikelihood(batch.each(value.astype(batch.dtype))[()], *map(batch.each, gradients))
+
+
+def _score(
+    initial: Array, transition: Array, emission: Array, states: NDArray[np.intp], batch: Batch
+) -> NDArray[np.float64]:
+    """Return the scores of states (sequences, t), in float64."""
+    within = _within(batch)
+    shape = (*batch.shape, states.shape[-1], batch.states)
+    scores = np.broadcast_to(emission, shape).reshape(*states.shape, batch.states)
+    score = _sum_where(within, np.take_along_axis(scores, states[..., None], -1)[..., 0])
+    score += _sum_where(within[:, 1:], transition[states[:, :-1], states[:, 1:]])
+    return score + _sum_where(within[:, :1], initial[states[:, :1]])
+
+
+def _given_minus_expected(
+    known: Posteriors, states: NDArray[np.intp], batch: Batch
+) -> tuple[Array, Array, Array]:
+    """Return the gradients of initial, transition and emission, of each sequence."""
+    within, count = _within(batch), batch.states
+    items, steps = states.shape
+    to_emission = -known.states.reshape(items, steps, count)
+    item, step = np.nonzero(within)
+    to_emission[item, step, states[item, step]] += 1
+    # A sequence without steps has no first state.
+    to_initial = to_emission[:, 0] if steps else np.zeros((items, count), batch.dtype)
+    cell = (np.arange(items)[:, None] * count + states[:, :-1]) * count + states[:, 1:]
+    given = np.bincount(cell[within[:, 1:]], minlength=items * count * count)
+    shape = items, count, count
+    to_transition = given.reshape(shape) - known.transitions.reshape(shape)
+    return to_initial.copy(), to_transition.astype(batch.dtype, copy=False), to_emission
+
+
+def _within(batch: Batch) -> NDArray[np.bool_]:
+    """Return which steps are within the lengths, (sequences, t)."""
+    within: NDArray[np.bool_] = np.arange(batch.steps or 0) < batch.lengths[:, None]
+    return within
 
 
 def _sum_where(within: NDArray[np.bool_], x: Array) -> NDArray[np.float64]:
@@ -141,7 +152,7 @@ def _states(states: ArrayLike, batch: Batch) -> NDArray[np.intp]:
     wanted = (*batch.shape, steps)
     if chosen.shape != wanted:
         raise ValueError(f"states: expected {wanted}, as emission has, got {chosen.shape}")
-    within = np.arange(steps) < batch.lengths.reshape((*batch.shape, 1))
+    within = _within(batch).reshape(wanted)
     wrong = ((chosen < 0) | (chosen >= batch.states)) & within
     if wrong.any():
         at = tuple(int(i) for i in np.argwhere(wrong)[0])

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from tropical import _core
 from tropical.arrays import Array
-from tropical.sequence.chains import Layout, read
+from tropical.sequence.chains import Batch, Layout, read
 
 __all__ = ["Posteriors", "backward", "forward", "log_likelihood", "posteriors"]
 
@@ -87,9 +87,9 @@ def forward(
     batch = read(
         log_initial, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
     )
-    log_alpha, likelihood = batch.rows(-np.inf), np.empty(len(batch.lengths))
-    _core.sum_paths(batch.chains, batch.place, log_alpha, None, None, None, likelihood)
-    return batch.shaped(log_alpha), batch.each(likelihood.astype(batch.dtype))[()]
+    log_alpha = batch.rows(-np.inf)
+    likelihood = _sum_paths(batch, log_alpha=log_alpha)
+    return batch.shaped(log_alpha), likelihood
 
 
 def log_likelihood(
@@ -133,10 +133,7 @@ def log_likelihood(
     batch = read(
         log_initial, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
     )
-    likelihood = np.empty(len(batch.lengths))
-    _core.sum_paths(batch.chains, batch.place, None, None, None, None, likelihood)
-    result: Array = batch.each(likelihood.astype(batch.dtype))[()]
-    return result
+    return _sum_paths(batch)
 
 
 def backward(
@@ -230,14 +227,31 @@ def posteriors(
     batch = read(
         log_initial, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
     )
-    states, likelihood = batch.rows(0), np.empty(len(batch.lengths))
+    known = posteriors_of(batch)
+    if not per_step:
+        return known._replace(transitions=known.transitions[..., 0, :, :])
+    if batch.steps == 0 or batch.steps == 1:  # no transition at all
+        return known._replace(transitions=known.transitions[..., :0, :, :])
+    return known
+
+
+def posteriors_of(batch: Batch) -> Posteriors:
+    """Return the posteriors of a batch; transitions are (..., matrices, s, s)."""
+    states = batch.rows(0)
     shape = len(batch.lengths), batch.matrices, batch.states, batch.states
     transitions = np.zeros(shape, batch.dtype)
-    _core.sum_paths(batch.chains, batch.place, None, None, states, transitions, likelihood)
-    steps = np.shape(symbols)[-1] if symbols is not None else np.shape(log_emission)[-2]
-    transitions = transitions[:, : max(steps - 1, 0)] if per_step else transitions[:, 0]
-    return Posteriors(
-        batch.shaped(states),
-        batch.each(transitions),
-        batch.each(likelihood.astype(batch.dtype))[()],
-    )
+    likelihood = _sum_paths(batch, states=states, transitions=transitions)
+    return Posteriors(batch.shaped(states), batch.each(transitions), likelihood)
+
+
+def _sum_paths(
+    batch: Batch,
+    log_alpha: Array | None = None,
+    states: Array | None = None,
+    transitions: Array | None = None,
+) -> Array:
+    """Fill the results that are given, and return the logarithms of the likelihoods."""
+    likelihood = np.empty(len(batch.lengths))
+    _core.sum_paths(batch.chains, batch.place, log_alpha, None, states, transitions, likelihood)
+    result: Array = batch.each(likelihood.astype(batch.dtype))[()]
+    return result
