@@ -434,6 +434,24 @@ def R(*shape, seed=0):
     return RNG(seed).standard_normal(shape)
 
 
+def floyd_warshall(w):
+    lengths = torch.where(torch.eye(len(w), dtype=torch.bool), 0.0, w)
+    for k in range(len(w)):
+        lengths = torch.minimum(lengths, lengths[:, k, None] + lengths[k])
+    return lengths
+
+
+def crf(initial, transition, emission):
+    """The log-likelihood of the states 1, 0, 2, 1, by the sum of the weights of all paths."""
+    states, steps = [1, 0, 2, 1], range(1, 4)
+    weight = initial[1] + sum(emission[t, state] for t, state in enumerate(states))
+    weight = weight + sum(transition[states[t - 1], states[t]] for t in steps)
+    sums = initial + emission[0]
+    for t in steps:
+        sums = torch.logsumexp(sums[:, None] + transition, 0) + emission[t]
+    return weight - torch.logsumexp(sums, 0)
+
+
 P = np.abs(R(3, 4, seed=5)) + 0.5
 MASK = R(3, 4, seed=6) > 0
 WINDOWS = {"stride": (2, 1), "padding": (0, 2)}
@@ -444,6 +462,22 @@ OPERATIONS = {
     "add": (torch.add, [R(3, 4), R(4)]),
     "broadcast_to": (lambda x: x.expand(2, 3, 4), [R(3, 1)], {"shape": (2, 3, 4)}),
     "cast": (lambda x: x.float().double(), X, lambda x: x.astype("float32").astype("float64")),
+    "closure": (floyd_warshall, [np.abs(R(6, 6)) + 0.1]),
+    "shortest_paths": (
+        lambda w: floyd_warshall(w)[[0, 2]],
+        [np.abs(R(6, 6)) + 0.1],
+        {"indices": [0, 2]},
+    ),
+    "einsum": (
+        functools.partial(torch.einsum, "ij,jk,k->ki"),
+        [R(3, 4), R(4, 5), R(5)],
+        functools.partial(autograd.einsum, "ij,jk,k->ki"),
+    ),
+    "crf_log_likelihood": (
+        crf,
+        [R(3), R(3, 3), R(4, 3)],
+        functools.partial(autograd.crf_log_likelihood, states=[1, 0, 2, 1]),
+    ),
     "clip": (lambda x: torch.clamp(x, -0.5, 0.5), X, {"min": -0.5, "max": 0.5}),
     "concatenate": (
         lambda a, b: torch.cat([a, b], -1),
