@@ -4,6 +4,7 @@
 #include "bindings/call.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
+#include "bindings/ranges.hpp"
 #include "bindings/shapes.hpp"
 #include "graph/centrality/betweenness.hpp"
 
@@ -18,14 +19,6 @@ void check_size(const py::array& x, const char* name, py::ssize_t size) {
     if (x.ndim() != 1 || x.size() != size)
         throw py::value_error(std::string(name) + ": expected shape (" + std::to_string(size) +
                               ",), got " + shape_text(x));
-}
-
-void check_vertices(const Vertices& vertices, const char* name, py::ssize_t n) {
-    for (py::ssize_t i = 0; i < vertices.size(); ++i)
-        if (vertices.data()[i] < 0 || vertices.data()[i] >= n)
-            throw py::value_error(std::string(name) + ": expected vertices from 0 to " +
-                                  std::to_string(n - 1) + ", got " +
-                                  std::to_string(vertices.data()[i]));
 }
 
 void check_starts(const Starts& start, py::ssize_t arcs) {

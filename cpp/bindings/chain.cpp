@@ -8,6 +8,7 @@
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "bindings/options.hpp"
+#include "bindings/ranges.hpp"
 #include "bindings/shapes.hpp"
 #include "graph/chain/best_paths.hpp"
 #include "graph/chain/sums.hpp"
@@ -22,12 +23,8 @@ void check(bool right, const char* name, const char* expected, const py::array& 
         throw py::value_error(std::string(name) + ": expected " + expected + ", got " +
                               shape_text(x) + " of " + std::string(py::str(x.dtype())));
 }
-void check_range(const Indices& x, const char* name, ptrdiff_t least, ptrdiff_t most) {
-    for (py::ssize_t i = 0; i < x.size(); ++i)
-        if (x.data()[i] < least || x.data()[i] > most)
-            throw py::value_error(std::string(name) + ": expected " + std::to_string(least) +
-                                  " to " + std::to_string(most) + ", got " +
-                                  std::to_string(x.data()[i]));
+void check_numbers(const Indices& x, const char* name, ptrdiff_t most) {
+    check_range(x.data(), x.size(), name, "numbers", 0, most);
 }
 bool aligned(const py::array& x) { return x.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_; }
 bool contiguous(const py::array& x) { return (x.flags() & py::array::c_style) && aligned(x); }
@@ -57,14 +54,14 @@ struct GivenChains {
         check(initial.dtype().is(emission.dtype()) && transition.dtype().is(emission.dtype()),
               "transition", "the dtype of emission", transition);
         const py::ssize_t matrices = transition.shape(1);
-        check_range(lengths, "lengths", 0, matrices == 1 ? most_elements : matrices + 1);
+        check_numbers(lengths, "lengths", matrices == 1 ? most_elements : matrices + 1);
         check(matrices > 0, "transition", "matrices", transition);
         const py::ssize_t rows = symbols ? symbols->size() : emission.shape(0);
         for (py::ssize_t c = 0; c < count; ++c)
             if (first.data()[c] < 0 || first.data()[c] > rows - lengths.data()[c])
                 throw py::value_error("first: chain " + std::to_string(c) +
                                       " leaves the emissions");
-        if (symbols) check_range(*symbols, "symbols", 0, emission.shape(0) - 1);
+        if (symbols) check_numbers(*symbols, "symbols", emission.shape(0) - 1);
         Chains chains{};
         chains.count = count;
         chains.states = s;

@@ -10,6 +10,7 @@
 #include "bindings/call.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
+#include "bindings/ranges.hpp"
 #include "graph/elimination/path.hpp"
 #include "graph/elimination/predecessors.hpp"
 #include "graph/elimination/update.hpp"
@@ -21,15 +22,11 @@ using Vertices = py::array_t<Vertex, py::array::c_style | py::array::forcecast>;
 using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
 using Positions = py::array_t<ptrdiff_t, py::array::c_style | py::array::forcecast>;
 
-void check_vertices(const Vertices& vertices, const char* name, py::ssize_t n) {
+void check_list(const Vertices& vertices, const char* name, py::ssize_t n) {
     if (vertices.ndim() != 1)
         throw py::value_error(std::string(name) + ": expected one axis, got shape " +
                               shape_text(vertices));
-    for (py::ssize_t i = 0; i < vertices.size(); ++i)
-        if (vertices.data()[i] < 0 || vertices.data()[i] >= n)
-            throw py::value_error(std::string(name) + ": expected vertices from 0 to " +
-                                  std::to_string(n - 1) + ", got " +
-                                  std::to_string(vertices.data()[i]));
+    check_vertices(vertices, name, n);
 }
 
 Array<Vertex> copied(const Vertices& vertices) {
@@ -54,8 +51,8 @@ class Elimination {
                 const std::optional<Vertices>& order, ptrdiff_t most_entries,
                 const std::optional<py::function>& report, ptrdiff_t most_steps, double operation) {
         if (n < 0) throw py::value_error("n: expected at least 0, got " + std::to_string(n));
-        check_vertices(source, "source", n);
-        check_vertices(target, "target", n);
+        check_list(source, "source", n);
+        check_list(target, "target", n);
         if (source.size() != target.size())
             throw py::value_error("target: expected as many vertices as source has, got " +
                                   std::to_string(target.size()));
@@ -101,8 +98,8 @@ class Elimination {
 
     // The edges from sources[k] to targets[k], and how many there are, for each k.
     py::tuple edges_between(const Vertices& sources, const Vertices& targets, bool directed) {
-        check_vertices(sources, "sources", structure_.size());
-        check_vertices(targets, "targets", structure_.size());
+        check_list(sources, "sources", structure_.size());
+        check_list(targets, "targets", structure_.size());
         Array<ptrdiff_t> found, counts;
         without_gil([&] {
             const Arcs& arcs = arcs_of(directed);
@@ -166,8 +163,8 @@ class Elimination {
     void rows(py::array up, py::array down, const py::object& semiring, const Vertices& sources,
               const std::optional<Vertices>& targets, py::array out) {
         const Factor factor = check_factor(up, down, semiring);
-        check_vertices(sources, "sources", structure_.size());
-        if (targets) check_vertices(*targets, "targets", structure_.size());
+        check_list(sources, "sources", structure_.size());
+        if (targets) check_list(*targets, "targets", structure_.size());
         const py::ssize_t columns = targets ? targets->size() : structure_.size();
         check_table(out, "out", sources.size(), columns, up.dtype());
         const Array<Vertex> from = copied(sources),
@@ -188,7 +185,7 @@ class Elimination {
     void trees(py::array up, py::array down, const py::object& semiring, const Vertices& sources,
                py::array lengths, const py::array& weights, py::array predecessors) {
         const Factor factor = check_factor(up, down, semiring);
-        check_vertices(sources, "sources", structure_.size());
+        check_list(sources, "sources", structure_.size());
         check_table(lengths, "lengths", sources.size(), structure_.size(), up.dtype());
         check_entries(weights, "weights", edges_.entry.size(), up.dtype());
         check_table(predecessors, "predecessors", sources.size(), structure_.size(),
@@ -217,7 +214,7 @@ class Elimination {
                              const std::string& kind, const std::optional<Doubles>& weight,
                              const std::vector<double>& radii) {
         const Factor factor = check_factor(up, down, py::str("minplus"));
-        check_vertices(sources, "sources", structure_.size());
+        check_list(sources, "sources", structure_.size());
         if (weight && (weight->ndim() != 1 || weight->size() != structure_.size()))
             throw py::value_error("weight: expected shape (" + std::to_string(structure_.size()) +
                                   ",), got " + shape_text(*weight));
@@ -276,7 +273,7 @@ class Elimination {
     }
 
     static void check_order(const Vertices& order, Vertex n) {
-        check_vertices(order, "order", n);
+        check_list(order, "order", n);
         Array<char> seen(static_cast<std::size_t>(n));
         for (py::ssize_t i = 0; i < order.size(); ++i) seen[order.data()[i]] = 1;
         if (order.size() != n || std::count(seen.begin(), seen.end(), 1) != n)

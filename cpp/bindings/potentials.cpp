@@ -7,6 +7,7 @@
 
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
+#include "bindings/ranges.hpp"
 #include "bindings/shapes.hpp"
 
 namespace tropical {
@@ -24,13 +25,6 @@ std::vector<T> values_of(const py::array& array, const char* name) {
     return values;
 }
 
-void check_vertices(const std::vector<ptrdiff_t>& vertices, ptrdiff_t n, const char* name) {
-    for (const ptrdiff_t vertex : vertices)
-        if (vertex < 0 || vertex >= n)
-            throw py::value_error(std::string(name) + ": expected vertices from 0 to " +
-                                  std::to_string(n - 1) + ", got " + std::to_string(vertex));
-}
-
 std::unique_ptr<Potentials> read(const py::array& start, const py::array& target,
                                  const py::array& weight, const py::array& sources) {
     std::vector<ptrdiff_t> starts = values_of<ptrdiff_t>(start, "start");
@@ -45,8 +39,8 @@ std::unique_ptr<Potentials> read(const py::array& start, const py::array& target
         !std::is_sorted(starts.begin(), starts.end()))
         throw py::value_error("start: expected numbers that rise from 0 to " +
                               std::to_string(targets.size()));
-    check_vertices(targets, n, "target");
-    check_vertices(first, n, "sources");
+    check_vertices(targets, "target", n);
+    check_vertices(first, "sources", n);
     std::unique_ptr<Potentials> made;
     without_gil([&] {
         made = std::make_unique<Potentials>(

@@ -7,6 +7,7 @@
 #include "bindings/call.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
+#include "bindings/ranges.hpp"
 #include "graph/search/ball.hpp"
 #include "graph/search/best_first.hpp"
 #include "graph/search/loopless.hpp"
@@ -21,14 +22,6 @@ using search::Vertex;
 
 using Vertices = py::array_t<Vertex, py::array::c_style>;
 using Doubles = py::array_t<double, py::array::c_style>;
-
-void check_vertices(const Vertices& vertices, const char* name, ptrdiff_t n) {
-    for (py::ssize_t i = 0; i < vertices.size(); ++i)
-        if (vertices.data()[i] < 0 || vertices.data()[i] >= n)
-            throw py::value_error(std::string(name) + ": expected vertices from 0 to " +
-                                  std::to_string(n - 1) + ", got " +
-                                  std::to_string(vertices.data()[i]));
-}
 
 // Throws unless `x` is C-contiguous, aligned and of one of two dtypes. Returns whether it has the
 // first.

@@ -6,8 +6,7 @@ namespace tropical {
 namespace {
 
 constexpr double nothing = -std::numeric_limits<double>::infinity();
-const double least_sum = std::ldexp(1.0, -400), least_peak = std::ldexp(1.0, -600);
-const double least_of_raised = std::ldexp(1.0, -240);
+constexpr double least_sum = 0x1p-400, least_peak = 0x1p-600, least_of_raised = 0x1p-240;
 
 }  // namespace
 

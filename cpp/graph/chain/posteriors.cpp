@@ -15,7 +15,7 @@ bool normalize(double* logs, ptrdiff_t count) {
     return true;
 }
 
-const double least_norm = std::ldexp(1.0, -300), least_of_raised = std::ldexp(1.0, -240);
+constexpr double least_norm = 0x1p-300, least_of_raised = 0x1p-240;
 
 }  // namespace
 
