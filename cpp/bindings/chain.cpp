@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "bindings/call.hpp"
@@ -29,12 +30,26 @@ void check_numbers(const Indices& x, const char* name, ptrdiff_t most) {
 bool aligned(const py::array& x) { return x.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_; }
 bool contiguous(const py::array& x) { return (x.flags() & py::array::c_style) && aligned(x); }
 
+std::shared_ptr<ChainEdges> new_edges(ptrdiff_t states, const Indices& source,
+                                      const Indices& target) {
+    check(states > 0 && source.ndim() == 1 && target.ndim() == 1 && source.size() == target.size(),
+          "source", "as many as targets", source);
+    check_numbers(source, "source", states - 1);
+    check_numbers(target, "target", states - 1);
+    const ptrdiff_t *const from = source.data(), *const to = target.data();
+    for (py::ssize_t e = 1; e < source.size(); ++e)
+        if (std::pair(to[e - 1], from[e - 1]) >= std::pair(to[e], from[e]))
+            throw py::value_error("source: expected edges by target and source, each once");
+    return std::make_shared<ChainEdges>(states, source.size(), from, to);
+}
+
 // The chains, as Python gives them. Arrays are C-ordered, but rows of emissions and of initial may
 // have any stride.
 struct GivenChains {
     py::array initial, transition, emission;
     Indices first, lengths;
     std::optional<Indices> symbols;
+    std::shared_ptr<ChainEdges> edges;
 
     Chains checked(int semiring) const {
         const py::ssize_t count = lengths.size();
@@ -47,13 +62,20 @@ struct GivenChains {
         check(initial.ndim() == 2 && initial.shape(1) == s && contiguous(initial) &&
                   (initial.shape(0) == 1 || initial.shape(0) == count),
               "initial", "(1 or chains, s)", initial);
-        check(transition.ndim() == 4 && transition.shape(2) == s && transition.shape(3) == s &&
-                  contiguous(transition) &&
-                  (transition.shape(0) == 1 || transition.shape(0) == count),
-              "transition", "(1 or chains, 1 or steps, s, s)", transition);
+        const bool for_chains = contiguous(transition) && transition.ndim() > 0 &&
+                                (transition.shape(0) == 1 || transition.shape(0) == count);
+        const py::ssize_t matrices = edges ? 1 : transition.ndim() == 4 ? transition.shape(1) : 0;
+        const py::ssize_t numbers = edges ? edges->count() : s * s;
+        if (edges)
+            check(for_chains && transition.ndim() == 2 && transition.shape(1) == numbers &&
+                      edges->states == s,
+                  "transition", "(1 or chains, edges)", transition);
+        else
+            check(for_chains && transition.ndim() == 4 && transition.shape(2) == s &&
+                      transition.shape(3) == s,
+                  "transition", "(1 or chains, 1 or steps, s, s)", transition);
         check(initial.dtype().is(emission.dtype()) && transition.dtype().is(emission.dtype()),
               "transition", "the dtype of emission", transition);
-        const py::ssize_t matrices = transition.shape(1);
         check_numbers(lengths, "lengths", matrices == 1 ? most_elements : matrices + 1);
         check(matrices > 0, "transition", "matrices", transition);
         const py::ssize_t rows = symbols ? symbols->size() : emission.shape(0);
@@ -71,12 +93,13 @@ struct GivenChains {
         chains.initial = static_cast<const char*>(initial.data());
         chains.initial_stride = initial.shape(0) == 1 ? 0 : s * size;
         chains.transition = static_cast<const char*>(transition.data());
-        chains.transition_step = matrices == 1 ? 0 : s * s * size;
-        chains.transition_stride = transition.shape(0) == 1 ? 0 : matrices * s * s * size;
+        chains.transition_step = matrices == 1 ? 0 : numbers * size;
+        chains.transition_stride = transition.shape(0) == 1 ? 0 : matrices * numbers * size;
         chains.emission = static_cast<const char*>(emission.data());
         chains.emission_stride = emission.strides(0);
         chains.first = first.data();
         chains.symbols = symbols ? symbols->data() : nullptr;
+        chains.edges = edges.get();
         return chains;
     }
 };
@@ -139,13 +162,15 @@ void sum_chains(const GivenChains& given, const Indices& place, const py::object
     wanted.place = place.data();
     if (!transitions.is_none()) {
         py::array array = py::reinterpret_borrow<py::array>(transitions);
-        check(array.ndim() == 4 && array.shape(0) == chains.count &&
-                  array.shape(1) == given.transition.shape(1) && array.shape(2) == chains.states &&
-                  array.shape(3) == chains.states && contiguous(array) &&
-                  known_dtype(array.dtype(), number_of<LogPlus>) == chains.dtype,
-              "transitions", "(chains, 1 or steps, s, s)", array);
+        const py::array& matrices = given.transition;
+        bool right = array.ndim() == matrices.ndim() && array.shape(0) == chains.count &&
+                     contiguous(array) &&
+                     known_dtype(array.dtype(), number_of<LogPlus>) == chains.dtype;
+        for (py::ssize_t axis = 1; right && axis < array.ndim(); ++axis)
+            right = array.shape(axis) == matrices.shape(axis);
+        check(right, "transitions", "the shape of transition, for each chain", array);
         wanted.transitions = static_cast<char*>(array.mutable_data());
-        wanted.transition_steps = array.shape(1);
+        wanted.transition_steps = chains.edges ? 1 : array.shape(1);
     }
     if (log_likelihood) {
         check(log_likelihood->size() == chains.count, "log_likelihood", "one for each chain",
@@ -160,16 +185,24 @@ void sum_chains(const GivenChains& given, const Indices& place, const py::object
 }  // namespace
 
 void bind_chain(py::module_& module) {
+    py::class_<ChainEdges, std::shared_ptr<ChainEdges>>(
+        module, "ChainEdges", R"(Sparse transitions of `Chains`.
+
+``source`` and ``target`` (edges,) of `states` states, ascending by target and then source (intp).)",
+        py::is_final(), constructed_by_new<ChainEdges>())
+        .def(py::init(&new_edges), py::arg("states"),
+             py::arg("source").noconvert(), py::arg("target").noconvert());
     py::class_<GivenChains>(module, "Chains", R"(Checked arguments of `best_paths`, `sum_paths`.
 
 `initial` (1 or chains, s), `transition` (1 or chains, 1 or steps - 1, s, s), `emission` (rows, s) of
 one dtype; chain c begins at row ``first[c]``, or at ``symbols[first[c]]``, which says the row, and
-has ``lengths[c]`` steps (intp).)",
+has ``lengths[c]`` steps (intp). With `edges`, `transition` is (1 or chains, edges).)",
                             py::is_final(), constructed_by_new<GivenChains>())
-        .def(py::init<py::array, py::array, py::array, Indices, Indices, std::optional<Indices>>(),
+        .def(py::init<py::array, py::array, py::array, Indices, Indices, std::optional<Indices>,
+                      std::shared_ptr<ChainEdges>>(),
              py::arg("initial"), py::arg("transition"), py::arg("emission"),
              py::arg("first").noconvert(), py::arg("lengths").noconvert(),
-             py::arg("symbols").noconvert());
+             py::arg("symbols").noconvert(), py::arg("edges") = py::none());
     module.def("best_paths", &best_paths, py::arg("semiring"), py::arg("chains"),
                py::arg("place").noconvert(), py::arg("states").noconvert(), py::arg("scores"),
                R"(Finds the k best paths of each chain. See `tropical.sequence.k_best`.

@@ -116,7 +116,7 @@ class Search {
         const StopRequested stop = stop_requested_by_signal();
         Outcome outcome = Outcome::done;
         without_gil([&] {
-            search::Array<search::Scratch> others;  // where another thread uses ours
+            Array<search::Scratch> others;  // where another thread uses ours
             const std::unique_lock lock(in_use_, std::try_to_lock);
             outcome = search::search_best_first(graph_, ring, from, results, choice.threads,
                                                 lock ? slots_ : others, stop);
@@ -133,7 +133,7 @@ class Search {
     }
 
     Vertices components() const {
-        search::Array<Vertex> labels;
+        Array<Vertex> labels;
         without_gil([&] { labels = search::strong_components(graph_); });
         return Vertices(static_cast<py::ssize_t>(labels.size()), labels.data());
     }
@@ -220,7 +220,7 @@ class Search {
 
     py::array start_, head_, weight_;
     search::Graph graph_;
-    search::Array<search::Scratch> slots_;
+    Array<search::Scratch> slots_;
     std::mutex in_use_;
 };
 

@@ -297,6 +297,9 @@ def betweenness(
     arcs: NDArray[np.float64] | None,
 ) -> None: ...
 
+class ChainEdges:
+    def __init__(self, states: int, source: NDArray[np.intp], target: NDArray[np.intp]) -> None: ...
+
 class Chains:
     def __init__(
         self,
@@ -306,6 +309,7 @@ class Chains:
         first: NDArray[np.intp],
         lengths: NDArray[np.intp],
         symbols: NDArray[np.intp] | None,
+        edges: ChainEdges | None = None,
     ) -> None: ...
 
 def best_paths(

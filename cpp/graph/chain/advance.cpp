@@ -14,6 +14,13 @@ SumMatrix Advance::cut_matrix(char* memory) const {
     const ptrdiff_t bytes = layout.states * layout.row_bytes;
     Cutter cutter(memory);
     SumMatrix matrix{};
+    if (edges_) {
+        const ptrdiff_t count = padded_edges() * static_cast<ptrdiff_t>(sizeof(double));
+        matrix.into = edges_;
+        matrix.values = cutter.take<double>(count);
+        matrix.log_values = cutter.take<double>(count);
+        return matrix;
+    }
     matrix.values = cutter.take<double>(bytes);
     matrix.forward = {cutter.take(bytes), cutter.take(bytes)};
     matrix.backward = {cutter.take(bytes), cutter.take(bytes)};
@@ -21,6 +28,7 @@ SumMatrix Advance::cut_matrix(char* memory) const {
 }
 
 void Advance::set_matrix(SumMatrix& matrix) const {
+    if (matrix.into) return set_edges(matrix);
     const ptrdiff_t stride = padded();
     double* const values = matrix.values;
     const auto there = [&](ptrdiff_t p, ptrdiff_t j) { return values[p * stride + j]; };
@@ -73,11 +81,14 @@ void Advance::on_logarithms(const SumMatrix& matrix, const BlockOfChain& chain, 
     chain.out->logs = true;
     for (ptrdiff_t i = 0; i < steps; ++i) {
         const ptrdiff_t t = backward ? steps - 1 - i : i, at = t * layout.row_bytes;
-        logs.log_step({.states = layout.states,
-                       .row_bytes = layout.row_bytes,
-                       .panels = (backward ? matrix.backward : matrix.forward).log_panels,
-                       .before = track.row,
-                       .sums = chain.out->sums + at});
+        if (matrix.into)
+            log_step_of_edges(matrix, track.row, chain.out->sums + at, backward);
+        else
+            logs.log_step({.states = layout.states,
+                           .row_bytes = layout.row_bytes,
+                           .panels = (backward ? matrix.backward : matrix.forward).log_panels,
+                           .before = track.row,
+                           .sums = chain.out->sums + at});
         chain.out->offset[t] = track.logarithm(matrix.top);
         const double* const sums = numbers_of(chain.out->sums + at);
         const double* const emitted = numbers_of(chain.emitted->logs + at);
@@ -118,7 +129,10 @@ void Advance::on_probabilities(const SumMatrix& matrix, const BlockOfChain* cons
         args.exponents[c] = chain.out->exponents + first;
         args.note[c] = &note[c];
     }
-    kernels.steps[layout.width][size > 1](args);
+    if (matrix.into)
+        sum_steps_of_edges(matrix, args, backward);
+    else
+        kernels.steps[layout.width][size > 1](args);
     for (ptrdiff_t c = 0; c < size; ++c) {
         const BlockOfChain& chain = *chains[c];
         const bool raised = matrix.raised || chain.emitted->raised || chain.track->raised;
@@ -161,7 +175,7 @@ void Advance::run(const SumMatrix& matrix, const BlockOfChain* chains, ptrdiff_t
         else
             on_logarithms(matrix, chains[c], steps, backward);
     }
-    const ptrdiff_t at_once = count == kernels.at_once ? count : 1;
+    const ptrdiff_t at_once = count == kernels.at_once && !matrix.into ? count : 1;
     for (ptrdiff_t c = 0; c < count; c += at_once) {
         bool held[most_chains] = {};
         on_probabilities(matrix, ready + c, at_once, steps, backward, held);

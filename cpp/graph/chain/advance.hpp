@@ -26,6 +26,9 @@ struct SumMatrix {
     double* values;  // the probabilities, padded rows
     double top;      // their logarithms' greatest, which is divided out
     bool raised;
+    // Of sparse transitions alone: values has a number for each edge, as log_values has.
+    const ChainEdges* into = nullptr;
+    double* log_values = nullptr;
 };
 
 // The last row of one direction of a chain, and the factor that is taken out of it.
@@ -84,12 +87,18 @@ class Advance {
           kernels(isa.table->sets[number_of<PlusTimes>][static_cast<int>(id_of<Float64>)].chain),
           logs(isa.table->chain_logs),
           log_layout_(chains.states, isa, sizeof(double), 0),
-          one_matrix_(chains.transition_step == 0) {}
+          one_matrix_(chains.transition_step == 0),
+          edges_(chains.edges) {}
 
     // Whether a block of rows fits few registers without its padding.
     bool narrow() const { return 2 * layout.states <= padded() && padded() <= most_packed / 16; }
     ptrdiff_t padded() const { return layout.row_bytes / static_cast<ptrdiff_t>(sizeof(double)); }
-    ptrdiff_t matrix_bytes() const { return (6 * layout.states * layout.row_bytes) + 512; }
+    ptrdiff_t matrix_bytes() const {
+        if (edges_) return 16 * padded_edges() + 128;
+        return 5 * layout.states * layout.row_bytes + 512;
+    }
+    // Of the arrays of numbers for edges: whole registers.
+    ptrdiff_t padded_edges() const { return (edges_->count() + 15) / 16 * 16; }
     // values: filled with logarithms in padded rows, -inf where they pad.
     SumMatrix cut_matrix(char* memory) const;
     void set_matrix(SumMatrix& matrix) const;
@@ -119,8 +128,15 @@ class Advance {
     void take_last(const SumMatrix& matrix, const BlockOfChain& chain, ptrdiff_t steps,
                    bool backward) const;
 
+    // The same for sparse transitions.
+    void set_edges(SumMatrix& matrix) const;
+    void sum_steps_of_edges(const SumMatrix& matrix, const ChainArgs& args, bool backward) const;
+    void log_step_of_edges(const SumMatrix& matrix, const char* before, char* sums,
+                           bool backward) const;
+
     const RowLayout log_layout_;
     const bool one_matrix_;
+    const ChainEdges* const edges_;
 };
 
 }  // namespace tropical

@@ -1,4 +1,5 @@
-// Best paths over every other semiring and dtype: the products of few rows, a step at a time.
+// Best paths over every other semiring and dtype, a step at a time: the products of few rows, or
+// the edges of sparse transitions.
 #include "definition.hpp"
 #include "graph/chain/best_paths.hpp"
 
@@ -37,30 +38,75 @@ class AnyDecoder {
     }
 
     void decode_one(ptrdiff_t chain, char* rows, Stop* asks, const Stop& stop) const {
-        const ptrdiff_t length = chains_.lengths[chain], s = chains_.states;
+        const ptrdiff_t length = chains_.lengths[chain];
         T* const score = reinterpret_cast<T*>(wanted_.score) + chain;
         *score = S::template one<T>;
         if (length == 0) return;
         char* const sums = rows + length * row_;
         multiply_rows(chains_.initial + chain * chains_.initial_stride, chains_.emitted(chain, 0),
                       rows);
+        double offset = 0;
         for (ptrdiff_t t = 1; t < length; ++t) {
-            if (asks) asks->ask_after(static_cast<double>(s * s));
+            if (asks) asks->ask_after(work());
             if (stop) return;
-            const DirectArgs args{.m = 1,
-                                  .n = s,
-                                  .k = s,
-                                  .kc = 256,
-                                  .a = {rows + (t - 1) * row_, row_, item_},
-                                  .b = {chains_.transitions(chain, t), row_, item_},
-                                  .c = {sums, row_, item_},
-                                  .accumulate = false};
-            // Operands that the fast arithmetic does not cover void its results.
-            if (set_.wide.direct_rows(args) && set_.careful.direct_rows)
-                set_.careful.direct_rows(args);
-            multiply_rows(sums, chains_.emitted(chain, t), rows + t * row_);
+            char* const row = rows + t * row_;
+            if (chains_.edges)
+                follow_edges(chains_.transitions(chain, t), row - row_, sums);
+            else
+                multiply_matrix(chains_.transitions(chain, t), row - row_, sums);
+            multiply_rows(sums, chains_.emitted(chain, t), row);
+            if (t % 16 == 0) offset += divide_out(row);
         }
         go_back(chain, rows, score, stop);
+        if (offset != 0) *score = static_cast<T>(static_cast<double>(*score) + offset);
+    }
+
+    double work() const {
+        const ptrdiff_t s = chains_.states;
+        return static_cast<double>(chains_.edges ? chains_.edges->count() + s : s * s);
+    }
+
+    void multiply_matrix(const char* matrix, const char* row, char* sums) const {
+        const ptrdiff_t s = chains_.states;
+        const DirectArgs args{.m = 1,
+                              .n = s,
+                              .k = s,
+                              .kc = 256,
+                              .a = {row, row_, item_},
+                              .b = {matrix, row_, item_},
+                              .c = {sums, row_, item_},
+                              .accumulate = false};
+        // Operands that the fast arithmetic does not cover void its results.
+        if (set_.wide.direct_rows(args) && set_.careful.direct_rows) set_.careful.direct_rows(args);
+    }
+
+    void follow_edges(const char* weights, const char* row, char* sums) const {
+        const ChainEdges& edges = *chains_.edges;
+        for (ptrdiff_t j = 0; j < chains_.states; ++j) {
+            T best = S::template zero<T>;
+            for (ptrdiff_t e = edges.start[j]; e < edges.start[j + 1]; ++e) {
+                const T sum = multiply<S>(number(row, edges.source[e]), number(weights, e));
+                if (S::Add::better(sum, best)) best = sum;
+            }
+            std::memcpy(sums + j * item_, &best, sizeof best);
+        }
+    }
+
+    // Where scores of floats are added up, the best one of a row, which is taken out; else 0.
+    double divide_out(char* row) const {
+        if constexpr (is_float<T> && same_type<typename S::Multiply, Plus>) {
+            T best = number(row, 0);
+            for (ptrdiff_t j = 1; j < chains_.states; ++j)
+                if (S::Add::better(number(row, j), best)) best = number(row, j);
+            if (best == S::template zero<T>) return 0;
+            for (ptrdiff_t j = 0; j < chains_.states; ++j) {
+                const T left = number(row, j) - best;
+                std::memcpy(row + j * item_, &left, sizeof left);
+            }
+            return static_cast<double>(best);
+        } else {
+            return 0;
+        }
     }
 
     T number(const char* row, ptrdiff_t j) const {
@@ -81,15 +127,20 @@ class AnyDecoder {
         states[length - 1] = state;
         for (ptrdiff_t t = length - 1; t > 0 && !stop; --t) {
             row -= row_;
-            const char* const into = chains_.transitions(chain, t) + state * item_;
-            ptrdiff_t best = 0;
-            T most = multiply<S>(number(row, 0), number(into, 0));
-            for (ptrdiff_t p = 1; p < s; ++p) {
-                const T sum = multiply<S>(number(row, p), number(into, p * s));
-                if (!S::Add::better(sum, most)) continue;
+            const char* const weights = chains_.transitions(chain, t);
+            ptrdiff_t best = -1;
+            T most{};
+            const auto compare = [&](ptrdiff_t p, ptrdiff_t at) {
+                const T sum = multiply<S>(number(row, p), number(weights, at));
+                if (best >= 0 && !S::Add::better(sum, most)) return;
                 best = p;
                 most = sum;
-            }
+            };
+            if (const ChainEdges* const edges = chains_.edges)
+                for (ptrdiff_t e = edges->start[state]; e < edges->start[state + 1]; ++e)
+                    compare(edges->source[e], e);
+            else
+                for (ptrdiff_t p = 0; p < s; ++p) compare(p, p * s + state);
             states[t - 1] = state = best;
         }
     }

@@ -311,7 +311,8 @@ class Decoder {
 }  // namespace
 
 bool can_rank_paths(const Chains& chains, const Isa& isa) {
-    return isa.table->sets[chains.semiring][static_cast<int>(chains.dtype)].chain.trace_back;
+    const KernelSet& set = isa.table->sets[chains.semiring][static_cast<int>(chains.dtype)];
+    return set.chain.trace_back && !chains.edges;
 }
 
 void find_best_paths(const Chains& chains, const BestPaths& wanted, const ChainRun& run) {

@@ -4,19 +4,23 @@
 
 namespace tropical {
 
-void Chains::read_row(const char* from, double* to, ptrdiff_t padded) const {
+void Chains::read_numbers(const char* from, double* to, ptrdiff_t number) const {
     if (dtype == id_of<Float64>)
-        std::copy_n(reinterpret_cast<const double*>(from), states, to);
+        std::copy_n(reinterpret_cast<const double*>(from), number, to);
     else
-        std::copy_n(reinterpret_cast<const float*>(from), states, to);
+        std::copy_n(reinterpret_cast<const float*>(from), number, to);
+}
+
+void Chains::read_row(const char* from, double* to, ptrdiff_t padded) const {
+    read_numbers(from, to, states);
     std::fill(to + states, to + padded, lowest<double>);
 }
 
-void Chains::write_row(const double* from, char* to) const {
+void Chains::write_numbers(const double* from, char* to, ptrdiff_t number) const {
     if (dtype == id_of<Float64>)
-        std::copy_n(from, states, reinterpret_cast<double*>(to));
+        std::copy_n(from, number, reinterpret_cast<double*>(to));
     else
-        std::transform(from, from + states, reinterpret_cast<float*>(to),
+        std::transform(from, from + number, reinterpret_cast<float*>(to),
                        [](double x) { return static_cast<float>(x); });
 }
 

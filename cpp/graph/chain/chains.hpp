@@ -7,12 +7,25 @@
 #include <vector>
 
 #include "dispatch.hpp"
+#include "graph/array.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
 #include "runtime/stop.hpp"
 #include "workspace.hpp"
 
 namespace tropical {
+
+// Sparse transitions: edge e leads into state j for start[j] <= e < start[j + 1], from source[e],
+// ascending. leaving lists the edges by their sources: those that leave state i are leaving[e] for
+// out[i] <= e < out[i + 1], and lead to target[leaving[e]].
+struct ChainEdges {
+    ptrdiff_t states;
+    Array<ptrdiff_t> start, source, target, out, leaving;
+
+    // Of edges by their targets and sources.
+    ChainEdges(ptrdiff_t number, ptrdiff_t count, const ptrdiff_t* from, const ptrdiff_t* to);
+    ptrdiff_t count() const { return start[states]; }
+};
 
 // `count` chains over `states` states. Steps are numbered from 0; a score is, over the path x, the
 // product of initial[x_0], of each transition[x_{t - 1}, x_t] and of each emission[t, x_t]. All
@@ -32,6 +45,7 @@ struct Chains {
     ptrdiff_t emission_stride;
     const ptrdiff_t* first;
     const ptrdiff_t* symbols;
+    const ChainEdges* edges;  // unless it is null, `transition` has a number for each edge
 
     const char* emitted(ptrdiff_t chain, ptrdiff_t step) const {
         const ptrdiff_t row = first[chain] + step;
@@ -41,9 +55,11 @@ struct Chains {
     const char* transitions(ptrdiff_t chain, ptrdiff_t step) const {
         return transition + chain * transition_stride + (step - 1) * transition_step;
     }
-    // A row of floats as float64, -inf from `states` to `padded`; and back, without that.
+    // Floats as float64, and back.
+    void read_numbers(const char* from, double* to, ptrdiff_t number) const;
+    void write_numbers(const double* from, char* to, ptrdiff_t number) const;
+    // A row, with -inf from `states` to `padded`.
     void read_row(const char* from, double* to, ptrdiff_t padded) const;
-    void write_row(const double* from, char* to) const;
     // How many steps the kernels take at once.
     ptrdiff_t block_steps() const { return transition_step == 0 ? most_block_steps : 1; }
 };

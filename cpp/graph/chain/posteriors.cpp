@@ -7,6 +7,7 @@ namespace {
 
 // logs[0:count] become exp(logs) / sum; nothing happens if the sum is 0.
 bool normalize(double* logs, ptrdiff_t count) {
+    if (count == 0) return false;
     const double top = *std::max_element(logs, logs + count);
     if (top == lowest<double>) return false;
     double sum = 0;
@@ -21,19 +22,25 @@ constexpr double least_norm = 0x1p-300, least_of_raised = 0x1p-240;
 
 void Summer::write_states(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const {
     for (ptrdiff_t t = 0; wanted_.states && t < steps; ++t)
-        chains_.write_row(c.posteriors + t * advance_.padded(),
-                          row_of(wanted_.states, c, first + t));
+        chains_.write_numbers(c.posteriors + t * advance_.padded(),
+                              row_of(wanted_.states, c, first + t), chains_.states);
 }
 
 void Summer::write_pairs(const ChainGroup& group, const ChainInGroup& c, ptrdiff_t matrix) const {
-    const ptrdiff_t s = chains_.states, padded = advance_.padded();
-    char* const out = wanted_.transitions + (c.chain * wanted_.transition_steps + matrix) * s * s *
-                                                item_size(chains_.dtype);
-    for (ptrdiff_t i = 0; i < s; ++i) {
-        for (ptrdiff_t j = i * padded; j < i * padded + s; ++j)
-            c.expected[j] += c.products[j] * group.matrix.values[j];
-        chains_.write_row(c.expected + i * padded, out + i * s * item_size(chains_.dtype));
-    }
+    const ptrdiff_t s = chains_.states, item = item_size(chains_.dtype);
+    const ptrdiff_t elements = chains_.edges ? chains_.edges->count() : s * s;
+    char* const out =
+        wanted_.transitions + (c.chain * wanted_.transition_steps + matrix) * elements * item;
+    for (ptrdiff_t i = 0; i < pair_numbers(); ++i)
+        c.expected[i] += c.products[i] * group.matrix.values[i];
+    if (chains_.edges) return chains_.write_numbers(c.expected, out, elements);
+    for (ptrdiff_t i = 0; i < s; ++i)
+        chains_.write_numbers(c.expected + i * advance_.padded(), out + i * s * item, s);
+}
+
+void Summer::clear_pairs(ChainInGroup& c) const {
+    std::fill_n(c.products, pair_numbers(), 0.0);
+    std::fill_n(c.expected, pair_numbers(), 0.0);
 }
 
 // The last step: nothing comes behind it.
@@ -44,11 +51,9 @@ void Summer::begin_back(ChainInGroup& c) const {
     std::memcpy(c.backward.row, c.emitted.logs, static_cast<std::size_t>(row_));
     c.backward.logs = true;
     if (wanted_.log_beta)
-        chains_.write_row(numbers_of(c.backward.sums), row_of(wanted_.log_beta, c, last));
-    if (wants_pairs()) {
-        std::fill_n(c.products, chains_.states * advance_.padded(), 0.0);
-        std::fill_n(c.expected, chains_.states * advance_.padded(), 0.0);
-    }
+        chains_.write_numbers(numbers_of(c.backward.sums), row_of(wanted_.log_beta, c, last),
+                              chains_.states);
+    if (wants_pairs()) clear_pairs(c);
     if (!wants_posteriors() || c.impossible) return;
     take_kept(c, blocks_of(c));
     advance_.to_logarithms(c.forward);
@@ -86,8 +91,19 @@ bool Summer::combine(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t steps) 
     if (!wants_pairs()) return true;
     for (ptrdiff_t t = 0; t < steps; ++t)
         c.weights[t] = std::ldexp(1 / c.norms[t], -c.back.exponents[t]);
-    advance_.logs.add_pairs(args);
+    add_pairs(c, args);
     return true;
+}
+
+void Summer::add_pairs(ChainInGroup& c, const PosteriorArgs& args) const {
+    if (!chains_.edges) return advance_.logs.add_pairs(args);
+    const ChainEdges& edges = *chains_.edges;
+    for (ptrdiff_t t = 0; t < args.steps; ++t) {
+        const double* const before = numbers_of(c.ahead.rows + t * row_);
+        const double* const arriving = numbers_of(c.back.rows + (t + 1) * row_);
+        for (ptrdiff_t e = 0; e < edges.count(); ++e)
+            c.products[e] += before[edges.source[e]] * c.weights[t] * arriving[edges.target[e]];
+    }
 }
 
 // The rows of the block again, on logarithms.
@@ -119,8 +135,10 @@ void Summer::compute_on_logarithms(const SumMatrix& matrix, ChainInGroup& c, ptr
 
 void Summer::combine_logarithms(ChainInGroup& c, ptrdiff_t b, ptrdiff_t steps) const {
     const ptrdiff_t s = chains_.states, padded = advance_.padded();
-    std::vector<double> memory(static_cast<std::size_t>(wants_pairs() ? s * s + s : s));
-    double* const pairs = memory.data() + s;
+    const ChainEdges* const edges = chains_.edges;
+    const ptrdiff_t elements = edges ? edges->count() : s * s;
+    std::vector<double> memory(static_cast<std::size_t>(wants_pairs() ? elements : 0));
+    double* const pairs = memory.data();
     for (ptrdiff_t t = 0; t < steps; ++t) {
         const double* const before = numbers_of(c.ahead.rows + t * row_);
         const double* const sums = numbers_of(c.back.sums + t * row_);
@@ -129,15 +147,13 @@ void Summer::combine_logarithms(ChainInGroup& c, ptrdiff_t b, ptrdiff_t steps) c
         for (ptrdiff_t j = 0; j < s; ++j) posteriors[j] = before[j] + sums[j];
         normalize(posteriors, s);
         if (!wants_pairs()) continue;
-        const char* const weights = chains_.transitions(c.chain, b * block_ + 1 + t);
-        for (ptrdiff_t i = 0; i < s; ++i) {
-            chains_.read_row(weights + i * s * item_size(chains_.dtype), memory.data(), s);
-            for (ptrdiff_t j = 0; j < s; ++j)
-                pairs[i * s + j] = before[i] + memory.data()[j] + arriving[j];
-        }
-        if (!normalize(pairs, s * s)) continue;
-        for (ptrdiff_t i = 0; i < s; ++i)
-            for (ptrdiff_t j = 0; j < s; ++j) c.expected[i * padded + j] += pairs[i * s + j];
+        chains_.read_numbers(chains_.transitions(c.chain, b * block_ + 1 + t), pairs, elements);
+        for (ptrdiff_t i = 0; i < elements; ++i)
+            pairs[i] += before[edges ? edges->source[i] : i / s] +
+                        arriving[edges ? edges->target[i] : i % s];
+        if (!normalize(pairs, elements)) continue;
+        for (ptrdiff_t i = 0; i < elements; ++i)
+            c.expected[edges ? i : i / s * padded + i % s] += pairs[i];
     }
 }
 
@@ -180,8 +196,7 @@ void Summer::run_back(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, p
         write_states(c, first - 1, steps);
         if (!wants_pairs() || !has_matrix_a_step()) continue;
         write_pairs(group, c, b);
-        std::fill_n(c.products, chains_.states * advance_.padded(), 0.0);
-        std::fill_n(c.expected, chains_.states * advance_.padded(), 0.0);
+        clear_pairs(c);
     }
 }
 

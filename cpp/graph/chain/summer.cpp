@@ -56,7 +56,7 @@ ptrdiff_t Summer::cut(ChainInGroup& c, char* memory) const {
     const ptrdiff_t rows = (block_ + 1) * row_, item = sizeof(double);
     const ptrdiff_t longest = chains_.count ? chains_.lengths[order_.front()] : 0;
     const ptrdiff_t kept = wants_posteriors() ? longest / block_ + 2 : 0;
-    const ptrdiff_t square = wants_pairs() ? chains_.states * row_ : 0;
+    const ptrdiff_t square = wants_pairs() ? pair_numbers() * item : 0;
     Cutter cutter(memory);
     for (Track* track : {&c.forward, &c.backward}) {
         track->row = cutter.take(row_);
@@ -83,6 +83,10 @@ ptrdiff_t Summer::cut(ChainInGroup& c, char* memory) const {
 }
 
 void Summer::set_matrix(SumMatrix& matrix, const char* transitions) const {
+    if (chains_.edges) {
+        chains_.read_numbers(transitions, matrix.values, chains_.edges->count());
+        return advance_.set_matrix(matrix);
+    }
     for (ptrdiff_t i = 0; i < chains_.states; ++i)
         chains_.read_row(transitions + i * chains_.states * item_size(chains_.dtype),
                          matrix.values + i * advance_.padded(), advance_.padded());
@@ -126,7 +130,7 @@ void Summer::write_logs(char* out, ChainInGroup& c, ptrdiff_t first, ptrdiff_t s
     if (!emitted) std::fill_n(numbers_of(c.emitted.logs), steps * advance_.padded(), 0.0);
     const double* const logs = advance_.logarithms(rows, c.emitted.logs, steps);
     for (ptrdiff_t t = 0; t < steps; ++t)
-        chains_.write_row(logs + t * chains_.states, row_of(out, c, first + t));
+        chains_.write_numbers(logs + t * chains_.states, row_of(out, c, first + t), chains_.states);
 }
 
 // Step 0: the logarithms of initial times emission.
@@ -138,7 +142,8 @@ void Summer::begin(ChainInGroup& c) const {
     for (ptrdiff_t j = 0; j < advance_.padded(); ++j)
         row[j] = sums[j] + numbers_of(c.emitted.logs)[j];
     c.forward.logs = true;
-    if (wanted_.log_alpha) chains_.write_row(row, row_of(wanted_.log_alpha, c, 0));
+    if (wanted_.log_alpha)
+        chains_.write_numbers(row, row_of(wanted_.log_alpha, c, 0), chains_.states);
 }
 
 // The emissions of these steps stand behind `skipped` others.

@@ -53,6 +53,10 @@ class Summer {
     bool wants_backward() const { return wanted_.log_beta || wants_posteriors(); }
     bool has_matrix_a_step() const { return chains_.transition_step != 0; }
     double work(const ChainGroup& group) const;
+    // The expected transitions of a chain in memory: padded rows, or a number for each edge.
+    ptrdiff_t pair_numbers() const {
+        return chains_.edges ? advance_.padded_edges() : chains_.states * advance_.padded();
+    }
 
     // How steps are cut into blocks.
     ptrdiff_t steps_of(const ChainInGroup& c, ptrdiff_t b) const {
@@ -90,6 +94,8 @@ class Summer {
     bool combine(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t steps) const;
     void compute_on_logarithms(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t b,
                                ptrdiff_t steps) const;
+    void add_pairs(ChainInGroup& c, const PosteriorArgs& args) const;
+    void clear_pairs(ChainInGroup& c) const;
     void combine_logarithms(ChainInGroup& c, ptrdiff_t b, ptrdiff_t steps) const;
     void go_back(ChainGroup& group) const;
 

@@ -4,22 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <vector>
 
+#include "graph/array.hpp"
 #include "runtime/stop.hpp"
 
 namespace tropical {
 
 using std::ptrdiff_t;
 using Vertex = std::int32_t;
-
-// A vector whose indices have a sign, as vertices and positions do.
-template <class T>
-struct Array : std::vector<T> {
-    using std::vector<T>::vector;
-    T& operator[](ptrdiff_t i) { return this->data()[i]; }
-    const T& operator[](ptrdiff_t i) const { return this->data()[i]; }
-};
 
 // The neighbors of vertex v are target[start[v]], ..., target[start[v + 1] - 1]: both ways, none
 // twice, no loops.

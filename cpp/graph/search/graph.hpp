@@ -6,7 +6,8 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
-#include <vector>
+
+#include "graph/array.hpp"
 
 namespace tropical::search {
 
@@ -65,15 +66,6 @@ class Memory {
         void operator()(void* memory) const { std::free(memory); }
     };
     std::unique_ptr<T, Free> elements_;
-};
-
-// A vector whose indices have a sign, as vertices have.
-template <class T>
-struct Array : std::vector<T> {
-    using std::vector<T>::vector;
-    T& operator[](ptrdiff_t i) { return this->data()[i]; }
-    const T& operator[](ptrdiff_t i) const { return this->data()[i]; }
-    ptrdiff_t length() const { return static_cast<ptrdiff_t>(this->size()); }
 };
 
 }  // namespace tropical::search

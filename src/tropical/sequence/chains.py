@@ -33,6 +33,8 @@ class Batch:
     matrices : int
         The transitions of each chain: 1, or one for each step but the first.
     chains : _core.Chains
+    edges : int or None
+        Of sparse transitions.
     """
 
     shape: tuple[int, ...]
@@ -43,6 +45,7 @@ class Batch:
     dtype: np.dtype[Any]
     matrices: int
     chains: _core.Chains
+    edges: int | None
 
     @property
     def row_count(self) -> int:
@@ -52,6 +55,11 @@ class Batch:
     def rows(self, fill: float) -> Array:
         """Return results for each state at each step, (rows, s)."""
         return np.full((self.row_count, self.states), fill, self.dtype)
+
+    def transitions(self) -> Array:
+        """Return results for each transition of each sequence, 0."""
+        one = (self.edges,) if self.edges is not None else (self.matrices, *(self.states,) * 2)
+        return np.zeros((len(self.lengths), *one), self.dtype)
 
     def shaped(self, rows: Array) -> Array:
         """Return results of all steps in the shape of the batch."""
@@ -88,8 +96,9 @@ def read(
     layout: Layout,
 ) -> Batch:
     """Check and broadcast the arguments of `viterbi`, which describes the errors."""
+    sparse = _Sparse.of(log_transition) if hasattr(log_transition, "tocsc") else None
     given = {
-        "log_transition": unmasked("log_transition", log_transition),
+        "log_transition": unmasked("log_transition", sparse.data if sparse else log_transition),
         "log_emission": unmasked("log_emission", log_emission),
     }
     if log_initial is not None:
@@ -101,7 +110,11 @@ def read(
     observed = _observe(given["log_emission"], layout)
     states = observed.rows.shape[1]
     transition = given["log_transition"]
-    tail = (max(observed.steps - 1, 0), states, states) if layout.per_step else (states, states)
+    tail: tuple[int, ...] = (states, states)
+    if sparse:
+        tail = sparse.checked(states, layout)
+    elif layout.per_step:
+        tail = (max(observed.steps - 1, 0), states, states)
     _check_shape("log_transition", transition, tail)
     initial = np.asarray(given.get("log_initial", np.zeros(states, dtype)), dtype)
     _check_shape("log_initial", initial, (states,))
@@ -144,13 +157,51 @@ def read(
         matrices=matrices,
         chains=_core.Chains(
             spread(initial, states),
-            spread(transition, *tail).reshape(-1, matrices, states, states),
+            spread(transition, *tail).reshape(
+                (-1, *tail) if sparse else (-1, matrices, states, states)
+            ),
             observed.rows,
             index(observed.first),
             lengths,
             observed.symbols,
+            sparse.edges if sparse else None,
         ),
+        edges=len(sparse.data) if sparse else None,
     )
+
+
+@dataclass(frozen=True)
+class _Sparse:
+    """Sparse transitions: their logarithms by target and source, and the shape of the matrix."""
+
+    data: Array
+    edges: _core.ChainEdges
+    shape: tuple[int, ...]
+
+    @classmethod
+    def of(cls, matrix: Any) -> _Sparse:
+        """Read a sparse array of SciPy."""
+        columns = matrix.tocsc(copy=True)
+        columns.sort_indices()
+        if columns.nnz != matrix.nnz or not columns.has_canonical_format:
+            raise ValueError("log_transition: expected each transition once, got duplicates")
+        if columns.ndim != 2 or columns.shape[0] != columns.shape[1] or columns.shape[0] == 0:
+            raise ValueError(f"log_transition: expected (s, s), got {columns.shape}")
+        source = columns.indices.astype(np.intp)
+        target = np.repeat(np.arange(columns.shape[1]), np.diff(columns.indptr))
+        edges = _core.ChainEdges(columns.shape[0], source, target)
+        return cls(columns.data, edges, columns.shape)
+
+    def checked(self, states: int, layout: Layout) -> tuple[int]:
+        """Return the shape of the logarithms."""
+        if layout.per_step:
+            raise ValueError("per_step: expected False beside sparse transitions")
+        if self.shape != (states, states):
+            raise ValueError(
+                f"log_transition: expected ({states}, {states}), as log_emission has {states} "
+                f"states, got {self.shape}"
+            )
+        return (len(self.data),)
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,7 @@ def crf_log_likelihood(
            [-0.491,  0.491],
            [-0.593,  0.593]])
     """
+    transition = unmasked("transition", transition)  # which refuses sparse arrays
     batch = read(initial, transition, emission, Layout(lengths))
     chosen = _states(states, batch)
     first, weights, scores = (np.asarray(x, batch.dtype) for x in (initial, transition, emission))

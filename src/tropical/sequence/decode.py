@@ -36,8 +36,9 @@ def viterbi(
     log_initial : array_like, (..., s)
         Logarithms of the probabilities of the states at the first step; -inf for impossible states.
         Normalization is not needed: any scores that add up along a path are allowed.
-    log_transition : array_like, (..., s, s)
-        Element (i, j): the logarithm of the probability that state j follows state i.
+    log_transition : array_like, (..., s, s), or sparse array of SciPy, (s, s)
+        Element (i, j): the logarithm of the probability that state j follows state i. What a sparse
+        array does not store is impossible; a step costs as much as there are stored elements.
     log_emission : array_like, (..., t, s)
         Logarithms of the probabilities of the observation at each step, given the state.
     lengths : array_like of int, (...), optional
@@ -176,6 +177,8 @@ def k_best(
     array([0.011574, 0.007876, 0.002572])
     """
     ring = _selective(semiring)
+    if hasattr(log_transition, "tocsc"):
+        raise TypeError("log_transition: expected a dense matrix for k_best, got a sparse one")
     if operator.index(k) < 1:
         raise ValueError(f"k: expected 1 or more, got {k}")
     if ring not in (semirings.maxplus, semirings.minplus):

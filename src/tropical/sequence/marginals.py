@@ -24,7 +24,8 @@ class Posteriors(NamedTuple):
         impossible sequence.
     transitions : ndarray, (..., s, s) or (..., t - 1, s, s)
         Element (i, j): the expected number of times that state j follows state i. With `per_step`:
-        the probability of this, for each step but the first.
+        the probability of this, for each step but the first. (..., edges) for sparse transitions:
+        those that are stored, in the order of ``log_transition.tocsc()`` with sorted indices.
     log_likelihood : ndarray, (...)
         The logarithm of the probability of all observations; -inf if they are impossible.
     """
@@ -228,6 +229,8 @@ def posteriors(
         log_initial, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
     )
     known = posteriors_of(batch)
+    if batch.edges is not None:
+        return known
     if not per_step:
         return known._replace(transitions=known.transitions[..., 0, :, :])
     if batch.steps == 0 or batch.steps == 1:  # no transition at all
@@ -236,10 +239,9 @@ def posteriors(
 
 
 def posteriors_of(batch: Batch) -> Posteriors:
-    """Return the posteriors of a batch; transitions are (..., matrices, s, s)."""
+    """Return the posteriors of a batch; transitions are (..., matrices, s, s) or (..., edges)."""
     states = batch.rows(0)
-    shape = len(batch.lengths), batch.matrices, batch.states, batch.states
-    transitions = np.zeros(shape, batch.dtype)
+    transitions = batch.transitions()
     likelihood = _sum_paths(batch, states=states, transitions=transitions)
     return Posteriors(batch.shaped(states), batch.each(transitions), likelihood)
 

@@ -8,7 +8,7 @@ from collections import deque
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropical.arrays import Array
+from tropical.arrays import Array, unmasked
 from tropical.sequence.chains import Layout, read
 
 __all__ = ["Decoder"]
@@ -64,7 +64,7 @@ class Decoder:
         self.lag = operator.index(lag)
         if self.lag < 0:
             raise ValueError(f"lag: expected 0 or more, got {lag}")
-        transition = np.asarray(log_transition)
+        transition = unmasked("log_transition", log_transition)
         states = transition.shape[-1] if transition.ndim else 0
         read(log_initial, log_transition, np.zeros((1, max(states, 1))), Layout())
         if transition.ndim != 2:

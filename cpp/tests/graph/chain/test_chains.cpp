@@ -50,7 +50,8 @@ struct Case {
                 .emission = reinterpret_cast<const char*>(emission.data()),
                 .emission_stride = states * 8,
                 .first = first.data(),
-                .symbols = nullptr};
+                .symbols = nullptr,
+                .edges = nullptr};
     }
     ptrdiff_t rows() const { return std::ssize(emission) / states; }
 

@@ -10,7 +10,6 @@
 namespace tropical::test {
 namespace {
 
-using search::Array;
 using search::Vertex;
 
 // A graph in all forms that a search reads.
