@@ -14,13 +14,13 @@ using std::ptrdiff_t;
 
 // Throws ValueError, naming the first number that is not in [least, most]. what: "numbers", ...
 template <class T>
-void check_range(const T* numbers, ptrdiff_t count, const char* name, const char* what,
+void check_range(const T* elements, ptrdiff_t count, const char* name, const char* what,
                  ptrdiff_t least, ptrdiff_t most) {
     for (ptrdiff_t i = 0; i < count; ++i)
-        if (numbers[i] < least || numbers[i] > most)
+        if (elements[i] < least || elements[i] > most)
             throw py::value_error(std::string(name) + ": expected " + what + " from " +
                                   std::to_string(least) + " to " + std::to_string(most) + ", got " +
-                                  std::to_string(numbers[i]));
+                                  std::to_string(elements[i]));
 }
 
 // `vertices`: an array or a vector of numbers of vertices, below n.
