@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dispatch.hpp"
-#include "graph/array.hpp"
+#include "runtime/array.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
 #include "runtime/stop.hpp"
@@ -19,7 +19,7 @@ namespace tropical {
 // ascending. leaving lists the edges by their sources: those that leave state i are leaving[e] for
 // out[i] <= e < out[i + 1], and lead to target[leaving[e]].
 struct ChainEdges {
-    ptrdiff_t states;
+    ptrdiff_t states, most_into = 0;  // into one state
     Array<ptrdiff_t> start, source, target, out, leaving;
 
     // Of edges by their targets and sources.
@@ -63,6 +63,9 @@ struct Chains {
     // How many steps the kernels take at once.
     ptrdiff_t block_steps() const { return transition_step == 0 ? most_block_steps : 1; }
 };
+
+// The most bytes of rows that a thread keeps, lest it computes them again on the way back.
+inline constexpr ptrdiff_t most_kept = ptrdiff_t{24} << 20;
 
 // The computation: with these kernels, on so many threads.
 struct ChainRun {

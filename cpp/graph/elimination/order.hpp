@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "graph/array.hpp"
+#include "runtime/array.hpp"
 #include "runtime/stop.hpp"
 
 namespace tropical {

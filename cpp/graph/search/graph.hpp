@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-#include "graph/array.hpp"
+#include "runtime/array.hpp"
 
 namespace tropical::search {
 
