@@ -277,6 +277,22 @@ struct PosteriorArgs {
     char* posteriors;
     char* pairs;
 };
+// Chances are the numbers of a row times weights, which lie in parts. Sums of chances take
+// sums_bytes, a register for the lanes before each lane included.
+struct ChanceArgs {
+    ptrdiff_t row_bytes, part_bytes, part_stride, sums_bytes;
+    const char* row;
+    const char* weights;
+    char* sums;
+};
+// Draw i takes the sums number slot[i].
+struct DrawArgs {
+    ptrdiff_t count, sums_bytes;
+    const char* sums;
+    const std::int32_t* slot;
+    const char* draws;  // doubles in [0, 1)
+    ptrdiff_t* chosen;
+};
 
 // Packed bits: rows of A are padded to whole units, and 256 registers of tables are scratch.
 inline constexpr ptrdiff_t bits_per_unit = 128, table_registers = 256;
@@ -360,6 +376,8 @@ struct ChainLogKernels {
     void (*log_step)(const LogStepArgs&);
     double (*posteriors)(const PosteriorArgs&);
     void (*add_pairs)(const PosteriorArgs&);
+    void (*add_chances)(const ChanceArgs&);
+    void (*draw)(const DrawArgs&);
 };
 
 // wide: the fastest micro-tile for this arithmetic. narrow: one register wide, for few columns,

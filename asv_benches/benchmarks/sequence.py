@@ -63,6 +63,30 @@ class KBest(Call):
         self.call()
 
 
+class Samples(Call):
+    params = ([8, 128],)
+    param_names = ("states",)
+
+    def setup(self, states: int) -> None:
+        self.prepare(lambda: sequences.hundred_samples(states)[0])
+
+    def time_hundred_samples(self, *_: object) -> None:
+        self.call()
+
+
+class Sparse(Call):
+    """10,000 states, three transitions from each."""
+
+    params = (list(sequences.FUNCTIONS),)
+    param_names = ("method",)
+
+    def setup(self, method: str) -> None:
+        self.prepare(lambda: sequences.three_moves(method, 10_000, dense=False)[0])
+
+    def time_sparse(self, *_: object) -> None:
+        self.call()
+
+
 def marginals(dtype: str) -> Contender:
     call = functools.partial(posteriors, *sequences.model(*SIZE, dtype))
     return Contender("posteriors", call, 1.0, functools.partial(tropical.options, threads=1))

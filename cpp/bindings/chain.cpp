@@ -51,6 +51,18 @@ struct GivenChains {
     std::optional<Indices> symbols;
     std::shared_ptr<ChainEdges> edges;
 
+    void check_transition(py::ssize_t count, py::ssize_t s) const {
+        const py::array& x = transition;
+        const bool for_chains = contiguous(x) && x.ndim() == (edges ? 2 : 4) &&
+                                (x.shape(0) == 1 || x.shape(0) == count);
+        if (edges)
+            check(for_chains && x.shape(1) == edges->count() && edges->states == s, "transition",
+                  "(1 or chains, edges)", x);
+        else
+            check(for_chains && x.shape(1) > 0 && x.shape(2) == s && x.shape(3) == s, "transition",
+                  "(1 or chains, 1 or steps, s, s)", x);
+    }
+
     Chains checked(int semiring) const {
         const py::ssize_t count = lengths.size();
         check(lengths.ndim() == 1, "lengths", "one axis", lengths);
@@ -62,22 +74,12 @@ struct GivenChains {
         check(initial.ndim() == 2 && initial.shape(1) == s && contiguous(initial) &&
                   (initial.shape(0) == 1 || initial.shape(0) == count),
               "initial", "(1 or chains, s)", initial);
-        const bool for_chains = contiguous(transition) && transition.ndim() > 0 &&
-                                (transition.shape(0) == 1 || transition.shape(0) == count);
-        const py::ssize_t matrices = edges ? 1 : transition.ndim() == 4 ? transition.shape(1) : 0;
-        const py::ssize_t numbers = edges ? edges->count() : s * s;
-        if (edges)
-            check(for_chains && transition.ndim() == 2 && transition.shape(1) == numbers &&
-                      edges->states == s,
-                  "transition", "(1 or chains, edges)", transition);
-        else
-            check(for_chains && transition.ndim() == 4 && transition.shape(2) == s &&
-                      transition.shape(3) == s,
-                  "transition", "(1 or chains, 1 or steps, s, s)", transition);
+        check_transition(count, s);
+        const py::ssize_t matrices = edges ? 1 : transition.shape(1);
+        const py::ssize_t elements = edges ? edges->count() : s * s;
         check(initial.dtype().is(emission.dtype()) && transition.dtype().is(emission.dtype()),
               "transition", "the dtype of emission", transition);
         check_numbers(lengths, "lengths", matrices == 1 ? most_elements : matrices + 1);
-        check(matrices > 0, "transition", "matrices", transition);
         const py::ssize_t rows = symbols ? symbols->size() : emission.shape(0);
         for (py::ssize_t c = 0; c < count; ++c)
             if (first.data()[c] < 0 || first.data()[c] > rows - lengths.data()[c])
@@ -93,8 +95,8 @@ struct GivenChains {
         chains.initial = static_cast<const char*>(initial.data());
         chains.initial_stride = initial.shape(0) == 1 ? 0 : s * size;
         chains.transition = static_cast<const char*>(transition.data());
-        chains.transition_step = matrices == 1 ? 0 : numbers * size;
-        chains.transition_stride = transition.shape(0) == 1 ? 0 : matrices * numbers * size;
+        chains.transition_step = matrices == 1 ? 0 : elements * size;
+        chains.transition_stride = transition.shape(0) == 1 ? 0 : matrices * elements * size;
         chains.emission = static_cast<const char*>(emission.data());
         chains.emission_stride = emission.strides(0);
         chains.first = first.data();
@@ -182,6 +184,19 @@ void sum_chains(const GivenChains& given, const Indices& place, const py::object
     without_gil([&] { sum_paths(chains, wanted, run); });
 }
 
+void sample_paths(const GivenChains& given, const Indices& place, Indices states) {
+    const Chains chains = given.checked(number_of<LogPlus>);
+    check(states.ndim() == 2, "states", "(size, rows)", states);
+    check_place(place, given.lengths, states.shape(1));
+    ChainSums wanted{};
+    wanted.place = place.data();
+    wanted.paths = states.mutable_data();
+    wanted.path_count = states.shape(0);
+    wanted.path_stride = states.shape(1);
+    const ChainRun run = new_run();
+    without_gil([&] { sum_paths(chains, wanted, run); });
+}
+
 }  // namespace
 
 void bind_chain(py::module_& module) {
@@ -190,8 +205,8 @@ void bind_chain(py::module_& module) {
 
 ``source`` and ``target`` (edges,) of `states` states, ascending by target and then source (intp).)",
         py::is_final(), constructed_by_new<ChainEdges>())
-        .def(py::init(&new_edges), py::arg("states"),
-             py::arg("source").noconvert(), py::arg("target").noconvert());
+        .def(py::init(&new_edges), py::arg("states"), py::arg("source").noconvert(),
+             py::arg("target").noconvert());
     py::class_<GivenChains>(module, "Chains", R"(Checked arguments of `best_paths`, `sum_paths`.
 
 `initial` (1 or chains, s), `transition` (1 or chains, 1 or steps - 1, s, s), `emission` (rows, s) of
@@ -215,6 +230,12 @@ The states of chain c go to ``states[:, place[c]:]`` (k, rows; intp) and the sco
                R"(Sums over the paths of each chain. See `tropical.sequence.posteriors`.
 
 Results that are None are not computed. Those of chain c begin at row ``place[c]``.)");
+    module.def("sample_paths", &sample_paths, py::arg("chains"), py::arg("place").noconvert(),
+               py::arg("states").noconvert(),
+               R"(Draws paths of each chain. See `tropical.sequence.sample`.
+
+`states` (size, rows; intp) holds numbers in [0, 1), as float64 in its memory, and becomes the states
+of chain c from ``states[:, place[c]]`` on.)");
 }
 
 }  // namespace tropical

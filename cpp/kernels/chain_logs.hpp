@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/chain.hpp"
+#include "kernels/chances.hpp"
 #include "kernels/exponential.hpp"
 
 namespace tropical {
@@ -146,7 +147,9 @@ constexpr ChainLogKernels chain_logs = {.exponentials = exponentials_of_rows<Byt
                                         .logarithms = logarithms_of_rows<Bytes>,
                                         .log_step = log_step<Bytes>,
                                         .posteriors = posteriors_of_block<Bytes>,
-                                        .add_pairs = add_pairs<Bytes>};
+                                        .add_pairs = add_pairs<Bytes>,
+                                        .add_chances = add_chances<Bytes>,
+                                        .draw = draw<Bytes>};
 
 }  // namespace
 }  // namespace tropical

@@ -328,6 +328,7 @@ def sum_paths(
     transitions: NDArray[Any] | None,
     log_likelihood: NDArray[np.float64] | None,
 ) -> None: ...
+def sample_paths(chains: Chains, place: NDArray[np.intp], states: NDArray[np.intp]) -> None: ...
 
 class LooplessPaths:
     def __init__(

@@ -10,8 +10,6 @@
 namespace tropical {
 namespace {
 
-constexpr ptrdiff_t most_kept = ptrdiff_t{24} << 20;  // bytes of scores, for each thread
-
 // Chain c of a group while it is decoded. rows: the scores before a block, then those of its steps.
 struct Member {
     ptrdiff_t chain = 0, length = 0;

@@ -33,6 +33,7 @@ ChainEdges::ChainEdges(ptrdiff_t number, ptrdiff_t count, const ptrdiff_t* from,
         ++out[from[e] + 1];
     }
     for (ptrdiff_t j = 0; j < number; ++j) {
+        most_into = std::max(most_into, start[j + 1]);
         start[j + 1] += start[j];
         out[j + 1] += out[j];
     }

@@ -1,20 +1,8 @@
-// 205 lines, as a step backward and what is known then belong together.
 // The pass backward, and posteriors.
 #include "graph/chain/summer.hpp"
 
 namespace tropical {
 namespace {
-
-// logs[0:count] become exp(logs) / sum; nothing happens if the sum is 0.
-bool normalize(double* logs, ptrdiff_t count) {
-    if (count == 0) return false;
-    const double top = *std::max_element(logs, logs + count);
-    if (top == lowest<double>) return false;
-    double sum = 0;
-    for (ptrdiff_t j = 0; j < count; ++j) sum += logs[j] = std::exp(logs[j] - top);
-    for (ptrdiff_t j = 0; j < count; ++j) logs[j] /= sum;
-    return true;
-}
 
 constexpr double least_norm = 0x1p-300, least_of_raised = 0x1p-240;
 
@@ -103,57 +91,6 @@ void Summer::add_pairs(ChainInGroup& c, const PosteriorArgs& args) const {
         const double* const arriving = numbers_of(c.back.rows + (t + 1) * row_);
         for (ptrdiff_t e = 0; e < edges.count(); ++e)
             c.products[e] += before[edges.source[e]] * c.weights[t] * arriving[edges.target[e]];
-    }
-}
-
-// The rows of the block again, on logarithms.
-void Summer::compute_on_logarithms(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t b,
-                                   ptrdiff_t steps) const {
-    const ptrdiff_t first = b * block_ + 1;
-    Track track{.row = c.scratch, .sums = c.scratch + row_};
-    // Of a step: its row, or without the emission its sums if these are probabilities.
-    const auto take = [&](const char* from, bool logs, ptrdiff_t step) {
-        const double* const given = reinterpret_cast<const double*>(from);
-        emit(c, step, 1);
-        for (ptrdiff_t j = 0; j < advance_.padded(); ++j)
-            numbers_of(track.row)[j] =
-                logs ? given[j] : std::log(given[j]) + numbers_of(c.emitted.logs)[j];
-        track.logs = true;
-    };
-    const bool kept_logs = c.kept_flags[2 * b];
-    take(c.kept + (kept_logs ? 2 * b : 2 * b + 1) * row_, kept_logs, first - 1);
-    std::memcpy(c.ahead.rows, track.row, static_cast<std::size_t>(row_));
-    emit(c, first, steps - 1);
-    BlockRows ahead = behind_first(c.ahead);
-    advance_.on_logarithms(matrix, {&track, &ahead, &c.emitted}, steps - 1, false);
-    char* const last = c.back.rows + steps * row_;
-    take(c.back.sums + steps * row_, c.last_logs, first + steps - 1);
-    std::memcpy(last, track.row, static_cast<std::size_t>(row_));
-    emit(c, first - 1, steps);
-    advance_.on_logarithms(matrix, {&track, &c.back, &c.emitted}, steps, true);
-}
-
-void Summer::combine_logarithms(ChainInGroup& c, ptrdiff_t b, ptrdiff_t steps) const {
-    const ptrdiff_t s = chains_.states, padded = advance_.padded();
-    const ChainEdges* const edges = chains_.edges;
-    const ptrdiff_t elements = edges ? edges->count() : s * s;
-    std::vector<double> memory(static_cast<std::size_t>(wants_pairs() ? elements : 0));
-    double* const pairs = memory.data();
-    for (ptrdiff_t t = 0; t < steps; ++t) {
-        const double* const before = numbers_of(c.ahead.rows + t * row_);
-        const double* const sums = numbers_of(c.back.sums + t * row_);
-        const double* const arriving = numbers_of(c.back.rows + (t + 1) * row_);
-        double* const posteriors = c.posteriors + t * padded;
-        for (ptrdiff_t j = 0; j < s; ++j) posteriors[j] = before[j] + sums[j];
-        normalize(posteriors, s);
-        if (!wants_pairs()) continue;
-        chains_.read_numbers(chains_.transitions(c.chain, b * block_ + 1 + t), pairs, elements);
-        for (ptrdiff_t i = 0; i < elements; ++i)
-            pairs[i] += before[edges ? edges->source[i] : i / s] +
-                        arriving[edges ? edges->target[i] : i % s];
-        if (!normalize(pairs, elements)) continue;
-        for (ptrdiff_t i = 0; i < elements; ++i)
-            c.expected[edges ? i : i / s * padded + i % s] += pairs[i];
     }
 }
 

@@ -1,4 +1,4 @@
-// Memory, and the pass forward.
+// Memory, and the rows that are read and written.
 #include "graph/chain/summer.hpp"
 
 #include "definition.hpp"
@@ -45,25 +45,25 @@ void Summer::sum(Workspace& workspace) const {
             if (!one_matrix && !has_matrix_a_step())
                 set_matrix(matrix, chains_.transitions(members[0].chain, 1));
             ChainGroup group{members, size, matrix, slot == 0 ? &stop : nullptr, stop};
-            if (wanted_.log_alpha || wanted_.log_likelihood || wants_posteriors())
-                go_forward(group);
+            if (wanted_.log_alpha || wanted_.log_likelihood || keeps_rows()) go_forward(group);
             if (wants_backward()) go_back(group);
+            if (wanted_.paths) draw_paths(group);
         });
 }
 
 // Cuts the memory of one chain; returns its bytes. Without memory nothing is touched.
 ptrdiff_t Summer::cut(ChainInGroup& c, char* memory) const {
     const ptrdiff_t rows = (block_ + 1) * row_, item = sizeof(double);
-    const ptrdiff_t longest = chains_.count ? chains_.lengths[order_.front()] : 0;
-    const ptrdiff_t kept = wants_posteriors() ? longest / block_ + 2 : 0;
+    const ptrdiff_t kept = keeps_rows() ? longest_ / block_ + 2 : 0;
     const ptrdiff_t square = wants_pairs() ? pair_numbers() * item : 0;
     Cutter cutter(memory);
     for (Track* track : {&c.forward, &c.backward}) {
         track->row = cutter.take(row_);
         track->sums = cutter.take(row_);
     }
+    c.ahead.rows = c.rows = cutter.take(keeps_all_ ? rows + longest_ * row_ : rows);
+    c.back.rows = cutter.take(rows);
     for (BlockRows* out : {&c.ahead, &c.back}) {
-        out->rows = cutter.take(rows);
         out->sums = cutter.take(rows);
         out->exponents = cutter.take<std::int32_t>((block_ + 1) * item);
         out->offset = cutter.take<double>((block_ + 1) * item);
@@ -79,6 +79,11 @@ ptrdiff_t Summer::cut(ChainInGroup& c, char* memory) const {
     c.norms = cutter.take<double>(block_ * item);
     c.weights = cutter.take<double>(block_ * item);
     c.scratch = cutter.take(2 * row_);
+    if (!wanted_.paths) return cutter.bytes();
+    c.draws = cutter.take<Draws>(sizeof(Draws));
+    c.slot_of = cutter.take<std::int32_t>(chains_.states * static_cast<ptrdiff_t>(sizeof(int)));
+    c.chances = cutter.take(std::max(std::min(Draws::most, chains_.states) * chances_bytes(),
+                                     row_ + run_.isa.table->vector_bytes));
     return cutter.bytes();
 }
 
@@ -106,11 +111,15 @@ void Summer::emit(ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const {
 }
 
 void Summer::keep(ChainInGroup& c, ptrdiff_t b) const {
-    if (!wants_posteriors()) return;
+    if (!keeps_rows()) return;
     std::memcpy(c.kept + 2 * b * row_, c.forward.row, static_cast<std::size_t>(row_));
     std::memcpy(c.kept + (2 * b + 1) * row_, c.forward.sums, static_cast<std::size_t>(row_));
     c.kept_flags[2 * b] = c.forward.logs;
     c.kept_flags[2 * b + 1] = c.forward.raised;
+}
+
+void Summer::enter(ChainInGroup& c, ptrdiff_t b) const {
+    if (keeps_all_) c.ahead.rows = c.rows + b * block_ * row_;
 }
 
 BlockRows Summer::behind_first(BlockRows rows) const {
@@ -131,67 +140,6 @@ void Summer::write_logs(char* out, ChainInGroup& c, ptrdiff_t first, ptrdiff_t s
     const double* const logs = advance_.logarithms(rows, c.emitted.logs, steps);
     for (ptrdiff_t t = 0; t < steps; ++t)
         chains_.write_numbers(logs + t * chains_.states, row_of(out, c, first + t), chains_.states);
-}
-
-// Step 0: the logarithms of initial times emission.
-void Summer::begin(ChainInGroup& c) const {
-    emit(c, 0, 1);
-    double* const sums = numbers_of(c.forward.sums);
-    double* const row = numbers_of(c.forward.row);
-    chains_.read_row(chains_.initial + c.chain * chains_.initial_stride, sums, advance_.padded());
-    for (ptrdiff_t j = 0; j < advance_.padded(); ++j)
-        row[j] = sums[j] + numbers_of(c.emitted.logs)[j];
-    c.forward.logs = true;
-    if (wanted_.log_alpha)
-        chains_.write_numbers(row, row_of(wanted_.log_alpha, c, 0), chains_.states);
-}
-
-// The emissions of these steps stand behind `skipped` others.
-void Summer::run_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t steps,
-                       ptrdiff_t skipped) const {
-    BlockRows out[most_chains] = {};
-    BlockEmissions emitted[most_chains] = {};
-    BlockOfChain parts[most_chains] = {};
-    for (ptrdiff_t c = 0; c < size; ++c) {
-        out[c] = behind_first(chains[c].ahead);
-        emitted[c] = chains[c].emitted;
-        emitted[c].logs += skipped * row_;
-        emitted[c].values += skipped * row_;
-        emitted[c].top += skipped;
-        parts[c] = {&chains[c].forward, &out[c], &emitted[c]};
-    }
-    advance_.run(group.matrix, parts, size, steps, false);
-    for (ptrdiff_t c = 0; c < size; ++c) chains[c].ahead.logs = out[c].logs;
-}
-
-void Summer::go_forward(ChainGroup& group) const {
-    for (ptrdiff_t c = 0; c < group.size; ++c)
-        if (group.chains[c].length > 0) begin(group.chains[c]);
-    for (ptrdiff_t b = 0; b < blocks_of(group.chains[0]); ++b) {
-        if (group.ends(work(group))) return;
-        set_matrix_of_block(group, b);
-        for_each_part(group, b, [&](ChainInGroup* chains, ptrdiff_t size, ptrdiff_t steps) {
-            for (ptrdiff_t c = 0; c < size; ++c) {
-                keep(chains[c], b);
-                emit(chains[c], b * block_ + 1, steps);
-            }
-            run_ahead(group, chains, size, steps, 0);
-            for (ptrdiff_t c = 0; c < size && wanted_.log_alpha; ++c) {
-                BlockRows rows = behind_first(chains[c].ahead);
-                write_logs(wanted_.log_alpha, chains[c], b * block_ + 1, steps, rows, true);
-            }
-        });
-    }
-    for (ptrdiff_t c = 0; c < group.size; ++c) {
-        ChainInGroup& chain = group.chains[c];
-        double likelihood = 0;
-        if (chain.length > 0) {
-            keep(chain, blocks_of(chain));
-            likelihood = advance_.total(group.matrix, chain.forward);
-        }
-        chain.impossible = likelihood == lowest<double>;
-        if (wanted_.log_likelihood) wanted_.log_likelihood[chain.chain] = likelihood;
-    }
 }
 
 void sum_paths(const Chains& chains, const ChainSums& wanted, const ChainRun& run) {

@@ -1,12 +1,21 @@
 // The passes over the blocks of a group of chains: forward, keeping only the rows between blocks;
 // then from the last block to the first: forward once more from the kept row, backward, and the
-// posteriors from both.
+// posteriors from both, or draws.
 #pragma once
 
 #include "graph/chain/advance.hpp"
 #include "graph/chain/sums.hpp"
 
 namespace tropical {
+
+// Some paths of a chain in a block of steps.
+struct Draws {
+    static constexpr ptrdiff_t most = 256;
+    ptrdiff_t first, count;                   // the paths
+    ptrdiff_t cells[most_block_steps][most];  // by steps: numbers in [0, 1), then states
+    ptrdiff_t state[most];                    // at the step behind
+    std::int32_t slot[most];                  // that of the state
+};
 
 // One chain of a group. A block has the steps first, ..., first + steps - 1, where first >= 1; row
 // i of `ahead` and of `back` is that of step first - 1 + i.
@@ -15,6 +24,7 @@ struct ChainInGroup {
     Track forward, backward;
     BlockEmissions emitted;
     BlockRows ahead, back;
+    char* rows;        // those of `ahead`, of all blocks if they are kept
     char* kept;        // row and sums before each block
     bool* kept_flags;  // whether these are logarithms, and raised
     double* products;  // s padded rows: expected transitions, to be multiplied by the transitions
@@ -23,6 +33,9 @@ struct ChainInGroup {
     double* norms;
     double* weights;
     char* scratch;  // two rows
+    Draws* draws;
+    std::int32_t* slot_of;  // a state's sums of chances, numbered; -1 if there are none
+    char* chances;
     bool impossible;
     // Of the backward row behind the block. If it was of logarithms, these lie in back.sums.
     bool last_logs, last_raised;
@@ -42,6 +55,9 @@ struct ChainGroup {
     }
 };
 
+// logs[0:count] become exp(logs) / sum; nothing happens if the sum is 0.
+bool normalize(double* logs, ptrdiff_t count);
+
 class Summer {
   public:
     Summer(const Chains& chains, const ChainSums& wanted, const ChainRun& run);
@@ -51,6 +67,7 @@ class Summer {
     bool wants_pairs() const { return wanted_.transitions; }
     bool wants_posteriors() const { return wanted_.states || wanted_.transitions; }
     bool wants_backward() const { return wanted_.log_beta || wants_posteriors(); }
+    bool keeps_rows() const { return wants_posteriors() || wanted_.paths; }
     bool has_matrix_a_step() const { return chains_.transition_step != 0; }
     double work(const ChainGroup& group) const;
     // The expected transitions of a chain in memory: padded rows, or a number for each edge.
@@ -75,6 +92,7 @@ class Summer {
     void set_matrix_of_block(ChainGroup& group, ptrdiff_t b) const;
     void emit(ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const;
     void keep(ChainInGroup& c, ptrdiff_t b) const;
+    void enter(ChainInGroup& c, ptrdiff_t b) const;
     BlockRows behind_first(BlockRows rows) const;
     char* row_of(char* out, const ChainInGroup& c, ptrdiff_t step) const;
     void write_logs(char* out, ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps,
@@ -91,6 +109,10 @@ class Summer {
     void take_kept(ChainInGroup& c, ptrdiff_t b) const;
     void run_back(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
                   ptrdiff_t steps) const;
+    void take_as_logarithms(ChainInGroup& c, Track& track, const char* from, bool logs,
+                            ptrdiff_t step) const;
+    void ahead_on_logarithms(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t b,
+                             ptrdiff_t steps) const;
     bool combine(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t steps) const;
     void compute_on_logarithms(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t b,
                                ptrdiff_t steps) const;
@@ -99,6 +121,21 @@ class Summer {
     void combine_logarithms(ChainInGroup& c, ptrdiff_t b, ptrdiff_t steps) const;
     void go_back(ChainGroup& group) const;
 
+    // Draws, in sampling.cpp.
+    template <class Act>
+    void for_each_draws(ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps, const Act& act) const;
+    ptrdiff_t chances_bytes() const;
+    ptrdiff_t weigh(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t state, ptrdiff_t step,
+                    const double* row) const;
+    void add_written(ChainInGroup& c, ptrdiff_t count, ptrdiff_t bytes, ptrdiff_t slot) const;
+    void draw_last(ChainInGroup& c) const;
+    void draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t) const;
+    void repeat_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
+                      ptrdiff_t steps) const;
+    void draw_block(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
+                    ptrdiff_t steps) const;
+    void draw_paths(ChainGroup& group) const;
+
     const Chains& chains_;
     const ChainSums& wanted_;
     const ChainRun& run_;
@@ -106,6 +143,10 @@ class Summer {
     const std::vector<ptrdiff_t> order_;
     const bool shared_ = chains_.transition_stride == 0;
     const ptrdiff_t block_ = chains_.block_steps(), row_ = advance_.layout.row_bytes;
+    const ptrdiff_t longest_ = chains_.count ? chains_.lengths[order_.front()] : 0;
+    // Posteriors take blocks again in the place of one.
+    const bool keeps_all_ =
+        wanted_.paths && !wants_posteriors() && longest_ * row_ <= most_kept / most_chains;
 };
 
 template <class Body>

@@ -1,4 +1,4 @@
-// Sums over all paths through each chain: forward, backward, likelihoods, posteriors.
+// Sums over all paths through each chain: forward, backward, likelihoods, posteriors, draws.
 //
 // L. R. Rabiner, "A tutorial on hidden Markov models and selected applications in speech
 // recognition", Proceedings of the IEEE 77(2), 1989, sections III.A, III.B and V.A (scaling).
@@ -13,6 +13,9 @@ namespace tropical {
 // elements, belongs to step t of chain c. transitions: expected transitions, a matrix s x s for
 // each chain; if the chains have transitions of their own for each step, a matrix for each step but
 // the first, transition_steps of them for each chain. It is only added to.
+// paths: path_count of them, path_stride elements apart; element place[c] + t of each has a number
+// in [0, 1), of type double, and becomes the state at step t of a path that is drawn by its
+// probability, or -1 if none is possible.
 struct ChainSums {
     char* log_alpha;
     char* log_beta;
@@ -21,6 +24,8 @@ struct ChainSums {
     double* log_likelihood;
     const ptrdiff_t* place;
     ptrdiff_t transition_steps;
+    ptrdiff_t* paths = nullptr;
+    ptrdiff_t path_count = 0, path_stride = 0;
 };
 
 // Of logarithms, float32 or float64, without NaN and +inf. Throws std::bad_alloc before anything is

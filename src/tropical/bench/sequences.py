@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import tropical
 from tropical.measure.contenders import require, require_threads
 from tropical.measure.timing import Contender
-from tropical.sequence import k_best, log_likelihood, posteriors, viterbi
+from tropical.sequence import forward, k_best, log_likelihood, posteriors, sample, viterbi
 
 Array = NDArray[Any]
 Decoded = tuple[NDArray[np.intp], Array]
@@ -148,6 +148,39 @@ def five_best(states: int) -> tuple[Contender, Contender]:
     many = functools.partial(k_best, *parts, 5, symbols=observed.symbols)
     one = functools.partial(viterbi, *parts, symbols=observed.symbols)
     return Contender("five best", many, work, options), Contender("best", one, work, options)
+
+
+def hundred_samples(states: int) -> tuple[Contender, Contender]:
+    """Make contenders of 100 samples of 1,000 steps, and of the forward pass."""
+    parts = model(1, 1000, states, "float64")
+    options = functools.partial(tropical.options, threads=1)
+    work = _operations(1, 1000, states)
+    many = functools.partial(sample, *parts, 100, rng=0)
+    sums = functools.partial(forward, *parts)
+    return Contender("100 samples", many, work, options), Contender("forward", sums, work, options)
+
+
+def three_moves(method: str, states: int, *, dense: bool = True) -> list[Contender]:
+    """Make contenders of sparse transitions, three from each state, and of the same as a matrix."""
+    sparse = require("scipy.sparse", "'tropical-blas[graph]'")
+    rng = np.random.default_rng(3)
+    there = rng.permuted(np.tile(np.arange(states), (3, 1)), axis=1)
+    there[0] = np.arange(states)
+    places = np.unique(np.stack([np.tile(np.arange(states), 3), there.ravel()]), axis=1)
+    edges = sparse.coo_array((rng.random(places.shape[1]), tuple(places)), (states, states)).tocsc()
+    emission = rng.random((20, states))
+    options = functools.partial(tropical.options, threads=1)
+
+    def contender(name: str, transition: Any) -> Contender:
+        call = functools.partial(FUNCTIONS[method], np.zeros(states), transition, emission)
+        return Contender(name, call, _operations(1, 20, states), options)
+
+    made = [contender("tropical", edges)]
+    if dense:
+        matrix = np.full((states, states), -np.inf)
+        matrix[tuple(places)] = edges.tocsr()[tuple(places)]
+        made.append(contender("dense", matrix))
+    return made
 
 
 def numpy_viterbi(formulation: str, batch: int, steps: int, states: int, dtype: str) -> Contender:

@@ -3,6 +3,7 @@
 from .crf import CRFLikelihood, crf_log_likelihood
 from .decode import k_best, viterbi
 from .marginals import Posteriors, backward, forward, log_likelihood, posteriors
+from .sampling import sample
 from .stream import Decoder
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "k_best",
     "log_likelihood",
     "posteriors",
+    "sample",
     "viterbi",
 ]

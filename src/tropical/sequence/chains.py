@@ -61,6 +61,11 @@ class Batch:
         one = (self.edges,) if self.edges is not None else (self.matrices, *(self.states,) * 2)
         return np.zeros((len(self.lengths), *one), self.dtype)
 
+    def within(self) -> NDArray[np.bool_]:
+        """Return which steps of padded sequences are within the lengths, (sequences, t)."""
+        inside: NDArray[np.bool_] = np.arange(self.steps or 0) < self.lengths[:, None]
+        return inside
+
     def shaped(self, rows: Array) -> Array:
         """Return results of all steps in the shape of the batch."""
         if self.steps is None:
@@ -147,6 +152,7 @@ def read(
     matrices = observed.steps - 1 if layout.per_step and observed.steps > 2 else 1
     if layout.per_step and observed.steps < 2:  # no matrix is used
         transition = np.zeros((1, states, states), dtype)
+    square = (-1, matrices, states, states)
     return Batch(
         shape=batch,
         steps=None if layout.concatenated else observed.steps,
@@ -157,9 +163,7 @@ def read(
         matrices=matrices,
         chains=_core.Chains(
             spread(initial, states),
-            spread(transition, *tail).reshape(
-                (-1, *tail) if sparse else (-1, matrices, states, states)
-            ),
+            spread(transition, *tail).reshape((1, *tail) if sparse else square),
             observed.rows,
             index(observed.first),
             lengths,

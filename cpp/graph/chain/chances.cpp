@@ -1,0 +1,65 @@
+// The chances of the states before a state, written one by one: of sparse transitions, and on
+// logarithms.
+#include <array>
+
+#include "graph/chain/summer.hpp"
+
+namespace tropical {
+namespace {
+
+constexpr ptrdiff_t most_columns = 32;
+constexpr auto ones = [] {
+    std::array<double, most_columns> all{};
+    all.fill(1);
+    return all;
+}();
+
+}  // namespace
+
+// Of the sums of chances of a state.
+ptrdiff_t Summer::chances_bytes() const {
+    const ptrdiff_t columns = advance_.layout.columns, item = sizeof(double);
+    const ptrdiff_t most = chains_.edges ? chains_.edges->most_into : chains_.states;
+    return (most + columns - 1) / columns * columns * item + run_.isa.table->vector_bytes;
+}
+
+// c.scratch = the chances of the states before `state`, in the order of its edges if there are
+// some; returns their number.
+ptrdiff_t Summer::weigh(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t state, ptrdiff_t step,
+                        const double* row) const {
+    const ChainEdges* const edges = chains_.edges;
+    const ptrdiff_t first = edges ? edges->start[state] : state,
+                    stride = edges ? 1 : chains_.states, item = item_size(chains_.dtype);
+    const ptrdiff_t count = edges ? edges->start[state + 1] - first : chains_.states;
+    const char* const logs = chains_.transitions(c.chain, step + 1);
+    double* const chance = numbers_of(c.scratch);
+    for (ptrdiff_t i = 0; i < count; ++i) {
+        const double from = row[edges ? edges->source[first + i] : i];
+        if (!c.ahead.logs) {
+            chance[i] = from * matrix.values[first + i];
+            continue;
+        }
+        chains_.read_numbers(logs + (first + i * stride) * item, chance + i, 1);
+        chance[i] += from;
+    }
+    if (!c.ahead.logs) return count;
+    const double top = *std::max_element(chance, chance + count);
+    for (ptrdiff_t i = 0; i < count; ++i) chance[i] = std::exp(chance[i] - top);
+    return count;
+}
+
+// The sums of `count` chances in c.scratch.
+void Summer::add_written(ChainInGroup& c, ptrdiff_t count, ptrdiff_t bytes, ptrdiff_t slot) const {
+    const ptrdiff_t columns = advance_.layout.columns, item = sizeof(double);
+    const ptrdiff_t whole = (count + columns - 1) / columns * columns;
+    std::fill(numbers_of(c.scratch) + count, numbers_of(c.scratch) + whole, 0.0);
+    advance_.logs.add_chances({.row_bytes = whole * item,
+                               .part_bytes = columns * item,
+                               .part_stride = 0,
+                               .sums_bytes = bytes,
+                               .row = c.scratch,
+                               .weights = reinterpret_cast<const char*>(ones.data()),
+                               .sums = c.chances + slot * bytes});
+}
+
+}  // namespace tropical
