@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -441,15 +442,24 @@ def floyd_warshall(w):
     return lengths
 
 
+def over_paths(add):
+    """The sum over all paths of a chain, where `add` adds the rows of a matrix, or a vector."""
+
+    def total(initial, transition, emission):
+        sums = initial + emission[0]
+        for emitted in emission[1:]:
+            sums = add(sums[:, None] + transition, 0) + emitted
+        return add(sums, 0)
+
+    return total
+
+
 def crf(initial, transition, emission):
-    """The log-likelihood of the states 1, 0, 2, 1, by the sum of the weights of all paths."""
-    states, steps = [1, 0, 2, 1], range(1, 4)
+    """The log-likelihood of the states 1, 0, 2, 1."""
+    states = [1, 0, 2, 1]
     weight = initial[1] + sum(emission[t, state] for t, state in enumerate(states))
-    weight = weight + sum(transition[states[t - 1], states[t]] for t in steps)
-    sums = initial + emission[0]
-    for t in steps:
-        sums = torch.logsumexp(sums[:, None] + transition, 0) + emission[t]
-    return weight - torch.logsumexp(sums, 0)
+    weight = weight + sum(transition[a, b] for a, b in itertools.pairwise(states))
+    return weight - over_paths(torch.logsumexp)(initial, transition, emission)
 
 
 P = np.abs(R(3, 4, seed=5)) + 0.5
@@ -477,6 +487,12 @@ OPERATIONS = {
         crf,
         [R(3), R(3, 3), R(4, 3)],
         functools.partial(autograd.crf_log_likelihood, states=[1, 0, 2, 1]),
+    ),
+    "log_likelihood": (over_paths(torch.logsumexp), [R(3), R(3, 3), R(4, 3)]),
+    "viterbi": (
+        over_paths(torch.amax),
+        [R(3), R(3, 3), R(4, 3)],
+        lambda *model: autograd.viterbi(*model)[1],
     ),
     "clip": (lambda x: torch.clamp(x, -0.5, 0.5), X, {"min": -0.5, "max": 0.5}),
     "concatenate": (

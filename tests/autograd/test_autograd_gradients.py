@@ -216,6 +216,37 @@ def test_likelihoods_of_conditional_random_fields():
     autograd.check_gradients(likelihood, *parts)
 
 
+def score(*arguments):
+    return autograd.viterbi(*arguments)[1]
+
+
+@pytest.mark.parametrize("function", [autograd.log_likelihood, score])
+def test_likelihoods_and_scores_of_chains(function):
+    """Only of first order; a sequence without steps and an impossible one among them."""
+    rng = np.random.default_rng(5)
+    initial, transition, emission = (
+        rng.standard_normal(shape) for shape in [(3,), (3, 3), (5, 5, 3)]
+    )
+    emission[4, 2] = -np.inf
+    lengths = [5, 1, 0, 3, 5]
+    x = Tensor(emission, requires_grad=True)
+    function(initial, transition, x, lengths).sum().backward()
+    np.testing.assert_array_equal(x.grad.data[4], 0)
+    autograd.check_gradients(
+        lambda *model: function(*model, lengths[:4]), initial, transition, emission[:4]
+    )
+    with pytest.raises(NotImplementedError, match="no second derivatives"):
+        autograd.grad(function(initial, transition, x, lengths)[0] ** 2, x, create_graph=True)
+
+
+def test_chains_of_one_model():
+    x, initial, transition = np.zeros((2, 4, 3)), np.zeros(3), np.zeros((3, 3))
+    with pytest.raises(ValueError, match=r"initial: expected \(s,\) for all .* got \(2, 3\)"):
+        autograd.log_likelihood(np.zeros((2, 3)), transition, x)
+    with pytest.raises(ValueError, match=r"lengths: expected \(2,\), one for each .* got \(5, 1\)"):
+        autograd.viterbi(initial, transition, x, np.ones((5, 1), int))
+
+
 def test_every_operation_is_checked():
     here = inspect.getsource(inspect.getmodule(test_every_operation_is_checked))
     for name in set(autograd.__all__) - NO_OPERATIONS:

@@ -1,10 +1,10 @@
-"""Conditional random fields in PyTorch and JAX, against NumPy's results."""
+"""Chains with gradients in PyTorch and JAX, against NumPy's results."""
 
 import numpy as np
 import pytest
 from support import values
 
-from tropical.sequence import crf_log_likelihood
+from tropical.sequence import crf_log_likelihood, log_likelihood, posteriors, viterbi
 
 LENGTHS = np.array([6, 4, 0, 1])
 STATES = np.array([[0, 1, 2, 1, 0, 0], [2, 2, 1, 0, 0, 0], [0] * 6, [1, 0, 0, 0, 0, 0]])
@@ -70,3 +70,57 @@ def test_jax(model, weights):
             np.testing.assert_allclose(part, gradient, **near)
     each = jax.vmap(lambda e, s, n: ours(*narrow[:2], e, s, n))
     np.testing.assert_allclose(each(narrow[2], STATES, LENGTHS), want, **near)
+
+
+def test_torch_likelihoods_and_paths(model, weights):
+    torch = pytest.importorskip("torch")
+    from tropical.interop import torch as ours
+
+    lengths, near = torch.tensor(LENGTHS), {"rtol": 1e-13, "atol": 1e-15}
+    parts = [torch.tensor(x, requires_grad=True) for x in model]
+    value = ours.log_likelihood(*parts, lengths)
+    value.sum().backward()
+    np.testing.assert_allclose(value.detach().numpy(), log_likelihood(*model, LENGTHS), **near)
+    known = posteriors(*model, LENGTHS)
+    np.testing.assert_allclose(parts[1].grad.numpy(), known.transitions.sum(0), **near)
+    np.testing.assert_allclose(parts[2].grad.numpy(), known.states, **near)
+    paths, scores = ours.viterbi(*parts, lengths)
+    for got, want in zip((paths, scores), viterbi(*model, LENGTHS), strict=True):
+        np.testing.assert_allclose(got.detach().numpy(), want, **near)
+    for function, name in (
+        (ours.log_likelihood, "log_likelihood"),
+        (lambda *x: ours.viterbi(*x)[1], "viterbi"),
+    ):
+        torch.autograd.gradcheck(lambda *x, f=function: f(*x, lengths), parts)
+        torch.library.opcheck(getattr(torch.ops.tropical, name), (*parts, lengths))
+        each = torch.func.vmap(lambda e, n, f=function: f(*parts[:2], e, n))
+        np.testing.assert_allclose(
+            each(parts[2], lengths).detach().numpy(), function(*parts, lengths).detach().numpy()
+        )
+    assert ours.viterbi(*(x.detach().float() for x in parts))[1].dtype == torch.float32
+
+
+def test_jax_likelihoods_and_paths(model, weights):
+    jax = pytest.importorskip("jax")
+    from tropical.interop import jax as ours
+
+    narrow = [x.astype(np.float32) for x in model]
+    near = {"rtol": 1e-5, "atol": 1e-6}
+    known = posteriors(*narrow, LENGTHS)
+
+    def likelihood(*parts):
+        return (ours.log_likelihood(*parts, LENGTHS) * weights).sum()
+
+    for gradient in (jax.grad(likelihood, (0, 1, 2)), jax.jit(jax.grad(likelihood, (0, 1, 2)))):
+        _, to_transition, to_emission = gradient(*narrow)
+        np.testing.assert_allclose(
+            to_transition, np.tensordot(weights, known.transitions, 1), **near
+        )
+        np.testing.assert_allclose(to_emission, weights[:, None, None] * known.states, **near)
+    want = viterbi(*narrow, LENGTHS)
+    for got, right in zip(jax.jit(ours.viterbi)(*narrow, LENGTHS), want, strict=True):
+        np.testing.assert_allclose(got, right, **near)
+    gradient = jax.grad(lambda e: ours.viterbi(*narrow[:2], e, LENGTHS)[1].sum())(narrow[2])
+    np.testing.assert_array_equal(gradient, want[0][..., None] == np.arange(3))
+    each = jax.vmap(lambda e: ours.log_likelihood(*narrow[:2], e))
+    np.testing.assert_allclose(each(narrow[2]), log_likelihood(*narrow), **near)

@@ -14,7 +14,7 @@ from ..memory import (
     set_memory_mode,
 )
 from .backward import grad
-from .chains import crf_log_likelihood
+from .chains import crf_log_likelihood, log_likelihood, viterbi
 from .checkpoint import checkpoint
 from .contraction import einsum
 from .convolution import avg_pool2d, conv2d, max_pool2d
@@ -106,6 +106,7 @@ __all__ = [
     "layer_norm",
     "linear",
     "log",
+    "log_likelihood",
     "log_softmax",
     "logsumexp",
     "matmul",
@@ -142,5 +143,6 @@ __all__ = [
     "time_products",
     "transpose",
     "var",
+    "viterbi",
     "where",
 ]

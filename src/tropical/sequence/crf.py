@@ -88,8 +88,7 @@ def crf_log_likelihood(
            [-0.491,  0.491],
            [-0.593,  0.593]])
     """
-    transition = unmasked("transition", transition)  # which refuses sparse arrays
-    batch = read(initial, transition, emission, Layout(lengths))
+    batch = read_model(initial, transition, emission, lengths)
     chosen = _states(states, batch)
     first, weights, scores = (np.asarray(x, batch.dtype) for x in (initial, transition, emission))
     known = posteriors_of(batch)
@@ -98,15 +97,33 @@ def crf_log_likelihood(
         worst = np.unravel_index(int(np.flatnonzero(~np.isfinite(value))[0]), batch.shape)
         at = tuple(int(i) for i in worst)
         raise ValueError(f"states: expected states of finite scores, got -inf at {at}")
-    gradients = _given_minus_expected(known, chosen, batch)
+    gradients = given_minus_expected(known, chosen, batch)
     return CRFLikelihood(batch.each(value.astype(batch.dtype))[()], *map(batch.each, gradients))
+
+
+def read_model(
+    initial: ArrayLike, transition: ArrayLike, emission: ArrayLike, lengths: ArrayLike | None
+) -> Batch:
+    """Check the arguments of `crf_log_likelihood`: one model for all sequences."""
+    for name, scores, axes in ("initial", initial, 1), ("transition", transition, 2):
+        given = unmasked(name, scores)  # which refuses sparse arrays
+        if given.ndim != axes:
+            expected = "(s,)" if axes == 1 else "(s, s)"
+            raise ValueError(f"{name}: expected {expected} for all sequences, got {given.shape}")
+    batch = read(initial, transition, emission, Layout(lengths))
+    if lengths is not None and batch.shape != np.shape(emission)[:-2]:
+        raise ValueError(
+            f"lengths: expected {np.shape(emission)[:-2]}, one for each sequence of emission, got "
+            f"{np.shape(lengths)}"
+        )
+    return batch
 
 
 def _score(
     initial: Array, transition: Array, emission: Array, states: NDArray[np.intp], batch: Batch
 ) -> NDArray[np.float64]:
     """Return the scores of states (sequences, t), in float64."""
-    within = _within(batch)
+    within = batch.within()
     shape = (*batch.shape, states.shape[-1], batch.states)
     scores = np.broadcast_to(emission, shape).reshape(*states.shape, batch.states)
     score = _sum_where(within, np.take_along_axis(scores, states[..., None], -1)[..., 0])
@@ -114,11 +131,14 @@ def _score(
     return score + _sum_where(within[:, :1], initial[states[:, :1]])
 
 
-def _given_minus_expected(
+def given_minus_expected(
     known: Posteriors, states: NDArray[np.intp], batch: Batch
 ) -> tuple[Array, Array, Array]:
-    """Return the gradients of initial, transition and emission, of each sequence."""
-    within, count = _within(batch), batch.states
+    """Return the gradients of initial, transition and emission, of each sequence.
+
+    `states` (sequences, t) are -1 where there is none.
+    """
+    within, count = states >= 0, batch.states
     items, steps = states.shape
     to_emission = -known.states.reshape(items, steps, count)
     item, step = np.nonzero(within)
@@ -132,12 +152,6 @@ def _given_minus_expected(
     return to_initial.copy(), to_transition.astype(batch.dtype, copy=False), to_emission
 
 
-def _within(batch: Batch) -> NDArray[np.bool_]:
-    """Return which steps are within the lengths, (sequences, t)."""
-    within: NDArray[np.bool_] = np.arange(batch.steps or 0) < batch.lengths[:, None]
-    return within
-
-
 def _sum_where(within: NDArray[np.bool_], x: Array) -> NDArray[np.float64]:
     """Return the sums over the steps."""
     sums: NDArray[np.float64] = np.where(within, x, 0).sum(axis=1, dtype=np.float64)
@@ -145,7 +159,7 @@ def _sum_where(within: NDArray[np.bool_], x: Array) -> NDArray[np.float64]:
 
 
 def _states(states: ArrayLike, batch: Batch) -> NDArray[np.intp]:
-    """Return checked states, (sequences, t), 0 beyond the lengths."""
+    """Return checked states, (sequences, t), -1 beyond the lengths."""
     chosen = unmasked("states", states)
     if not is_kind(chosen.dtype, "integer"):
         raise TypeError(f"states: expected integers, got {chosen.dtype}")
@@ -153,9 +167,9 @@ def _states(states: ArrayLike, batch: Batch) -> NDArray[np.intp]:
     wanted = (*batch.shape, steps)
     if chosen.shape != wanted:
         raise ValueError(f"states: expected {wanted}, as emission has, got {chosen.shape}")
-    within = _within(batch).reshape(wanted)
+    within = batch.within().reshape(wanted)
     wrong = ((chosen < 0) | (chosen >= batch.states)) & within
     if wrong.any():
         at = tuple(int(i) for i in np.argwhere(wrong)[0])
         raise ValueError(f"states: expected 0 to {batch.states - 1}, got {chosen[at]} at {at}")
-    return np.where(within, chosen, 0).astype(np.intp).reshape(len(batch.lengths), steps)
+    return np.where(within, chosen, -1).astype(np.intp).reshape(len(batch.lengths), steps)

@@ -112,7 +112,7 @@ def viterbi(
     """
     layout = Layout(lengths, symbols, concatenated, per_step, _selective(semiring))
     batch = read(log_initial, log_transition, log_emission, layout)
-    states, scores = _best(batch, layout, 1)
+    states, scores = best_paths_of(batch, layout.ring, 1)
     return batch.shaped(states[0]), batch.each(scores[0])[()]
 
 
@@ -185,7 +185,7 @@ def k_best(
         raise ValueError(f"semiring: expected maxplus or minplus, got {ring.name}")
     layout = Layout(lengths, symbols, concatenated, per_step, ring, floating=True)
     batch = read(log_initial, log_transition, log_emission, layout)
-    states, scores = _best(batch, layout, operator.index(k))
+    states, scores = best_paths_of(batch, ring, operator.index(k))
     ranked = np.moveaxis(scores, 0, -1)
     paths = batch.shaped(states.T)
     if concatenated:
@@ -201,9 +201,9 @@ def _selective(semiring: str | Semiring) -> Semiring:
     return ring
 
 
-def _best(batch: Batch, layout: Layout, k: int) -> tuple[NDArray[np.intp], Array]:
+def best_paths_of(batch: Batch, ring: Semiring, k: int) -> tuple[NDArray[np.intp], Array]:
     """Return states (k, rows) and scores (k, sequences)."""
     states = np.full((k, batch.row_count), -1, np.intp)
-    scores = np.full((k, len(batch.lengths)), layout.ring.zero(batch.dtype), batch.dtype)
-    _core.best_paths(layout.ring.name, batch.chains, batch.place, states, scores)
+    scores = np.full((k, len(batch.lengths)), ring.zero(batch.dtype), batch.dtype)
+    _core.best_paths(ring.name, batch.chains, batch.place, states, scores)
     return states, scores

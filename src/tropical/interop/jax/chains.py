@@ -1,13 +1,17 @@
-"""Likelihoods of chains in JAX, with gradients."""
+"""Scores and likelihoods of chains in JAX, with gradients."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from tropical import sequence
 from tropical.extras import require
+from tropical.sequence.gradients import log_likelihood_and_gradients, viterbi_and_gradients
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 jax = require("jax", "'tropical-blas[jax]'")
 jnp = require("jax.numpy", "'tropical-blas[jax]'")
@@ -53,49 +57,141 @@ def crf_log_likelihood(
     Array([[ 0.5, -0.5],
            [-0.5,  0.5]], dtype=float32)
     """
-    parts = [jnp.asarray(x) for x in (initial, transition, emission)]
-    dtype = jnp.result_type(*parts)
-    states = jnp.asarray(states)
-    if lengths is None:
-        lengths = jnp.full(states.shape[:-1], states.shape[-1], jnp.int32)
-    return _crf(*(x.astype(dtype) for x in parts), states, jnp.asarray(lengths))
+    model = _floats(initial, transition, emission)
+    value, _ = _crf(*model, jnp.asarray(states), _lengths(model, lengths))
+    return value
 
 
-def _call(*operands: Array) -> tuple[Array, ...]:
-    emission = operands[2]
-    batch, count = emission.shape[:-2], emission.shape[-1]
-    shapes = batch, (*batch, count), (*batch, count, count), emission.shape
-    kinds = tuple(jax.ShapeDtypeStruct(shape, emission.dtype) for shape in shapes)
+def log_likelihood(
+    initial: Array, transition: Array, emission: Array, lengths: Array | None = None
+) -> Array:
+    """Return the logarithm of the probability of all observations, differentiable once.
 
-    def compute(*arrays: Array) -> tuple[Any, ...]:
-        known = sequence.crf_log_likelihood(*map(np.asarray, arrays))
-        return tuple(np.asarray(x) for x in known)
+    Parameters
+    ----------
+    initial, transition, emission, lengths
+        As for `crf_log_likelihood`.
 
-    results: tuple[Array, ...] = jax.pure_callback(
-        compute, kinds, *operands, vmap_method="sequential"
-    )
-    return results
+    Returns
+    -------
+    jax.Array, (...)
 
+    Raises
+    ------
+    ValueError, TypeError
+        As for `tropical.sequence.log_likelihood`; under jit JAX wraps them.
 
-def _value(*operands: Array) -> Array:
-    return _call(*operands)[0]
-
-
-def _forward(*operands: Array) -> tuple[Array, tuple[Array, ...]]:
-    value, *gradients = _call(*operands)
-    return value, tuple(gradients)
-
-
-def _backward(gradients: tuple[Array, ...], g: Array) -> tuple[Array | None, ...]:
-    to_initial, to_transition, to_emission = gradients
-    return (
-        jnp.tensordot(g, to_initial, g.ndim),
-        jnp.tensordot(g, to_transition, g.ndim),
-        g[..., None, None] * to_emission,
-        None,
-        None,
-    )
+    Examples
+    --------
+    >>> import jax
+    >>> import jax.numpy as jnp
+    >>> from tropical.interop.jax import log_likelihood
+    >>> def value(initial):
+    ...     return log_likelihood(initial, jnp.zeros((2, 2)), jnp.zeros((3, 2)))
+    >>> jax.grad(value)(jnp.log(jnp.array([0.75, 0.25])))
+    Array([0.75, 0.25], dtype=float32)
+    """
+    model = _floats(initial, transition, emission)
+    value, _ = _likelihood(*model, _lengths(model, lengths))
+    return value
 
 
-_crf: Any = jax.custom_vjp(_value)
-_crf.defvjp(_forward, _backward)
+def viterbi(
+    initial: Array, transition: Array, emission: Array, lengths: Array | None = None
+) -> tuple[Array, Array]:
+    """Return the most likely path of each sequence, and its score, differentiable once.
+
+    Parameters
+    ----------
+    initial, transition, emission, lengths
+        As for `crf_log_likelihood`.
+
+    Returns
+    -------
+    paths : jax.Array of int, (..., t)
+    scores : jax.Array, (...)
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `tropical.sequence.viterbi`; under jit JAX wraps them.
+
+    Examples
+    --------
+    >>> import jax
+    >>> import jax.numpy as jnp
+    >>> from tropical.interop.jax import viterbi
+    >>> emission = jnp.array([[0.0, 2.0], [0.0, 1.0], [3.0, 0.0]])
+    >>> def score(transition):
+    ...     path, value = viterbi(jnp.zeros(2), transition, emission)
+    ...     return value, path
+    >>> jax.grad(score, has_aux=True)(jnp.eye(2))
+    (Array([[0., 0.],
+           [1., 1.]], dtype=float32), Array([1, 1, 0], dtype=int32))
+    """
+    model = _floats(initial, transition, emission)
+    scores, (paths,) = _viterbi(*model, _lengths(model, lengths))
+    return paths, scores
+
+
+def _floats(*model: Array) -> list[Array]:
+    parts = [jnp.asarray(x) for x in model]
+    return [x.astype(jnp.result_type(*parts)) for x in parts]
+
+
+def _lengths(model: list[Array], lengths: Array | None) -> Array:
+    if lengths is not None:
+        return jnp.asarray(lengths)
+    emission = model[2]
+    return jnp.full(emission.shape[:-2], emission.shape[-2], jnp.int32)
+
+
+def _new(
+    function: Callable[..., Any], *, states: bool = False, paths: bool = False
+) -> Callable[..., Any]:
+    """Return the differentiable form of a function of values, gradients and perhaps paths."""
+    index = jax.dtypes.canonicalize_dtype(np.int64)
+
+    def call(*operands: Array) -> tuple[Array, ...]:
+        emission = operands[2]
+        batch, (steps, count) = emission.shape[:-2], emission.shape[-2:]
+        shapes = batch, (*batch, count), (*batch, count, count), emission.shape
+        kinds = [jax.ShapeDtypeStruct(shape, emission.dtype) for shape in shapes]
+        if paths:
+            kinds.append(jax.ShapeDtypeStruct((*batch, steps), index))
+
+        def compute(*arrays: Array) -> tuple[Any, ...]:
+            known = function(*map(np.asarray, arrays))
+            return tuple(np.asarray(x, kind.dtype) for x, kind in zip(known, kinds, strict=True))
+
+        results: tuple[Array, ...] = jax.pure_callback(
+            compute, tuple(kinds), *operands, vmap_method="sequential"
+        )
+        return results
+
+    def value(*operands: Array) -> tuple[Array, tuple[Array, ...]]:
+        known = call(*operands)
+        return known[0], tuple(known[4:])
+
+    def forward(*operands: Array) -> tuple[Any, tuple[Array, ...]]:
+        known = call(*operands)
+        return (known[0], tuple(known[4:])), tuple(known[1:4])
+
+    def backward(gradients: tuple[Array, ...], given: Array) -> tuple[Array | None, ...]:
+        to_initial, to_transition, to_emission = gradients
+        g = given[0]
+        return (
+            jnp.tensordot(g, to_initial, g.ndim),
+            jnp.tensordot(g, to_transition, g.ndim),
+            g[..., None, None] * to_emission,
+            *(None for _ in range(1 + states)),
+        )
+
+    made: Any = jax.custom_vjp(value)
+    made.defvjp(forward, backward)
+    return made  # type: ignore[no-any-return]
+
+
+_crf = _new(sequence.crf_log_likelihood, states=True)
+_likelihood = _new(log_likelihood_and_gradients)
+_viterbi = _new(viterbi_and_gradients, paths=True)

@@ -4,9 +4,17 @@ Tensors share their memory with the products. If PyTorch records the backward pa
 results of operators that have gradients themselves.
 """
 
-from .chains import crf_log_likelihood
+from .chains import crf_log_likelihood, log_likelihood, viterbi
 from .contraction import einsum
 from .paths import closure, shortest_paths
 from .products import gemm
 
-__all__ = ["closure", "crf_log_likelihood", "einsum", "gemm", "shortest_paths"]
+__all__ = [
+    "closure",
+    "crf_log_likelihood",
+    "einsum",
+    "gemm",
+    "log_likelihood",
+    "shortest_paths",
+    "viterbi",
+]

@@ -1,4 +1,4 @@
-"""Likelihoods of chains as an operator of PyTorch."""
+"""Scores and likelihoods of chains as operators of PyTorch."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from tropical import sequence
 from tropical.extras import require
+from tropical.sequence.gradients import log_likelihood_and_gradients, viterbi_and_gradients
 
 from .operators import differentiable, operator
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch import Tensor
 
 torch = require("torch", "'tropical-blas[torch]'")
@@ -62,61 +65,136 @@ def crf_log_likelihood(
             [-0.5000,  0.5000],
             [-0.5000,  0.5000]])
     """
-    if lengths is None:
-        lengths = states.new_full(states.shape[:-1], states.shape[-1], dtype=torch.int64)
-    value: Tensor = _crf(initial, transition, emission, states, lengths)[0]
+    value: Tensor = _crf(initial, transition, emission, states, _lengths(emission, lengths))[0]
     return value
 
 
-def _compute(*tensors: Tensor) -> tuple[Tensor, ...]:
-    known = sequence.crf_log_likelihood(*(x.detach().numpy() for x in tensors))
-    return tuple(torch.as_tensor(x) for x in known)
+def log_likelihood(
+    initial: Tensor, transition: Tensor, emission: Tensor, lengths: Tensor | None = None
+) -> Tensor:
+    """Return the logarithm of the probability of all observations, differentiable once.
+
+    Parameters
+    ----------
+    initial, transition, emission, lengths
+        As for `crf_log_likelihood`.
+
+    Returns
+    -------
+    Tensor, (...)
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `tropical.sequence.log_likelihood`.
+    NotImplementedError, RuntimeError
+        As for `crf_log_likelihood`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from tropical.interop.torch import log_likelihood
+    >>> initial = torch.tensor([0.75, 0.25]).log().requires_grad_()
+    >>> log_likelihood(initial, torch.zeros(2, 2), torch.zeros(3, 2)).backward()
+    >>> initial.grad
+    tensor([0.7500, 0.2500])
+    """
+    value: Tensor = _likelihood(initial, transition, emission, _lengths(emission, lengths))[0]
+    return value
 
 
-def _fake(
-    initial: Tensor, transition: Tensor, emission: Tensor, states: Tensor, lengths: Tensor
-) -> tuple[Tensor, ...]:
-    batch, count = emission.shape[:-2], emission.shape[-1]
-    new = emission.new_empty
-    return (
-        new(batch),
-        new((*batch, count)),
-        new((*batch, count, count)),
-        new(emission.shape),
-    )
+def viterbi(
+    initial: Tensor, transition: Tensor, emission: Tensor, lengths: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return the most likely path of each sequence, and its score, differentiable once.
+
+    Parameters
+    ----------
+    initial, transition, emission, lengths
+        As for `crf_log_likelihood`.
+
+    Returns
+    -------
+    paths : Tensor of int64, (..., t)
+    scores : Tensor, (...)
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `tropical.sequence.viterbi`.
+    NotImplementedError, RuntimeError
+        As for `crf_log_likelihood`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from tropical.interop.torch import viterbi
+    >>> transition = torch.eye(2, requires_grad=True)
+    >>> emission = torch.tensor([[0.0, 2.0], [0.0, 1.0], [3.0, 0.0]])
+    >>> path, score = viterbi(torch.zeros(2), transition, emission)
+    >>> path
+    tensor([1, 1, 0])
+    >>> score.backward()
+    >>> transition.grad
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
+    known: tuple[Tensor, ...] = _viterbi(initial, transition, emission, _lengths(emission, lengths))
+    return known[4], known[0]
 
 
-def _save(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
-    ctx.mark_non_differentiable(*output[1:])
-    ctx.save_for_backward(*output[1:])
+def _lengths(emission: Tensor, lengths: Tensor | None) -> Tensor:
+    if lengths is not None:
+        return lengths
+    steps: Tensor = torch.full(emission.shape[:-2], emission.shape[-2], dtype=torch.int64)
+    return steps
 
 
-def _gradients(ctx: Any, g: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-    to_initial, to_transition, to_emission = ctx.saved_tensors
-    first = (g[..., None] * to_initial).reshape(-1, to_initial.shape[-1]).sum(0)
-    weights = (g[..., None, None] * to_transition).reshape(-1, *to_transition.shape[-2:]).sum(0)
-    return first, weights, g[..., None, None] * to_emission, None, None
+def _new(
+    name: str, function: Callable[..., Any], *, states: bool = False, paths: bool = False
+) -> Callable[..., Any]:
+    """Return the operator of a function that returns values, gradients and perhaps paths."""
+    others = ["states", "lengths"] if states else ["lengths"]
+    results = 5 if paths else 4
+
+    def compute(*tensors: Tensor) -> tuple[Tensor, ...]:
+        known = function(*(x.detach().numpy() for x in tensors))
+        return tuple(torch.as_tensor(x) for x in known)
+
+    def fake(
+        initial: Tensor, transition: Tensor, emission: Tensor, *others: Tensor
+    ) -> tuple[Tensor, ...]:
+        batch, (steps, count) = emission.shape[:-2], emission.shape[-2:]
+        shapes = batch, (*batch, count), (*batch, count, count), emission.shape
+        known = tuple(emission.new_empty(shape) for shape in shapes)
+        return (*known, known[0].new_empty((*batch, steps), dtype=torch.int64))[:results]
+
+    def save(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.save_for_backward(*output[1:4])
+
+    def gradients(ctx: Any, g: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+        to_initial, to_transition, to_emission = ctx.saved_tensors
+        first = (g[..., None] * to_initial).reshape(-1, to_initial.shape[-1]).sum(0)
+        weights = (g[..., None, None] * to_transition).reshape(-1, *to_transition.shape[-2:])
+        return first, weights.sum(0), g[..., None, None] * to_emission, *(None for _ in others)
+
+    def vmap(info: Any, dims: tuple[int | None, ...], *tensors: Tensor) -> tuple[Any, Any]:
+        if dims[0] is not None or dims[1] is not None:
+            raise NotImplementedError(f"{name}: vmap over initial and transition")
+        moved = [
+            x.expand(info.batch_size, *x.shape) if dim is None else x.movedim(dim, 0)
+            for x, dim in zip(tensors[2:], dims[2:], strict=True)
+        ]
+        return call(*tensors[:2], *moved), (0,) * results
+
+    once = torch.autograd.function.once_differentiable
+    arguments = ", ".join(f"Tensor {x}" for x in ["initial", "transition", "emission", *others])
+    schema = f"({arguments}) -> ({', '.join(['Tensor'] * results)})"
+    call = differentiable(operator(name, schema, compute, fake), save, once(gradients), vmap)
+    return call
 
 
-def _vmap(info: Any, dims: tuple[int | None, ...], *tensors: Tensor) -> tuple[Any, Any]:
-    if dims[0] is not None or dims[1] is not None:
-        raise NotImplementedError("crf_log_likelihood: vmap over initial and transition")
-    moved = [
-        x.expand(info.batch_size, *x.shape) if dim is None else x.movedim(dim, 0)
-        for x, dim in zip(tensors[2:], dims[2:], strict=True)
-    ]
-    return _crf(*tensors[:2], *moved), (0, 0, 0, 0)
-
-
-_crf = differentiable(
-    operator(
-        "crf_log_likelihood",
-        "(Tensor initial, Tensor transition, Tensor emission, Tensor states, Tensor lengths)"
-        " -> (Tensor, Tensor, Tensor, Tensor)",
-        _compute,
-        _fake,
-    ),
-    _save,
-    torch.autograd.function.once_differentiable(_gradients),
-    _vmap,
-)
+_crf = _new("crf_log_likelihood", sequence.crf_log_likelihood, states=True)
+_likelihood = _new("log_likelihood", log_likelihood_and_gradients)
+_viterbi = _new("viterbi", viterbi_and_gradients, paths=True)
