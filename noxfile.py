@@ -203,14 +203,18 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def interop(session: nox.Session) -> None:
-    """What needs PyTorch, JAX, hmmlearn, numba, pooch or mlxtend: nothing may lack them."""
+    """What needs PyTorch, JAX, hmmlearn, numba, pooch, mlxtend or DNA: nothing may lack them."""
     install(session, "bench", "mnist", "test")
-    session.install("pip", "hmmlearn>=0.3")
+    session.install("pip", "hmmlearn>=0.3", *EXTRAS["genes"])
     session.run("python", "-m", "pip", "install", "-q", "torch==2.13.0", "jax")
     files = [f"tests/examples/test_mnist_{part}.py" for part in ("data", "training")]
     chosen = "mnist_data or torch or jax or mlxtend"
     pytest(session, *files, "tests/bench/test_benchmarks.py", "-k", chosen, complete=True)
-    files = ["tests/autograd/test_against_torch.py", "tests/bench/test_side_by_side.py"]
+    files = [
+        "tests/autograd/test_against_torch.py",
+        "tests/bench/test_side_by_side.py",
+        "tests/examples/test_genes.py",
+    ]
     pages = [f"docs/guide/{page}.md" for page in ("torch", "jax")]
     paths = ("tests/interop", *files, *pages, "tropical.interop")
     pytest(session, "-m", "not slow and not long", *paths, complete=True)
