@@ -34,6 +34,29 @@ void Summer::run_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, 
     for (ptrdiff_t c = 0; c < size; ++c) chains[c].ahead.logs = out[c].logs;
 }
 
+// The forward rows of block b but the last, and the one before: again, unless they are kept. The
+// emissions are those of the same steps.
+void Summer::repeat_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
+                          ptrdiff_t steps) const {
+    bool kept = keeps_all_;
+    for (ptrdiff_t i = 0; i < size; ++i) {
+        ChainInGroup& c = chains[i];
+        enter(c, b);
+        take_kept(c, b);
+        c.ahead.logs = false;
+        // The row before the block must be of the same kind.
+        kept = kept && !c.kept_flags[2 * b] && !c.kept_flags[2 * (b + 1)];
+    }
+    if (kept) return;
+    for (ptrdiff_t i = 0; i < size; ++i) {
+        ChainInGroup& c = chains[i];
+        if (c.forward.logs) advance_.to_probabilities(c.forward);
+        std::memcpy(c.ahead.rows, c.forward.row, static_cast<std::size_t>(row_));
+        c.ahead.logs = c.forward.logs;
+    }
+    run_ahead(group, chains, size, steps - 1, 1);
+}
+
 void Summer::go_forward(ChainGroup& group) const {
     for (ptrdiff_t c = 0; c < group.size; ++c)
         if (group.chains[c].length > 0) begin(group.chains[c]);

@@ -101,15 +101,7 @@ void Summer::run_back(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, p
     const ptrdiff_t first = b * block_ + 1;
     const auto bytes = static_cast<std::size_t>(row_);
     for (ptrdiff_t c = 0; c < size; ++c) emit(chains[c], first - 1, steps);
-    if (wants_posteriors()) {
-        for (ptrdiff_t c = 0; c < size; ++c) {
-            take_kept(chains[c], b);
-            if (chains[c].forward.logs) advance_.to_probabilities(chains[c].forward);
-            std::memcpy(chains[c].ahead.rows, chains[c].forward.row, bytes);
-            chains[c].ahead.logs = chains[c].forward.logs;
-        }
-        run_ahead(group, chains, size, steps - 1, 1);
-    }
+    if (wants_posteriors()) repeat_ahead(group, chains, size, b, steps);
     BlockOfChain parts[most_chains] = {};
     for (ptrdiff_t i = 0; i < size; ++i) {
         ChainInGroup& c = chains[i];

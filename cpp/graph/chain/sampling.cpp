@@ -105,41 +105,19 @@ void Summer::draw_last(ChainInGroup& c) const {
                    [&](Draws& draws) { advance_.logs.draw(draws_of(draws, 0, c, bytes)); });
 }
 
-// The forward rows of block b but the last, again.
-void Summer::repeat_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
-                          ptrdiff_t steps) const {
-    for (ptrdiff_t i = 0; i < size; ++i) {
-        ChainInGroup& c = chains[i];
-        take_kept(c, b);
-        emit(c, b * block_ + 1, steps - 1);
-        if (c.forward.logs) advance_.to_probabilities(c.forward);
-        std::memcpy(c.ahead.rows, c.forward.row, static_cast<std::size_t>(row_));
-    }
-    run_ahead(group, chains, size, steps - 1, 0);
-    // The last step, which was not taken again, may have broken the limits.
-    for (ptrdiff_t i = 0; i < size; ++i)
-        if (chains[i].kept_flags[2 * (b + 1)])
-            ahead_on_logarithms(group.matrix, chains[i], b, steps);
-}
-
 // The states at the steps of block b but the last, and the step before it.
 void Summer::draw_block(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
                         ptrdiff_t steps) const {
-    bool has_rows = keeps_all_;
+    const ptrdiff_t first = b * block_;
+    for (ptrdiff_t i = 0; i < size; ++i) emit(chains[i], first, steps);
+    repeat_ahead(group, chains, size, b, steps);
     for (ptrdiff_t i = 0; i < size; ++i) {
         ChainInGroup& c = chains[i];
-        enter(c, b);
-        c.ahead.logs = false;
-        // Else the row before the block is of another kind than those of the block.
-        has_rows = has_rows && !c.kept_flags[2 * b] && !c.kept_flags[2 * (b + 1)];
-    }
-    if (!has_rows) repeat_ahead(group, chains, size, b, steps);
-    for (ptrdiff_t i = 0; i < size; ++i) {
-        if (chains[i].impossible) continue;
-        const ptrdiff_t first = b * block_;
-        for_each_draws(chains[i], first, steps, [&](const Draws&) {
-            for (ptrdiff_t t = steps - 1; t >= 0; --t)
-                draw_step(group.matrix, chains[i], first + t, t);
+        if (c.impossible) continue;
+        // The last step, which was not taken again, may have broken the limits.
+        if (c.kept_flags[2 * (b + 1)]) ahead_on_logarithms(group.matrix, c, b, steps);
+        for_each_draws(c, first, steps, [&](const Draws&) {
+            for (ptrdiff_t t = steps - 1; t >= 0; --t) draw_step(group.matrix, c, first + t, t);
         });
     }
 }

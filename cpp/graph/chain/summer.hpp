@@ -144,9 +144,9 @@ class Summer {
     const bool shared_ = chains_.transition_stride == 0;
     const ptrdiff_t block_ = chains_.block_steps(), row_ = advance_.layout.row_bytes;
     const ptrdiff_t longest_ = chains_.count ? chains_.lengths[order_.front()] : 0;
-    // Posteriors take blocks again in the place of one.
-    const bool keeps_all_ =
-        wanted_.paths && !wants_posteriors() && longest_ * row_ <= most_kept / most_chains;
+    // Posteriors may leave logarithms behind, which draws would not expect.
+    const bool keeps_all_ = keeps_rows() && !(wanted_.paths && wants_posteriors()) &&
+                            longest_ * row_ <= most_kept / most_chains;
 };
 
 template <class Body>
