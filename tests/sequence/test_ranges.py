@@ -7,7 +7,14 @@ import pytest
 from support import random_bits
 
 import tropical
-from tropical.sequence import backward, forward, log_likelihood, posteriors, viterbi
+from tropical.sequence import (
+    backward,
+    forward,
+    log_likelihood,
+    posteriors,
+    sample,
+    viterbi,
+)
 
 INF = np.inf
 
@@ -302,3 +309,55 @@ def test_best_paths_of_all_sizes(isa):
             path[t] = (scores[t] + transition[:, path[t + 1]]).argmax()
         got, score = viterbi(initial, transition, emission)
         assert got.tolist() == path.tolist() and score == scores[-1].max()
+
+
+def wide_model(rng, states, steps, reach):
+    """Most numbers are small, some as low as -reach, some -inf."""
+
+    def numbers(*shape, scale=1):
+        size = scale * reach * rng.random(shape) * (rng.random(shape) < rng.random())
+        return np.where(rng.random(shape) < 0.1, -INF, -size.round())
+
+    transition = numbers(states, states, scale=rng.choice([0, 0.1, 1]))
+    return numbers(states), transition, numbers(steps, states)
+
+
+@pytest.mark.parametrize("reach", [200, 250, 300, 400, 1000, 1e5])
+def test_numbers_far_below_others(isa, reach):
+    """What is raised to 2^-300 of the greatest must not matter where scaling lifts it again."""
+    rng = np.random.default_rng(int(reach))
+    for _ in range(200):
+        states, steps = rng.integers(2, 5), rng.integers(2, 40)
+        model = wide_model(rng, states, steps, reach)
+        alpha, beta, known, pairs, total = by_logarithms(*model)
+        near = {"rtol": 1e-11, "atol": 1e-9}
+        np.testing.assert_allclose(log_likelihood(*model), float(total), **near)
+        np.testing.assert_allclose(forward(*model)[0], alpha.astype(float), **near)
+        np.testing.assert_allclose(backward(*model[1:]), beta.astype(float), **near)
+        got = posteriors(*model)
+        np.testing.assert_allclose(got.states, known.astype(float), atol=1e-8)
+        np.testing.assert_allclose(got.transitions, pairs.sum(0).astype(float), atol=1e-7)
+        for path in sample(*model, 3, rng=1):
+            if total > -INF:
+                score = model[0][path[0]] + model[2][range(steps), path].sum()
+                score += model[1][path[:-1], path[1:]].sum()
+                assert score > float(total) - 60
+
+
+def test_emissions_raised_at_the_end_of_a_block():
+    stay, emission = np.array([[0, -INF], [-INF, 0]]), np.zeros((18, 2))
+    emission[16], emission[17] = [-10_000, 0], [0, -20_000]
+    assert log_likelihood([0, 0], stay, emission) == -10_000
+    short = emission[15:]
+    assert log_likelihood([0, 0], np.stack([stay, stay]), short, per_step=True) == -10_000
+    emission[15:] = [[0, -20_000], [-10_000, 0], [0, 0]]
+    np.testing.assert_array_equal(backward(stay, emission)[0], [-10_000, -20_000])
+
+
+def test_one_step_with_a_matrix_for_each_step():
+    one = np.zeros(2), np.zeros((0, 2, 2)), np.array([[-1.0, -2.0]])
+    assert viterbi(*one, per_step=True) == ([0], -1.0)
+    assert posteriors(*one, per_step=True).transitions.shape == (0, 2, 2)
+    tables, none = np.zeros((4, 2, 3)), np.zeros((4, 0), int)
+    alpha, likelihood = forward(np.zeros(2), np.zeros((2, 2)), tables, symbols=none)
+    assert alpha.shape == (4, 0, 2) and (likelihood == 0).all()

@@ -6,7 +6,7 @@ namespace tropical {
 namespace {
 
 constexpr double nothing = -std::numeric_limits<double>::infinity();
-constexpr double least_sum = 0x1p-400, least_peak = 0x1p-600, least_of_raised = 0x1p-240;
+constexpr double least_sum = 0x1p-400, least_peak = 0x1p-600;
 
 }  // namespace
 
@@ -105,7 +105,6 @@ void Advance::on_logarithms(const SumMatrix& matrix, const BlockOfChain& chain, 
         std::memcpy(track.row, row, static_cast<std::size_t>(layout.row_bytes));
         std::memcpy(track.sums, sums, static_cast<std::size_t>(layout.row_bytes));
     }
-    track.raised = false;
 }
 
 // On probabilities, of as many chains as the kernel takes; false for each that broke the limits.
@@ -135,9 +134,12 @@ void Advance::on_probabilities(const SumMatrix& matrix, const BlockOfChain* cons
         kernels.steps[layout.width][size > 1](args);
     for (ptrdiff_t c = 0; c < size; ++c) {
         const BlockOfChain& chain = *chains[c];
-        const bool raised = matrix.raised || chain.emitted->raised || chain.track->raised;
-        held[c] = note[c].least >= (raised ? least_of_raised : least_sum) &&
-                  note[c].peak >= (raised ? least_of_raised : least_peak);
+        const bool raised = matrix.raised || chain.emitted->raised;
+        chain.out->lift = 0;
+        for (ptrdiff_t t = 0; raised && t < steps; ++t)
+            chain.out->lift += std::max(0, -chain.out->exponents[t]);
+        held[c] = note[c].least >= (raised ? least_of_raised(chain.out->lift) : least_sum) &&
+                  note[c].peak >= (raised ? least_of_raised(0) : least_peak);
         if (held[c]) take_last(matrix, chain, steps, backward);
     }
 }
@@ -161,7 +163,13 @@ void Advance::take_last(const SumMatrix& matrix, const BlockOfChain& chain, ptrd
     const ptrdiff_t last = (first + sign * (steps - 1)) * layout.row_bytes;
     std::memcpy(track.row, chain.out->rows + last, static_cast<std::size_t>(layout.row_bytes));
     std::memcpy(track.sums, chain.out->sums + last, static_cast<std::size_t>(layout.row_bytes));
-    track.raised = chain.emitted->raised;
+    if (!chain.emitted->raised) return;
+    const ptrdiff_t step = first + sign * (steps - 1);
+    const double* const emitted = numbers_of(chain.emitted->logs + last);
+    for (ptrdiff_t j = 0; j < padded(); ++j)
+        numbers_of(track.row)[j] =
+            std::log(numbers_of(track.sums)[j]) + (emitted[j] - chain.emitted->top[step]);
+    track.logs = true;
 }
 
 void Advance::run(const SumMatrix& matrix, const BlockOfChain* chains, ptrdiff_t size,

@@ -3,9 +3,11 @@
 //
 // Transitions and emissions are divided by their greatest, and what is finite is at least
 // 2^least_power. If none had to be raised to that, rows stay exact while all sums but 0 are at
-// least 2^-400 of the greatest: nothing underflows. If some had to, their sums err by at most about
-// states * 2^least_power of the greatest, which does not matter to sums of at least 2^-240. A block
-// that breaks these limits is computed again, on logarithms.
+// least 2^-400 of the greatest: nothing underflows. If some had to, sums err by at most about
+// states * 2^(least_power + lift), where scaling has lifted the greatest number of a row by 2^lift
+// in all steps of the block so far. This does not matter to sums of at least 2^(lift - 240). A
+// block that breaks these limits is computed again, on logarithms. Behind a block with raised
+// emissions the track has logarithms, of which none was raised.
 #pragma once
 
 #include <cmath>
@@ -35,7 +37,7 @@ struct SumMatrix {
 struct Track {
     char* row;   // probabilities, or logarithms
     char* sums;  // the same without the emission
-    bool logs = false, raised = false;
+    bool logs = false;
     // The logarithm of the factor: offset, with its rounding, a power of two, and the transitions'
     // top as often as they were taken.
     double offset = 0, rest = 0;
@@ -61,6 +63,7 @@ struct BlockRows {
     std::int32_t* exponents;
     double* offset;
     bool logs;
+    int lift = 0;  // if something was raised
 };
 // Emissions of a block: logarithms, and what becomes of them.
 struct BlockEmissions {
@@ -121,6 +124,9 @@ class Advance {
     const RowLayout layout;
     const ChainKernels& kernels;
     const ChainLogKernels& logs;
+
+    // What sums must be at least, if something was raised, to be as exact as others.
+    static double least_of_raised(int lift) { return std::ldexp(1.0, lift - 240); }
 
   private:
     void on_probabilities(const SumMatrix& matrix, const BlockOfChain* const* chains,

@@ -31,7 +31,10 @@ void Summer::run_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, 
         parts[c] = {&chains[c].forward, &out[c], &emitted[c]};
     }
     advance_.run(group.matrix, parts, size, steps, false);
-    for (ptrdiff_t c = 0; c < size; ++c) chains[c].ahead.logs = out[c].logs;
+    for (ptrdiff_t c = 0; c < size; ++c) {
+        chains[c].ahead.logs = out[c].logs;
+        chains[c].ahead.lift = out[c].lift;
+    }
 }
 
 // The forward rows of block b but the last, and the one before: again, unless they are kept. The
@@ -44,8 +47,10 @@ void Summer::repeat_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t siz
         enter(c, b);
         take_kept(c, b);
         c.ahead.logs = false;
-        // The row before the block must be of the same kind.
-        kept = kept && !c.kept_flags[2 * b] && !c.kept_flags[2 * (b + 1)];
+        c.ahead.lift = 0;
+        // The row before the block must be of the same kind, and the lift is not kept.
+        kept = kept && !c.kept_logs[b] && !c.kept_logs[b + 1] && !group.matrix.raised &&
+               !c.emitted.raised;
     }
     if (kept) return;
     for (ptrdiff_t i = 0; i < size; ++i) {

@@ -30,7 +30,7 @@ void Summer::ahead_on_logarithms(const SumMatrix& matrix, ChainInGroup& c, ptrdi
                                  ptrdiff_t steps) const {
     const ptrdiff_t first = b * block_ + 1;
     Track track{.row = c.scratch, .sums = c.scratch + row_};
-    const bool logs = c.kept_flags[2 * b];
+    const bool logs = c.kept_logs[b];
     take_as_logarithms(c, track, c.kept + (logs ? 2 * b : 2 * b + 1) * row_, logs, first - 1);
     std::memcpy(c.ahead.rows, track.row, static_cast<std::size_t>(row_));
     emit(c, first, steps - 1);

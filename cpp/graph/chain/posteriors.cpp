@@ -4,7 +4,7 @@
 namespace tropical {
 namespace {
 
-constexpr double least_norm = 0x1p-300, least_of_raised = 0x1p-240;
+constexpr double least_norm = 0x1p-300;
 
 }  // namespace
 
@@ -53,8 +53,7 @@ void Summer::begin_back(ChainInGroup& c) const {
 void Summer::take_kept(ChainInGroup& c, ptrdiff_t b) const {
     std::memcpy(c.forward.row, c.kept + 2 * b * row_, static_cast<std::size_t>(row_));
     std::memcpy(c.forward.sums, c.kept + (2 * b + 1) * row_, static_cast<std::size_t>(row_));
-    c.forward.logs = c.kept_flags[2 * b];
-    c.forward.raised = c.kept_flags[2 * b + 1];
+    c.forward.logs = c.kept_logs[b];
 }
 
 // Posteriors of the steps first - 1, ..., first + steps - 2 from probabilities; false if float64
@@ -74,8 +73,10 @@ bool Summer::combine(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t steps) 
                        .weights = c.weights,
                        .posteriors = reinterpret_cast<char*>(c.posteriors),
                        .pairs = reinterpret_cast<char*>(c.products)};
-    const bool raised = matrix.raised || c.emitted.raised || c.forward.raised || c.last_raised;
-    if (advance_.logs.posteriors(args) < (raised ? least_of_raised : least_norm)) return false;
+    const int lift = std::max(c.ahead.lift, c.back.lift);
+    const double limit =
+        matrix.raised || c.emitted.raised ? Advance::least_of_raised(lift) : least_norm;
+    if (advance_.logs.posteriors(args) < limit) return false;
     if (!wants_pairs()) return true;
     for (ptrdiff_t t = 0; t < steps; ++t)
         c.weights[t] = std::ldexp(1 / c.norms[t], -c.back.exponents[t]);
@@ -106,7 +107,6 @@ void Summer::run_back(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, p
     for (ptrdiff_t i = 0; i < size; ++i) {
         ChainInGroup& c = chains[i];
         c.last_logs = c.backward.logs;
-        c.last_raised = c.backward.raised;
         std::memcpy(c.back.sums + steps * row_, c.last_logs ? c.backward.row : c.backward.sums,
                     bytes);
         if (c.backward.logs) advance_.to_probabilities(c.backward);

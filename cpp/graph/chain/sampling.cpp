@@ -114,8 +114,9 @@ void Summer::draw_block(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size,
     for (ptrdiff_t i = 0; i < size; ++i) {
         ChainInGroup& c = chains[i];
         if (c.impossible) continue;
-        // The last step, which was not taken again, may have broken the limits.
-        if (c.kept_flags[2 * (b + 1)]) ahead_on_logarithms(group.matrix, c, b, steps);
+        // All rows are of one kind. The last step, which was not taken again, may have broken the
+        // limits.
+        if (c.ahead.logs || c.kept_logs[b + 1]) ahead_on_logarithms(group.matrix, c, b, steps);
         for_each_draws(c, first, steps, [&](const Draws&) {
             for (ptrdiff_t t = steps - 1; t >= 0; --t) draw_step(group.matrix, c, first + t, t);
         });

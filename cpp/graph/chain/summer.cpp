@@ -72,7 +72,7 @@ ptrdiff_t Summer::cut(ChainInGroup& c, char* memory) const {
     c.emitted.values = cutter.take(rows);
     c.emitted.top = cutter.take<double>((block_ + 1) * item);
     c.kept = cutter.take(2 * kept * row_);
-    c.kept_flags = cutter.take<bool>(2 * kept);
+    c.kept_logs = cutter.take<bool>(kept);
     c.products = cutter.take<double>(square);
     c.expected = cutter.take<double>(square);
     c.posteriors = cutter.take<double>(wants_posteriors() ? rows : 0);
@@ -114,8 +114,7 @@ void Summer::keep(ChainInGroup& c, ptrdiff_t b) const {
     if (!keeps_rows()) return;
     std::memcpy(c.kept + 2 * b * row_, c.forward.row, static_cast<std::size_t>(row_));
     std::memcpy(c.kept + (2 * b + 1) * row_, c.forward.sums, static_cast<std::size_t>(row_));
-    c.kept_flags[2 * b] = c.forward.logs;
-    c.kept_flags[2 * b + 1] = c.forward.raised;
+    c.kept_logs[b] = c.forward.logs;
 }
 
 void Summer::enter(ChainInGroup& c, ptrdiff_t b) const {

@@ -26,7 +26,7 @@ struct ChainInGroup {
     BlockRows ahead, back;
     char* rows;        // those of `ahead`, of all blocks if they are kept
     char* kept;        // row and sums before each block
-    bool* kept_flags;  // whether these are logarithms, and raised
+    bool* kept_logs;   // whether the rows are logarithms
     double* products;  // s padded rows: expected transitions, to be multiplied by the transitions
     double* expected;  // those that were computed on logarithms
     double* posteriors;
@@ -38,7 +38,7 @@ struct ChainInGroup {
     char* chances;
     bool impossible;
     // Of the backward row behind the block. If it was of logarithms, these lie in back.sums.
-    bool last_logs, last_raised;
+    bool last_logs;
 };
 
 // The chains that one thread computes together.

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropical import _core, semirings
 from tropical.arrays import Array, is_kind, promote, unmasked
+from tropical.extras import require
 from tropical.semirings import Semiring
 
 
@@ -151,7 +152,8 @@ def read(
     )
     matrices = observed.steps - 1 if layout.per_step and observed.steps > 2 else 1
     if layout.per_step and observed.steps < 2:  # no matrix is used
-        transition = np.zeros((1, states, states), dtype)
+        tail = (1, states, states)
+        transition = np.zeros(tail, dtype)
     square = (-1, matrices, states, states)
     return Batch(
         shape=batch,
@@ -185,11 +187,14 @@ class _Sparse:
     @classmethod
     def of(cls, matrix: Any) -> _Sparse:
         """Read a sparse array of SciPy."""
-        columns = matrix.tocsc(copy=True)
+        if matrix.ndim != 2:
+            raise ValueError(f"log_transition: expected (s, s), got {matrix.shape}")
+        columns = (_diagonals(matrix) if matrix.format == "dia" else matrix).tocsc(copy=True)
         columns.sort_indices()
-        if columns.nnz != matrix.nnz or not columns.has_canonical_format:
+        duplicates = matrix.format != "dia" and columns.nnz != matrix.nnz
+        if duplicates or not columns.has_canonical_format:
             raise ValueError("log_transition: expected each transition once, got duplicates")
-        if columns.ndim != 2 or columns.shape[0] != columns.shape[1] or columns.shape[0] == 0:
+        if columns.shape[0] != columns.shape[1] or columns.shape[0] == 0:
             raise ValueError(f"log_transition: expected (s, s), got {columns.shape}")
         source = columns.indices.astype(np.intp)
         target = np.repeat(np.arange(columns.shape[1]), np.diff(columns.indptr))
@@ -206,6 +211,17 @@ class _Sparse:
                 f"states, got {self.shape}"
             )
         return (len(self.data),)
+
+
+def _diagonals(matrix: Any) -> Any:
+    """Return all elements of stored diagonals, zeros too, which SciPy would leave out."""
+    diagonal, column = np.indices(matrix.data.shape)
+    row = column - matrix.offsets[diagonal]
+    inside = (row >= 0) & (row < matrix.shape[0]) & (column < matrix.shape[1])
+    places = row[inside], column[inside]
+    return require("scipy.sparse", "'tropical-blas[graph]'").coo_array(
+        (matrix.data[inside], places), matrix.shape
+    )
 
 
 @dataclass(frozen=True)
@@ -289,7 +305,7 @@ def _observe_symbols(table: Array, symbols: Array, layout: Layout) -> Observed:
                 f"{table.shape}"
             )
         rows = rows + known * tables[..., None]
-        first = np.arange(rows.size // max(rows.shape[-1], 1)).reshape(rows.shape[:-1])
+        first = np.arange(math.prod(rows.shape[:-1])).reshape(rows.shape[:-1])
         first = first * rows.shape[-1]
     return Observed(
         rows=_packed(np.swapaxes(table, -1, -2)).reshape(-1, states),
