@@ -32,6 +32,7 @@ def wanted(model, weights):
 def test_torch(model, weights):
     torch = pytest.importorskip("torch")
     from tropical.interop.torch import crf_log_likelihood as ours
+    from tropical.interop.torch import log_likelihood as log_of
 
     parts = [torch.tensor(x, requires_grad=True) for x in model]
     states, lengths = torch.tensor(STATES), torch.tensor(LENGTHS)
@@ -49,8 +50,13 @@ def test_torch(model, weights):
     assert single(parts[2]).shape == (4,)
     squares = (ours(*parts, states, lengths) ** 2).sum()
     first = torch.autograd.grad(squares, parts[2], create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
+    with pytest.raises(RuntimeError, match="no second derivatives"):
         first[0].sum().backward()
+    for function in (lambda e: ours(*parts[:2], e, states), lambda e: log_of(*parts[:2], e)):
+        with pytest.raises(RuntimeError, match="no second derivatives"):
+            torch.autograd.functional.hessian(lambda e, f=function: f(e).sum(), parts[2].detach())
+        each = torch.func.grad(lambda e, f=function: f(e).sum())(parts[2].detach())
+        assert each.shape == parts[2].shape
 
 
 def test_jax(model, weights):
@@ -122,5 +128,7 @@ def test_jax_likelihoods_and_paths(model, weights):
         np.testing.assert_allclose(got, right, **near)
     gradient = jax.grad(lambda e: ours.viterbi(*narrow[:2], e, LENGTHS)[1].sum())(narrow[2])
     np.testing.assert_array_equal(gradient, want[0][..., None] == np.arange(3))
+    whole = [np.round(x).astype(int) for x in model]
+    np.testing.assert_allclose(ours.log_likelihood(*whole), log_likelihood(*whole), **near)
     each = jax.vmap(lambda e: ours.log_likelihood(*narrow[:2], e))
     np.testing.assert_allclose(each(narrow[2]), log_likelihood(*narrow), **near)

@@ -100,3 +100,19 @@ def test_refused():
     edges.data[0] = np.nan
     with pytest.raises(ValueError, match=r"log_transition: .* got nan"):
         viterbi(initial, edges, emission)
+
+
+def test_stored_diagonals():
+    """A banded model: zeros on its diagonals are probabilities of one."""
+    data = np.array([[0.0, -1, -2, -3], [-9, 0, -0.5, -1]])
+    banded = sparse.dia_array((data, [0, 1]), (4, 4))
+    dense = np.full((4, 4), -np.inf)
+    dense[range(4), range(4)] = data[0]
+    dense[range(3), range(1, 4)] = data[1, 1:]
+    initial, _, emission, _ = model(4, 30)
+    assert log_likelihood(initial, banded, emission) == log_likelihood(
+        initial, sparse.coo_array((dense[dense > -np.inf], np.nonzero(dense > -np.inf))), emission
+    )
+    np.testing.assert_allclose(
+        log_likelihood(initial, banded, emission), log_likelihood(initial, dense, emission)
+    )

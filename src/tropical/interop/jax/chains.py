@@ -136,7 +136,8 @@ def viterbi(
 
 def _floats(*model: Array) -> list[Array]:
     parts = [jnp.asarray(x) for x in model]
-    return [x.astype(jnp.result_type(*parts)) for x in parts]
+    dtype = jnp.result_type(*parts, float)  # integers become floats
+    return [x.astype(dtype) for x in parts]
 
 
 def _lengths(model: list[Array], lengths: Array | None) -> Array:

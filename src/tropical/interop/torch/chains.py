@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import TYPE_CHECKING, Any
 
 from tropical import sequence
@@ -150,6 +151,23 @@ def _lengths(emission: Tensor, lengths: Tensor | None) -> Tensor:
     return steps
 
 
+def _refuse(ctx: Any, g: Tensor) -> None:
+    raise RuntimeError("likelihoods of chains have no second derivatives")
+
+
+# Returns the first of its arguments, of which no other has a gradient.
+_once: Any = types.new_class(
+    "_Once",
+    (torch.autograd.Function,),
+    exec_body=lambda body: body.update(
+        forward=staticmethod(lambda gradient, *_: gradient.clone()),
+        setup_context=staticmethod(lambda ctx, inputs, output: None),
+        backward=staticmethod(_refuse),
+        generate_vmap_rule=True,
+    ),
+)
+
+
 def _new(
     name: str, function: Callable[..., Any], *, states: bool = False, paths: bool = False
 ) -> Callable[..., Any]:
@@ -171,13 +189,16 @@ def _new(
 
     def save(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
         ctx.mark_non_differentiable(*output[1:])
-        ctx.save_for_backward(*output[1:4])
+        ctx.save_for_backward(*output[1:4], *inputs[:3])
 
     def gradients(ctx: Any, g: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-        to_initial, to_transition, to_emission = ctx.saved_tensors
+        to_initial, to_transition, to_emission, *inputs = ctx.saved_tensors
         first = (g[..., None] * to_initial).reshape(-1, to_initial.shape[-1]).sum(0)
         weights = (g[..., None, None] * to_transition).reshape(-1, *to_transition.shape[-2:])
-        return first, weights.sum(0), g[..., None, None] * to_emission, *(None for _ in others)
+        results = first, weights.sum(0), g[..., None, None] * to_emission
+        if torch.is_grad_enabled():  # PyTorch would take second derivatives to be 0
+            results = tuple(_once.apply(x, *inputs) for x in results)
+        return *results, *(None for _ in others)
 
     def vmap(info: Any, dims: tuple[int | None, ...], *tensors: Tensor) -> tuple[Any, Any]:
         if dims[0] is not None or dims[1] is not None:
@@ -188,10 +209,9 @@ def _new(
         ]
         return call(*tensors[:2], *moved), (0,) * results
 
-    once = torch.autograd.function.once_differentiable
     arguments = ", ".join(f"Tensor {x}" for x in ["initial", "transition", "emission", *others])
     schema = f"({arguments}) -> ({', '.join(['Tensor'] * results)})"
-    call = differentiable(operator(name, schema, compute, fake), save, once(gradients), vmap)
+    call = differentiable(operator(name, schema, compute, fake), save, gradients, vmap)
     return call
 
 
