@@ -347,6 +347,19 @@ def test_what_is_no_array_is_refused(function, kind):
         function(value)
 
 
+@pytest.mark.parametrize("b", [np.uint64(10**18), autograd.Tensor(np.ones(1))])
+def test_objects_are_refused_before_anything_is_computed(b):
+    """NumPy would compute with Python's integers, here one of 10**19 digits."""
+    with pytest.raises(TypeError, match="expected an array or numbers, got an array of objects"):
+        autograd.power(np.array([[10**30, 1]], object), b)
+
+
+def test_integers_of_more_than_64_bits():
+    with pytest.raises(TypeError, match="expected an integer of 64 bits, got one of 100 bits"):
+        autograd.power(10**30, np.uint64(10**18))
+    assert autograd.power(autograd.Tensor(np.ones(1)), 10**30).data == 1
+
+
 def test_order_of_checks():
     with pytest.raises(ValueError, match="order: expected 1 or 2, got 3"):
         check_gradients(autograd.exp, [1.0], order=3)

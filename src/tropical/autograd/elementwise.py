@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .operation import Operation, checked, operand
+from .operation import Operation, checked, number, operand
 from .tensor import Operand, Tensor, data_of, tensor_of
 from .value import Array, Node, Rule, recording
 
@@ -58,7 +58,7 @@ def _binary(ufunc: np.ufunc, rule_a: Rule, rule_b: Rule, documentation: str) -> 
             x = a.data
             node_a = a.node
         elif not isinstance(b, Tensor):
-            return ufunc(a, b)
+            return ufunc(number(a), number(b))
         if isinstance(b, Tensor):
             y = b.data
             node_b = b.node

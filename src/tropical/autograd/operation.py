@@ -155,12 +155,20 @@ class Operation:
 
 def operand(x: Any) -> Any:
     """Return an array or a number unchanged, because promotion treats them differently."""
-    if type(x) is np.ndarray or isinstance(x, (np.generic, int, float)):
+    if isinstance(x, (np.generic, int, float)):
         return x
-    array = unmasked("operand", x)
+    array = x if type(x) is np.ndarray else unmasked("operand", x)
     if array.dtype.hasobject:
-        raise TypeError(f"expected an array or numbers, got {type(x).__name__}")
+        kind = "an array of objects" if array is x else type(x).__name__
+        raise TypeError(f"expected an array or numbers, got {kind}")
     return array
+
+
+def number(x: Any) -> Any:
+    """Return an operand unless it is an integer that NumPy would compute with as an object."""
+    if isinstance(x, int) and np.asarray(x).dtype.hasobject:
+        raise TypeError(f"expected an integer of 64 bits, got one of {x.bit_length()} bits")
+    return operand(x)
 
 
 def checked(value: Any) -> Array:
