@@ -185,6 +185,21 @@ struct PredecessorArgs {
     char* doubtful;
 };
 
+// Arcs out of a vertex, whose row is `from`; see kernels/relax.hpp. weights: of float if `single`,
+// else of double. waits: a byte for each vertex.
+inline constexpr ptrdiff_t relaxed_row_bytes = 256;
+struct RelaxArgs {
+    ptrdiff_t arcs;
+    const std::int32_t* head;
+    const char* weights;
+    bool single;
+    std::int32_t vertices;
+    const char* from;
+    char* rows;
+    std::uint8_t* waits;
+    std::int32_t* next;
+};
+
 // Sums over the rows of X of ranks first, ..., last - 1, one for each lane, of float64; see
 // kernels/fold.hpp. sums: rows of as many elements as X has lanes. weight: of each rank.
 struct FoldArgs {
@@ -386,7 +401,8 @@ struct ChainLogKernels {
 // ceiling: the hot loop without memory, returns the scalar operations done. multiply: (x)
 // elementwise, of any operands. star: null unless the semiring is idempotent, else a star is a
 // series. replay: for semirings that select. add_multiple, the sweeps, copy_columns and
-// predecessors: of any operands but NaN; null where has_factors says so.
+// predecessors: of any operands but NaN; null where has_factors says so. relax: of float64, for
+// semirings that select.
 struct KernelSet {
     Kernels wide, narrow, careful;
     std::int64_t (*ceiling)(std::int64_t repeats);
@@ -398,6 +414,7 @@ struct KernelSet {
     void (*sweep_down)(const SweepArgs&);
     void (*copy_columns)(const CopyArgs&);
     void (*predecessors)(const PredecessorArgs&);
+    ptrdiff_t (*relax)(const RelaxArgs&);
     void (*fold_lengths)(const FoldArgs&);
     void (*fold_reciprocals)(const FoldArgs&);
     void (*fold_within)(const FoldArgs&);

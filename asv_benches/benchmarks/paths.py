@@ -111,7 +111,7 @@ class Searches:
 
 
 class Others(common.Call):
-    """A thousand graphs of 32 vertices, a sparse graph, reachability."""
+    """A thousand graphs of 32 vertices, a sparse graph, many sources, reachability."""
 
     def setup(self) -> None:
         self.prepare(paths.ours, paths.dense(32, batch=(1000,)))
@@ -119,6 +119,9 @@ class Others(common.Call):
         self.prepare(paths.our_reach, paths.reach(2048, 4))
         self.reach = self.call
         self.prepare(paths.ours, paths.sparse(1024, 4))
+        self.sparse = self.call
+        self.prepare(paths.ours, paths.sparse(5000, 4), method="D", indices=np.arange(256))
+        self.many = self.call
 
     def time_batch(self) -> None:
         self.batch()
@@ -127,7 +130,10 @@ class Others(common.Call):
         self.reach()
 
     def time_sparse(self) -> None:
-        self.call()
+        self.sparse()
+
+    def time_many_sources(self) -> None:
+        self.many()
 
 
 class Choice(common.Call):

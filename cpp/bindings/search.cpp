@@ -9,8 +9,8 @@
 #include "bindings/module.hpp"
 #include "bindings/ranges.hpp"
 #include "graph/search/ball.hpp"
-#include "graph/search/best_first.hpp"
 #include "graph/search/loopless.hpp"
+#include "graph/search/many.hpp"
 #include "graph/search/strong.hpp"
 #include "graph/search/sweeps.hpp"
 
@@ -118,8 +118,8 @@ class Search {
         without_gil([&] {
             Array<search::Scratch> others;  // where another thread uses ours
             const std::unique_lock lock(in_use_, std::try_to_lock);
-            outcome = search::search_best_first(graph_, ring, from, results, choice.threads,
-                                                lock ? slots_ : others, stop);
+            outcome = search::search_from_many(graph_, ring, from, results, *choice.isa,
+                                               choice.threads, lock ? slots_ : others, stop);
         });
         raise(outcome);
     }

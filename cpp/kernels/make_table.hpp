@@ -1,4 +1,4 @@
-// 246 lines, as the table of an instruction set is one list.
+// 249 lines, as the table of an instruction set is one list.
 // Builds the table of function pointers of one instruction set: every semiring over every dtype,
 // each with its micro-tiles.
 #pragma once
@@ -13,6 +13,7 @@
 #include "kernels/logplus.hpp"
 #include "kernels/macro_kernel.hpp"
 #include "kernels/predecessors.hpp"
+#include "kernels/relax.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/star.hpp"
 #include "kernels/warshall.hpp"
@@ -96,6 +97,8 @@ constexpr void add_small_functions(KernelSet& set) {
         set.fold_within = fold_within<R>;
     }
     if constexpr (selective<typename R::S>) set.replay = replay<R>;
+    if constexpr (selective<typename R::S> && same_type<typename R::T, double>)
+        set.relax = relax<R>;
 }
 
 // Integers without a sign, where they saturate: one arithmetic covers every operand. Code for three

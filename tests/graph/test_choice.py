@@ -167,6 +167,17 @@ def test_few_paths_on_a_grid_are_enough():
             assert ones.method == "D"
 
 
+def test_many_searches_in_an_expander():
+    """From many sources, searches take less than they would one by one."""
+    graph = random_graph(3000, 4)
+    with tropical.options(threads=1):
+        many = explain_shortest_paths(graph)
+        few = explain_shortest_paths(graph, indices=range(100))
+        longer = explain_shortest_paths(graph, return_predecessors=True)
+        assert many.method == few.method == "D"
+        assert many.seconds["D"] < 15 * few.seconds["D"] < longer.seconds["D"]
+
+
 def test_elimination_is_given_up(monkeypatch):
     """Where it adds too many edges; and it is not begun where that is likely."""
     graph = random_graph(3000, 8)

@@ -86,6 +86,28 @@ def test_like_scipy(data):
         assert before.shape == (n,) and first.shape == (len(targets),)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("negative", [False, True])
+@pytest.mark.parametrize("n, m", [(400, 1600), (400, 500), (2000, 2000)])
+def test_many_sources_are_each_source(n, m, negative, dtype):
+    """From 32 sources at once, or not; sums of fractions would show another order of sums."""
+    graph = random_graph(1, n, m, dtype)
+    if negative:  # without a cycle, and whole
+        source = np.repeat(np.arange(n), np.diff(graph.indptr))
+        graph.data = np.where(source < graph.indices, graph.data - 4, INF).astype(dtype)
+    else:
+        graph.data = (graph.data / 7).astype(dtype)
+    sources = np.random.default_rng(3).integers(0, n, (3, 101))
+    with tropical.options(threads=2):
+        many = shortest_paths(graph, "J", indices=sources)
+        assert not np.isinf(many).all()
+    for i, row in zip(sources.flat, many.reshape(-1, n), strict=True):
+        np.testing.assert_array_equal(row, shortest_paths(graph, "J", indices=i))
+    if not negative:
+        widest = widest_paths(graph, indices=sources)
+        np.testing.assert_array_equal(widest[1, 5], widest_paths(graph, indices=sources[1, 5]))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 @pytest.mark.parametrize("ring", BEST)
 @pytest.mark.parametrize("directed", [True, False])

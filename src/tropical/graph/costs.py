@@ -22,6 +22,9 @@ CLOSURE_BYTE, CLOSURE_PREDECESSORS, ONE_THREAD = 5.9e-12, 1.5, 128
 VERTEX, VERTEX_DEGREE, EDGE = 15e-9, 25e-9, 1.2e-9
 # Vertices that fit into L2, and by how much one takes longer with each doubling beyond those.
 IN_CACHE, GROWTH = 4000, 0.16
+# Searches go from many sources at once: with so many a thread, in graphs of so many vertices, and
+# if they take this share of the time. Per vertex and edge, for each source.
+AT_ONCE_SOURCES, AT_ONCE_VERTICES, AT_ONCE_SHARE, AT_ONCE = 128, 1 << 17, 0.6, 2.2e-9
 # The order of elimination: per vertex and edge, and for each neighbor that is looked at; and the
 # places of the entries.
 ORDER, STEP, PLACE = 3e-8, 1.3e-8, 1.5e-8
@@ -49,6 +52,12 @@ def search_seconds(n: int, edges: int) -> float:
     """Estimate the seconds of one search that reaches all vertices."""
     vertex = VERTEX + VERTEX_DEGREE * math.log2(1 + edges / max(n, 1))
     return vertex * growth(n) * n + EDGE * edges
+
+
+def at_once_share(n: int, edges: int) -> float:
+    """Return the share of the time of searches that they take at once, among expanders."""
+    share = AT_ONCE * (n + edges) * growth(n) / search_seconds(n, edges)
+    return share if share < AT_ONCE_SHARE else 1.0
 
 
 def growth(n: int) -> float:

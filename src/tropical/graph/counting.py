@@ -133,6 +133,8 @@ def counted(task: Task) -> Counted:
     search = found.search
     if not balanced and found.others >= 4 * WORTH:
         search = _searches(task, n, m, _reached(edges, task))
+    if _may_go_at_once(task, n) and _expands(edges, _some(task, 2), balanced):
+        search *= costs.at_once_share(n, m)
     found = replace(found, search=search, edges=edges)
     like_tree = (m // 2 if balanced else m) < TREE_PAIRS * n
     if why := _hopeless(task, found, n, m, _factor_seconds(n, like_tree)):
@@ -149,6 +151,16 @@ def _searches(task: Task, n: int, m: int, share: float) -> float:
     elif isinstance(task.graph, Edges) and breadth_first.fits(task.graph):
         one /= breadth_first.GAIN if _by_levels(task) else breadth_first.GAIN_OF_ONES
     return costs.CALL + one * task.count / parallel
+
+
+def _may_go_at_once(task: Task, n: int) -> bool:
+    """Return whether searches go from many sources at once where most vertices are few edges away.
+
+    As `cpp/graph/search/many.cpp` decides.
+    """
+    rows_alone = not task.predecessors and not task.wanted.bounded
+    enough = task.count >= costs.AT_ONCE_SOURCES * get_num_threads()
+    return rows_alone and enough and n <= costs.AT_ONCE_VERTICES
 
 
 def _by_levels(task: Task) -> bool:
