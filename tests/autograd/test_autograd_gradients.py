@@ -245,6 +245,8 @@ def test_chains_of_one_model():
         autograd.log_likelihood(np.zeros((2, 3)), transition, x)
     with pytest.raises(ValueError, match=r"lengths: expected \(2,\), one for each .* got \(5, 1\)"):
         autograd.viterbi(initial, transition, x, np.ones((5, 1), int))
+    with pytest.raises(TypeError, match="expected an array or numbers, got dict"):
+        autograd.log_likelihood(initial, {}, x)
 
 
 def test_every_operation_is_checked():

@@ -1,5 +1,7 @@
 """Chains with gradients in PyTorch and JAX, against NumPy's results."""
 
+import importlib
+
 import numpy as np
 import pytest
 from support import values
@@ -132,3 +134,12 @@ def test_jax_likelihoods_and_paths(model, weights):
     np.testing.assert_allclose(ours.log_likelihood(*whole), log_likelihood(*whole), **near)
     each = jax.vmap(lambda e: ours.log_likelihood(*narrow[:2], e))
     np.testing.assert_allclose(each(narrow[2]), log_likelihood(*narrow), **near)
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_chains_need_two_axes(library):
+    array = pytest.importorskip({"torch": "torch", "jax": "jax.numpy"}[library]).zeros
+    ours = importlib.import_module(f"tropical.interop.{library}")
+    for function in (ours.log_likelihood, ours.viterbi):
+        with pytest.raises(ValueError, match=r"emission: expected \(..., t, s\), got \(3,\)"):
+            function(array(3), array((3, 3)), array(3))

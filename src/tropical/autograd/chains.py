@@ -9,7 +9,7 @@ import numpy as np
 from tropical.sequence import crf_log_likelihood as crf_and_gradients
 from tropical.sequence.gradients import log_likelihood_and_gradients, viterbi_and_gradients
 
-from .operation import Operation, checked
+from .operation import Operation, checked, operand
 from .tensor import Operand, Tensor, data_of
 
 if TYPE_CHECKING:
@@ -41,11 +41,10 @@ def _weighted(g: Any, gradients: Array, axes: int) -> Array:
 
 
 def _arrays(initial: Operand, transition: Operand, emission: Operand) -> tuple[Array, Array, Array]:
-    return (
-        np.asarray(data_of(initial)),
-        np.asarray(data_of(transition)),
-        np.asarray(data_of(emission)),
+    first, between, each = (
+        np.asarray(operand(data_of(x))) for x in (initial, transition, emission)
     )
+    return first, between, each
 
 
 def _differentiable(

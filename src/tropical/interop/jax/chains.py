@@ -44,7 +44,7 @@ def crf_log_likelihood(
     Raises
     ------
     ValueError, TypeError
-        As for `tropical.sequence.crf_log_likelihood`; under jit JAX wraps them.
+        As for `tropical.sequence.crf_log_likelihood`; JAX wraps most of them in a JaxRuntimeError.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def log_likelihood(
     Raises
     ------
     ValueError, TypeError
-        As for `tropical.sequence.log_likelihood`; under jit JAX wraps them.
+        As for `tropical.sequence.log_likelihood`; JAX wraps most of them in a JaxRuntimeError.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def viterbi(
     Raises
     ------
     ValueError, TypeError
-        As for `tropical.sequence.viterbi`; under jit JAX wraps them.
+        As for `tropical.sequence.viterbi`; JAX wraps most of them in a JaxRuntimeError.
 
     Examples
     --------
@@ -141,9 +141,11 @@ def _floats(*model: Array) -> list[Array]:
 
 
 def _lengths(model: list[Array], lengths: Array | None) -> Array:
+    emission = model[2]
+    if emission.ndim < 2:
+        raise ValueError(f"emission: expected (..., t, s), got {emission.shape}")
     if lengths is not None:
         return jnp.asarray(lengths)
-    emission = model[2]
     return jnp.full(emission.shape[:-2], emission.shape[-2], jnp.int32)
 
 

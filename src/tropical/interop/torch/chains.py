@@ -145,6 +145,8 @@ def viterbi(
 
 
 def _lengths(emission: Tensor, lengths: Tensor | None) -> Tensor:
+    if emission.ndim < 2:
+        raise ValueError(f"emission: expected (..., t, s), got {tuple(emission.shape)}")
     if lengths is not None:
         return lengths
     steps: Tensor = torch.full(emission.shape[:-2], emission.shape[-2], dtype=torch.int64)
