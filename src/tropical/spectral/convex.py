@@ -56,7 +56,10 @@ def convolution(f: Array, g: Array, start: int, length: int, ring: Semiring) -> 
         np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in pair], axis=-1)
         for pair in zip(*curves, strict=True)
     )
-    order = np.lexsort((low, high)) if low.any() else high.argsort(axis=-1, kind="stable")
+    order = high.argsort(axis=-1, kind="stable")  # two runs in order: this merges them
+    merged = Slopes(*(np.take_along_axis(x, order, axis=-1) for x in (high, low)))
+    if not merged.never_fall():  # slopes that differ only beyond their first number
+        order = np.lexsort((low, high))
     from_f = order < f.shape[-1] - 1
     taken = np.zeros((*batch, order.shape[-1] + 1), np.intp)  # by the first t elements, from f
     np.cumsum(from_f, axis=-1, out=taken[..., 1:])
