@@ -1,4 +1,4 @@
-// 325 lines, as the tasks, the five loops and the reruns are read as one algorithm.
+// 326 lines, as the tasks, the five loops and the reruns are read as one algorithm.
 // Start reading here: gemm() plans, runs every task, and mends what the vector kernels leave.
 #include "gemm.hpp"
 
@@ -144,9 +144,10 @@ void direct_kernel(const Product& p, Run& run) {
                           .attained = p.attained,
                           .epilogue = p.epilogue};
     const Kernels& kernels = *run.plan.kernels;
-    const auto kernel = p.attained.index.data ? kernels.direct_argmax
-                        : run.plan.few_rows   ? kernels.direct_rows
-                                              : kernels.direct;
+    const bool rows = run.plan.few_rows;
+    const auto kernel = p.attained.index.data
+                            ? (rows ? kernels.direct_rows_argmax : kernels.direct_argmax)
+                            : (rows ? kernels.direct_rows : kernels.direct);
     if (kernel(args)) run.noticed = true;
 }
 

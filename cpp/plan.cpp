@@ -34,13 +34,15 @@ const char* reason_for_direct(const Product& p, const Kernels& kernels) {
 }
 
 // Whether direct may go row by row: rows of B are contiguous, or its columns are and sums may be
-// taken in any order.
+// taken in any order. Beside the argmax, a step must fit into as many bytes as an element has.
 bool takes_few_rows(const Product& p) {
+    if (p.m > most_direct_rows) return false;
     const ptrdiff_t item = item_size(p.dtype);
-    if (p.m > most_direct_rows || p.attained.index.data) return false;
-    if (p.b.col_stride == item) return true;
-    const bool columns = p.b.row_stride == item && p.a.col_stride == item;
-    return columns && p.k * item >= 1024 * p.m && sums_are_exact(p.semiring, p.dtype);
+    const bool columns = p.b.row_stride == item && p.a.col_stride == item &&
+                         p.k * item >= 1024 * p.m && sums_are_exact(p.semiring, p.dtype);
+    if (!p.attained.index.data) return columns || p.b.col_stride == item;
+    const bool steps_fit = item >= 4 || p.k < ptrdiff_t{1} << (8 * item - 1);
+    return p.b.col_stride == item && p.n > 1 ? steps_fit : columns;
 }
 
 // Rows of C must be contiguous for the vector stores; a narrow C is turned so that its long side

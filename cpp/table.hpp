@@ -1,4 +1,4 @@
-// 426 lines, as everything that crosses the border stands in one file.
+// 462 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, no
 // code. Matrices travel as bytes: a pointer, and strides in bytes (view.hpp).
 #pragma once
@@ -370,6 +370,7 @@ struct Kernels {
     bool (*direct)(const DirectArgs&);
     bool (*direct_rows)(const DirectArgs&);
     bool (*direct_argmax)(const DirectArgs&);
+    bool (*direct_rows_argmax)(const DirectArgs&);
 };
 
 // steps[w][0] takes one chain and panels 2^w registers wide, steps[w][1] at_once of them. Null but

@@ -21,6 +21,20 @@ class Argmax(common.Call):
         self.call()
 
 
+class FewRows(common.Call):
+    """A step of Viterbi or Bellman, a matrix times a vector, a dot product."""
+
+    params = (["float32", "float64"], ["1x1000x1000", "1000x1000x1", "1x100000x1"])
+    param_names = ("dtype", "shape")
+
+    def setup(self, dtype: str, shape: str) -> None:
+        a, b = contenders.operands(*map(int, shape.split("x")), dtype)
+        self.prepare(contenders.ours, a, b, "maxplus", return_argmax=True)
+
+    def time_gemm(self, *_: object) -> None:
+        self.call()
+
+
 class TimesPlain:
     params = ([64, 256, 1024],)
     param_names = ("n",)

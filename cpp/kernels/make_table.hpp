@@ -1,4 +1,4 @@
-// 249 lines, as the table of an instruction set is one list.
+// 253 lines, as the table of an instruction set is one list.
 // Builds the table of function pointers of one instruction set: every semiring over every dtype,
 // each with its micro-tiles.
 #pragma once
@@ -14,7 +14,7 @@
 #include "kernels/macro_kernel.hpp"
 #include "kernels/predecessors.hpp"
 #include "kernels/relax.hpp"
-#include "kernels/rows.hpp"
+#include "kernels/rows_argmax.hpp"
 #include "kernels/star.hpp"
 #include "kernels/warshall.hpp"
 
@@ -67,13 +67,13 @@ constexpr Kernels make_kernels() {
     k.pack_b = pack<Codec, bytes, NR>;
     k.macro = macro_kernel<R, MR, NV>;
     k.direct = direct<R, false, DirectMR, 2>;
-    if constexpr (R::careful && is_signed<typename R::T>)
-        k.direct_rows = k.direct;
-    else
-        k.direct_rows = direct_rows<R>;
+    constexpr bool by_rows = !(R::careful && is_signed<typename R::T>);
+    k.direct_rows = k.direct;
+    if constexpr (by_rows) k.direct_rows = direct_rows<R>;
     if constexpr (selective<typename R::S> && ArgmaxMR > 0) {
         k.macro_argmax = macro_argmax<R, MR, NV>;
-        k.direct_argmax = direct<R, true, ArgmaxMR, 1>;
+        k.direct_argmax = k.direct_rows_argmax = direct<R, true, ArgmaxMR, 1>;
+        if constexpr (by_rows) k.direct_rows_argmax = direct_rows_argmax<R>;
     }
     return k;
 }

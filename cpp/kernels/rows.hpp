@@ -1,4 +1,4 @@
-// 213 lines, as the kernels by rows and by columns share their choice of blocks.
+// 222 lines, as the kernels by rows and by columns share their choice of blocks.
 // Products of few rows, whose time is that of reading B: in the order of memory, rows of up to 32
 // KiB at a time. They are added to sums that wait in L1; where columns are contiguous, each is
 // multiplied with a row of A.
@@ -188,10 +188,10 @@ bool rows_by_columns(const DirectArgs& g) {
     return first_set<T>(noticed) >= 0;
 }
 
-// For m <= 4 and a B whose rows are contiguous; or its columns and the rows of A, but then not for
-// plus-times in floating point, which must add in the order of p.
+// by_rows(jr, n) for blocks of columns, or by_columns(); each returns whether it noticed something.
 template <class R>
-bool direct_rows(const DirectArgs& g) {
+[[gnu::always_inline]] inline bool by_rows_or_columns(const DirectArgs& g, ptrdiff_t block,
+                                                      auto by_rows, auto by_columns) {
     bool noticed = false;
     if constexpr (R::Codec::notices)
         noticed = scan<typename R::Codec, sizeof(typename R::V)>({g.a, g.m, g.k});
@@ -200,13 +200,22 @@ bool direct_rows(const DirectArgs& g) {
     if constexpr (!(R::chained && is_float<typename R::T>))
         if (g.b.row_stride == size && g.a.col_stride == size &&
             (g.b.col_stride != size || g.n == 1))
-            return noticed | rows_by_columns<R>(g);
-    const ptrdiff_t block = row_of_sums(g.m) / size;
+            return noticed | by_columns();
     for (ptrdiff_t jr = 0; jr < g.n; jr += block) {
-        noticed |= rows_by_rows<R>(g, jr, g.n - jr < block ? g.n - jr : block);
+        noticed |= by_rows(jr, g.n - jr < block ? g.n - jr : block);
         if (noticed && R::Codec::voids) return true;
     }
     return noticed;
+}
+
+// For m <= 4 and a B whose rows are contiguous; or its columns and the rows of A, but then not for
+// plus-times in floating point, which must add in the order of p.
+template <class R>
+bool direct_rows(const DirectArgs& g) {
+    const ptrdiff_t block = row_of_sums(g.m) / static_cast<ptrdiff_t>(sizeof(typename R::T));
+    return by_rows_or_columns<R>(
+        g, block, [&](ptrdiff_t jr, ptrdiff_t n) { return rows_by_rows<R>(g, jr, n); },
+        [&] { return rows_by_columns<R>(g); });
 }
 
 }  // namespace

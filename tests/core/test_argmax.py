@@ -63,6 +63,19 @@ def test_first_index(isa, semiring, dtype, kernel):
 
 
 @pytest.mark.parametrize("semiring,dtype", SELECTIVE)
+@pytest.mark.parametrize("m,n,k", [(1, 300, 127), (2, 75, 300), (4, 9, 2100), (1, 1, 5000)])
+def test_few_rows(isa, semiring, dtype, m, n, k):
+    """By rows of b, as long as steps fit into an element's bytes, or by its columns."""
+    for kind in ("ties", "edge", "nan", "zeros"):
+        a, b, want = sample(m, n, k, semiring, dtype, kind)
+        check(a, b, semiring, want)
+        check(a, np.asfortranarray(b), semiring, want)
+        check(b.T, a.T, semiring, [x.T for x in want])
+    windows = np.lib.stride_tricks.sliding_window_view(b.ravel()[: n + k - 1], n)
+    check(a, windows[:k], semiring)
+
+
+@pytest.mark.parametrize("semiring,dtype", SELECTIVE)
 def test_remainders(isa, semiring, dtype):
     rows, cols, shapes = remainders(semiring, dtype, return_argmax=True)
     a, b = operands(rows, cols, 7, semiring, dtype, "ties")
