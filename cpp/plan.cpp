@@ -47,10 +47,10 @@ bool takes_few_rows(const Product& p) {
 
 // Rows of C must be contiguous for the vector stores; a narrow C is turned so that its long side
 // lies along registers.
-bool better_transposed(const Product& p, int lanes) {
+bool better_transposed(const Product& p, const Kernels& narrow) {
     const ptrdiff_t item = item_size(p.dtype);
     if (p.attained.lookup.data) return false;
-    if (p.n == 1 || (p.n <= lanes / 2 && p.m >= lanes)) return p.m > p.n;
+    if (p.n == 1 || (p.n <= narrow.turned_columns && p.m >= narrow.nr)) return p.m > p.n;
     return p.c.col_stride != item && p.c.row_stride == item && p.m > 1;
 }
 
@@ -121,7 +121,7 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     const KernelSet& set = kernels_of(*choice.isa, problem);
     Plan plan{};
     plan.isa = choice.isa;
-    plan.transposed = better_transposed(problem, set.narrow.nr);
+    plan.transposed = better_transposed(problem, set.narrow);
     const Product p = oriented(problem, plan.transposed);
     plan.kernels = &pick_tile(set, p);
     const char* const direct = reason_for_direct(p, set.wide);

@@ -1,4 +1,4 @@
-// 462 lines, as everything that crosses the border stands in one file.
+// 463 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, no
 // code. Matrices travel as bytes: a pointer, and strides in bytes (view.hpp).
 #pragma once
@@ -361,6 +361,7 @@ struct PackedNeeds {
 // rows.hpp. The argmax kernels are null unless the semiring is selective.
 struct Kernels {
     int mr, nr;
+    int turned_columns;  // a C of at most so many columns, and of nr rows or more, is better turned
     DirectNeeds direct_needs;
     PackedNeeds packed_needs;
     bool (*pack_a)(const PackArgs&);

@@ -20,3 +20,14 @@ class Skinny(Call):
 
     def time_gemm(self, *_: object) -> None:
         self.call()
+
+
+class NarrowBits(Call):
+    params = ([16, 256, 257],)
+    param_names = ("n",)
+
+    def setup(self, n: int) -> None:
+        self.prepare(contenders.ours, *contenders.operands(2048, 1024, n, "bool"), "orand")
+
+    def time_gemm(self, *_: object) -> None:
+        self.call()

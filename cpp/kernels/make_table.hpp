@@ -1,4 +1,4 @@
-// 253 lines, as the table of an instruction set is one list.
+// 256 lines, as the table of an instruction set is one list.
 // Builds the table of function pointers of one instruction set: every semiring over every dtype,
 // each with its micro-tiles.
 #pragma once
@@ -56,6 +56,7 @@ constexpr Kernels make_kernels() {
     Kernels k{};
     k.mr = MR;
     k.nr = NR;
+    k.turned_columns = NR / 2;
     k.direct_needs = {.few_rows = most_direct_rows,
                       .few_steps = 16,
                       .light = is_float<typename R::T>,
@@ -147,6 +148,7 @@ constexpr KernelSet make_bit_set() {
     Kernels k{};
     k.mr = 16;  // any number is computed; fewer rows hardly pay for their tables
     k.nr = 8 * bytes;
+    k.turned_columns = 0;  // it would be stored byte by byte, and bits beyond n cost little
     k.direct_needs = {.few_rows = 1,
                       .few_steps = 0,
                       .light = false,
@@ -182,6 +184,7 @@ constexpr Kernels make_log_kernels() {
     Kernels k{};
     k.mr = MR;
     k.nr = NV * R::lanes;
+    k.turned_columns = k.nr / 2;
     k.direct_needs = {.few_rows = 0,
                       .few_steps = 0,
                       .light = true,
