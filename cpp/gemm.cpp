@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "empty_sums.hpp"
 #include "reference.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
@@ -244,6 +245,14 @@ Problem with_batch_in_rows(Problem p) {
     return p;
 }
 
+// A product with k == 0: its operands have no elements, so that any may stand for all.
+Problem without_operands(Problem p) {
+    p.a = p.b = {};
+    std::fill_n(p.batch.a_stride, p.batch.dims, 0);
+    std::fill_n(p.batch.b_stride, p.batch.dims, 0);
+    return with_batch_in_rows(p);
+}
+
 void for_each_item(const Problem& problem, const Plan& plan, auto action) {
     for (ptrdiff_t item = 0; item < problem.batch.items; ++item)
         action(item_of(problem, plan, item));
@@ -315,7 +324,7 @@ void gemm(const Problem& problem, const Choice& choice, Workspace& workspace,
           StopRequested stop_requested) {
     if (problem.m == 0 || problem.n == 0 || problem.batch.items == 0) return;
     const FloatEnvironment environment;
-    if (problem.k == 0) return for_each_item(problem, Plan{}, fill_empty);
+    if (problem.k == 0) return for_each_item(without_operands(problem), Plan{}, fill_empty);
     if (problem.batch.items > 1 && problem.batch.b_stride[problem.batch.dims - 1] == 0)
         compute_all(with_batch_in_rows(problem), choice, workspace, stop_requested);
     else

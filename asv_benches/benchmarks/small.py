@@ -70,3 +70,23 @@ class Broadcast(Call):
 
     def time_gemm(self) -> None:
         self.call()
+
+
+class EmptySums:
+    """k == 0, beside what NumPy takes to fill the result."""
+
+    params = (["float32", "int8"], ["rows", "columns", "every other column"])
+    param_names = ("dtype", "out")
+
+    def setup(self, dtype: str, out: str) -> None:
+        n = 1000
+        memory = np.ones((n, 2 * n), dtype)
+        views = {"rows": memory[:, :n], "columns": memory[:, :n].T}
+        self.out = views.get(out, memory[:, ::2])
+        self.a, self.b = np.ones((n, 0), dtype), np.ones((0, n), dtype)
+
+    def time_gemm(self, *_: object) -> None:
+        tropical.gemm(self.a, self.b, out=self.out)
+
+    def time_fill(self, *_: object) -> None:
+        self.out.fill(1)
