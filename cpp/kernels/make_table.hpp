@@ -3,6 +3,7 @@
 // each with its micro-tiles.
 #pragma once
 
+#include "kernels/batch.hpp"
 #include "kernels/bits.hpp"
 #include "kernels/ceiling.hpp"
 #include "kernels/chain_logs.hpp"
@@ -67,6 +68,7 @@ constexpr Kernels make_kernels() {
     k.pack_b = pack<Codec, bytes, NR>;
     k.macro = macro_kernel<R, MR, NV>;
     k.direct = direct<R, false, DirectMR, 2>;
+    k.batch = batch_kernel<R>;
     if constexpr (R::careful && is_signed<typename R::T>)
         k.direct_rows = k.direct;
     else
@@ -173,6 +175,8 @@ constexpr KernelSet make_bit_set() {
     set.wide.direct_rows = set.narrow.direct_rows = direct_rows<R>;
     set.careful.direct = direct<Careful, false, Isa::heavy_mr, 2>;
     set.careful.direct_rows = set.careful.direct;
+    set.wide.batch = set.narrow.batch = batch_kernel<R>;
+    set.careful.batch = batch_kernel<Careful>;
     add_small_functions<Careful>(set);
     return set;
 }

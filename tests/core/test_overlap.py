@@ -158,7 +158,7 @@ def test_einsum_with_index_and_counts():
     assert_same_bits(there["j"], where["j"])
 
 
-# Operands a, b and out (..., n, n) of an array (3, 2 n, 4 n), of which `out` has elements of its own.
+# Operands a, b and out (..., n, n) of an array m (3, 2 n, 4 n). `out` shares no element.
 BETWEEN = {
     "columns": lambda m, n: (m[0, :n, :n], m[0, n:, :n], m[0, :n, n : 2 * n]),
     "every other column": lambda m, n: (
@@ -210,7 +210,7 @@ def test_one_element_that_is_shared(isa):
 
 
 def test_strides_whose_elements_are_hard_to_find(isa):
-    """Bytes at distances with many sums in common: a copy of `out`, unless none is shared for sure."""
+    """Bytes at distances with many sums in common."""
     bytes_ = values((40_000,), "int8", 3)
     shape = (7, 7, 7)
     for strides, start in (((3, 91, 1009), 5), ((5, 77, 997), 2), ((2, 30, 600), 1)):
