@@ -1,4 +1,4 @@
-// 393 lines, as the tasks, the five loops and the reruns are read as one algorithm.
+// 399 lines, as the tasks, the five loops and the reruns are read as one algorithm.
 // Start reading here: gemm() plans, runs every task, and mends what the vector kernels leave.
 #include "gemm.hpp"
 
@@ -291,6 +291,12 @@ void join_axes(Batch& batch) {
     batch.dims = last + 1;
 }
 
+// Other batches are not worth the copy of a Problem.
+bool may_be_shorter(const Batch& batch) {
+    if (batch.items == 1 || batch.dims > 1) return batch.items > 1;
+    return batch.a_stride[0] == 0 || batch.b_stride[0] == 0;
+}
+
 // The same products as a batch of fewer axes. One A for all is one B for all of the turned problem.
 Problem with_short_batch(Problem p) {
     join_axes(p.batch);
@@ -384,7 +390,7 @@ void gemm(const Problem& problem, const Choice& choice, Workspace& workspace,
     if (problem.m == 0 || problem.n == 0 || problem.batch.items == 0) return;
     const FloatEnvironment environment;
     if (problem.k == 0) return for_each_item(without_operands(problem), Plan{}, fill_empty);
-    if (problem.batch.items > 1)
+    if (may_be_shorter(problem.batch))
         compute_all(with_short_batch(problem), choice, workspace, stop_requested);
     else
         compute_all(problem, choice, workspace, stop_requested);
