@@ -110,6 +110,24 @@ T canonical(T x) {
 template <class S, class T>
 constexpr bool fuses = same_type<typename S::Add, Plus> && std::is_floating_point_v<T>;
 
+// What a sum starts from: zero, C (+) zero, or the product's start.
+template <class S, class T>
+T start(const Product& g, ptrdiff_t i, ptrdiff_t j) {
+    if constexpr (fuses<S, T>)
+        if (g.epilogue.start.data && !g.accumulate) return read<T>(g.epilogue.start, i, j);
+    if (!g.accumulate) return S::template zero<T>;
+    const T c = read<T>(g.c, i, j);
+    return same_type<typename S::Add, Plus> ? c : add<S>(c, S::template zero<T>);
+}
+
+// A whole sum as it goes to memory.
+template <class S, class T>
+T finished(const Product& g, T sum) {
+    if constexpr (fuses<S, T>)
+        if (g.epilogue.activation == Activation::relu && sum < 0) return 0;
+    return canonical<S>(sum);
+}
+
 // Calls f.operator()<S, Row>() for a semiring and a dtype on which it is defined.
 template <class F>
 void with_types(int semiring, DType dtype, F f) {

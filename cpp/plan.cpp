@@ -45,6 +45,17 @@ bool takes_few_rows(const Product& p) {
     return p.b.col_stride == item && p.n > 1 ? steps_fit : columns;
 }
 
+// Whether items of a batch are so small that one alone would take mostly calls and empty lanes, and
+// so many along the last axis that a lane for each pays.
+bool has_tiny_items(const Problem& p, const Kernels& kernels, const Partition& cut) {
+    constexpr ptrdiff_t fewest = 8;
+    const Batch& batch = p.batch;
+    const bool many = batch.dims > 0 && batch.shape[batch.dims - 1] >= fewest;
+    const bool whole = cut.grid_m * cut.grid_n * cut.parts == 1;
+    return kernels.batch && many && whole && !p.attained.index.data && p.epilogue.empty() &&
+           std::max({p.m * p.k, p.k * p.n, p.m * p.n}) <= most_batch_elements;
+}
+
 // Rows of C must be contiguous for the vector stores; a narrow C is turned so that its long side
 // lies along registers.
 bool better_transposed(const Product& p, const Kernels& narrow) {
@@ -82,7 +93,7 @@ SlotLayout layout_of(const Plan& plan, const Kernels& kernels, const Product& p)
 Fallback fallback_of(const Plan& plan, const KernelSet& set, bool chosen) {
     if (!set.careful.macro || plan.kernel < KernelKind::direct) return Fallback::none;
     const bool packing_helps = plan.kernel == KernelKind::direct && !chosen && !plan.few_rows &&
-                               plan.kernels->packed_needs.covers_more;
+                               !plan.tiny_items && plan.kernels->packed_needs.covers_more;
     return packing_helps ? Fallback::packed : Fallback::careful;
 }
 
@@ -138,7 +149,10 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
         make_partition(p, problem.batch, *plan.kernels,
                        packed ? plan.kernels->packed_needs.cost : plan.kernels->direct_needs.cost,
                        splits_k, choice.threads);
-    plan.few_rows = plan.kernel == KernelKind::direct && takes_few_rows(p);
+    plan.tiny_items =
+        plan.kernel == KernelKind::direct && has_tiny_items(problem, *plan.kernels, plan.partition);
+    if (plan.tiny_items) plan.transposed = false;
+    plan.few_rows = plan.kernel == KernelKind::direct && !plan.tiny_items && takes_few_rows(p);
     plan.blocks =
         plan.kernel == KernelKind::direct
             ? direct_blocks(p, *plan.kernels)

@@ -5,24 +5,6 @@
 namespace tropical {
 namespace {
 
-// What a sum starts from: zero, C (+) zero, or the product's start.
-template <class S, class T>
-T start(const Product& g, ptrdiff_t i, ptrdiff_t j) {
-    if constexpr (fuses<S, T>)
-        if (g.epilogue.start.data && !g.accumulate) return read<T>(g.epilogue.start, i, j);
-    if (!g.accumulate) return S::template zero<T>;
-    const T c = read<T>(g.c, i, j);
-    return same_type<typename S::Add, Plus> ? c : add<S>(c, S::template zero<T>);
-}
-
-// A whole sum as it goes to memory.
-template <class S, class T>
-T finished(const Product& g, T sum) {
-    if constexpr (fuses<S, T>)
-        if (g.epilogue.activation == Activation::relu && sum < 0) return 0;
-    return canonical<S>(sum);
-}
-
 // log(exp(A[i, first] + B[first, j]) + ...): the largest product first, then the others by their
 // distance to it.
 template <class S, class T>
@@ -140,16 +122,6 @@ void naive_kernel(const Product& p) {
 
 void tiled_kernel(const Product& p) {
     with_types(p.semiring, p.dtype, [&]<class S, class Row>() { tiled<S, typename Row::type>(p); });
-}
-
-void fill_empty(const Product& p) {
-    with_types(p.semiring, p.dtype, [&]<class S, class Row>() {
-        for (ptrdiff_t i = 0; i < p.m; ++i)
-            for (ptrdiff_t j = 0; j < p.n; ++j) {
-                write(p.c, i, j, finished<S>(p, start<S, typename Row::type>(p, i, j)));
-                if (p.attained.index.data) write(p.attained.index, i, j, ptrdiff_t{-1});
-            }
-    });
 }
 
 void combine_part(const Product& p, const ConstView& part, const ConstView& part_index,

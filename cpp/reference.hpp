@@ -9,10 +9,6 @@ namespace tropical {
 void naive_kernel(const Product& p);
 void tiled_kernel(const Product& p);
 
-// A product with k == 0: C = accumulate ? C (+) zero : zero, or what the epilogue makes of its
-// start; index = -1.
-void fill_empty(const Product& p);
-
 // C = C (+) part, for a part of the sum over p that starts at first_p; part_index counts from
 // there.
 void combine_part(const Product& p, const ConstView& part, const ConstView& part_index,

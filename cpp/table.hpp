@@ -1,4 +1,4 @@
-// 463 lines, as everything that crosses the border stands in one file.
+// 477 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, no
 // code. Matrices travel as bytes: a pointer, and strides in bytes (view.hpp).
 #pragma once
@@ -79,6 +79,18 @@ struct DirectArgs {
     bool accumulate;
     Attained attained = {};
     Epilogue epilogue = {};
+};
+
+// `items` products of the same m, n and k, straight from strides: from one to the next, A, B and C
+// move by so many bytes, A or B by 0 if all share it. m * k, k * n and m * n are at most
+// most_batch_elements.
+inline constexpr ptrdiff_t most_batch_elements = 16;
+struct BatchArgs {
+    ptrdiff_t items, m, n, k;
+    ConstView a, b;
+    View c;
+    ptrdiff_t a_stride, b_stride, c_stride;
+    bool accumulate;
 };
 
 // c[i] = a[i] (x) b[i] for i < count; strides in bytes. c may be a or b itself.
@@ -358,7 +370,8 @@ struct PackedNeeds {
 // it. Those that read operands return true when they noticed an operand that their arithmetic does
 // not cover: a NaN (results are then right but for the rows and columns to which it must spread),
 // or another (results are void where KernelSet has careful kernels). direct_rows: m <= 4, see
-// rows.hpp. The argmax kernels are null unless the semiring is selective.
+// rows.hpp. The argmax kernels are null unless the semiring is selective; batch is null for
+// logplus. It covers what packing covers.
 struct Kernels {
     int mr, nr;
     int turned_columns;  // a C of at most so many columns, and of nr rows or more, is better turned
@@ -372,6 +385,7 @@ struct Kernels {
     bool (*direct_rows)(const DirectArgs&);
     bool (*direct_argmax)(const DirectArgs&);
     bool (*direct_rows_argmax)(const DirectArgs&);
+    bool (*batch)(const BatchArgs&);
 };
 
 // steps[w][0] takes one chain and panels 2^w registers wide, steps[w][1] at_once of them. Null but

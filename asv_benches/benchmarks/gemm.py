@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+import tropical
 from tropical.measure import contenders
 
 from .common import Call, times_ceiling
@@ -48,6 +51,24 @@ class Layouts(Call):
 
     def time_gemm(self, *_: object) -> None:
         self.call()
+
+
+class Between:
+    """`out` is columns of the array of which `a` is others, and columns of an array of its own."""
+
+    params = (["1000 8 1000", "300 300 300"], ["of the operand's array", "apart"])
+    param_names = ("m k n", "out")
+
+    def setup(self, shape: str, place: str) -> None:
+        m, k, n = map(int, shape.split())
+        a, self.b = contenders.operands(m, k, n)
+        memory = np.ones((m, k + n), np.float32)
+        self.a = memory[:, :k]
+        self.a[...] = a
+        self.out = memory[:, k:] if place != "apart" else memory.copy()[:, k:]
+
+    def time_gemm(self, *_: object) -> None:
+        tropical.gemm(self.a, self.b, out=self.out)
 
 
 class CeilingBySize:

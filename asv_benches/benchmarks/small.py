@@ -70,3 +70,42 @@ class Broadcast(Call):
 
     def time_gemm(self) -> None:
         self.call()
+
+
+class TinyItems:
+    """100,000 products of a few elements each; NumPy's loop over int32 is the yardstick."""
+
+    params = (["plustimes int32", "minplus int32", "minplus float32"], [2, 3, 4], ["", "a", "b"])
+    param_names = ("instance", "n", "one for all")
+
+    def setup(self, instance: str, n: int, shared: str) -> None:
+        self.semiring, dtype = instance.split()
+        a, b = contenders.operands(n, n, n, dtype, batch=(100_000,))
+        self.a, self.b = a[0] if shared == "a" else a, b[0] if shared == "b" else b
+        self.out = np.ones((100_000, n, n), dtype)
+
+    def time_gemm(self, *_: object) -> None:
+        tropical.gemm(self.a, self.b, semiring=self.semiring, out=self.out, threads=1)
+
+    def time_numpy_matmul(self, *_: object) -> None:
+        np.matmul(self.a, self.b, out=self.out)
+
+
+class EmptySums:
+    """k == 0, beside what NumPy takes to fill the result."""
+
+    params = (["float32", "int8"], ["rows", "columns", "every other column"])
+    param_names = ("dtype", "out")
+
+    def setup(self, dtype: str, out: str) -> None:
+        n = 1000
+        memory = np.ones((n, 2 * n), dtype)
+        views = {"rows": memory[:, :n], "columns": memory[:, :n].T}
+        self.out = views.get(out, memory[:, ::2])
+        self.a, self.b = np.ones((n, 0), dtype), np.ones((0, n), dtype)
+
+    def time_gemm(self, *_: object) -> None:
+        tropical.gemm(self.a, self.b, out=self.out)
+
+    def time_fill(self, *_: object) -> None:
+        self.out.fill(1)

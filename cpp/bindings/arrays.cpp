@@ -43,6 +43,52 @@ bool overlaps_itself(const py::array& array) {
     return false;
 }
 
+// Where elements lie modulo a number of bytes: in [low, low + length), if the axes whose strides
+// are its multiples do not count.
+struct Residues {
+    std::uintptr_t low;
+    ptrdiff_t length;
+};
+
+Residues residues(const py::array& array, ptrdiff_t modulus) {
+    Residues all{reinterpret_cast<std::uintptr_t>(array.data()),
+                 static_cast<ptrdiff_t>(array.itemsize())};
+    for (py::ssize_t axis = 0; axis < array.ndim(); ++axis) {
+        const ptrdiff_t reach = (array.shape(axis) - 1) * array.strides(axis);
+        if (array.strides(axis) % modulus == 0) continue;
+        if (reach < 0) all.low += static_cast<std::uintptr_t>(reach);
+        all.length += std::abs(reach);
+    }
+    return all;
+}
+
+// Whether the arrays lie apart modulo the stride of an axis of x, as other columns of one array do,
+// and every second column.
+bool are_apart(const py::array& x, const py::array& y) {
+    for (py::ssize_t axis = 0; axis < x.ndim(); ++axis) {
+        const ptrdiff_t modulus = std::abs(x.strides(axis));
+        if (x.shape(axis) == 1 || modulus == 0) continue;
+        const Residues a = residues(x, modulus), b = residues(y, modulus);
+        const auto distance = static_cast<ptrdiff_t>(b.low - a.low) % modulus;
+        const ptrdiff_t from_a_to_b = distance < 0 ? distance + modulus : distance;
+        if (from_a_to_b >= a.length && from_a_to_b + b.length <= modulus) return true;
+    }
+    return false;
+}
+
+// NumPy looks for two elements in the same place, by equations in integers: 1,000 steps at most,
+// which take some microseconds.
+bool may_share_elements(const py::array& x, const py::array& y) {
+    constexpr int most_steps = 1000;
+    try {
+        const py::object shares = py::module_::import("numpy").attr("shares_memory");
+        return py::cast<bool>(shares(x, y, py::arg("max_work") = most_steps));
+    } catch (py::error_already_set& error) {  // too hard to find out, or too large for its integers
+        if (error.matches(PyExc_RuntimeError) || error.matches(PyExc_OverflowError)) return true;
+        throw;
+    }
+}
+
 // `x`, whose dtype is `source`, as an array of `target`.
 py::array promote_array(const py::array& x, DType source, DType target, int semiring) {
     const py::array from =
@@ -114,7 +160,7 @@ void check_writeable(const py::array& array, const char* name) {
 bool may_overlap(const py::array& x, const py::array& y) {
     if (x.size() == 0 || y.size() == 0) return false;
     const Extent a = extent(x), b = extent(y);
-    return a.low < b.high && b.low < a.high;
+    return a.low < b.high && b.low < a.high && !are_apart(x, y) && may_share_elements(x, y);
 }
 
 }  // namespace tropical

@@ -48,7 +48,8 @@ AnyView matrix_view(const py::array& array) {
 
 // Throws ValueError if the array is read-only, or if two of its elements share memory.
 void check_writeable(const py::array& array, const char* name);
-// Whether the ranges of memory that two arrays lie in have bytes in common.
+// Whether an element of x and one of y share memory; true as well where that takes long to find
+// out.
 bool may_overlap(const py::array& x, const py::array& y);
 
 }  // namespace tropical

@@ -1,8 +1,9 @@
-// 256 lines, as the table of an instruction set is one list.
+// 260 lines, as the table of an instruction set is one list.
 // Builds the table of function pointers of one instruction set: every semiring over every dtype,
 // each with its micro-tiles.
 #pragma once
 
+#include "kernels/batch.hpp"
 #include "kernels/bits.hpp"
 #include "kernels/ceiling.hpp"
 #include "kernels/chain_logs.hpp"
@@ -68,6 +69,7 @@ constexpr Kernels make_kernels() {
     k.pack_b = pack<Codec, bytes, NR>;
     k.macro = macro_kernel<R, MR, NV>;
     k.direct = direct<R, false, DirectMR, 2>;
+    k.batch = batch_kernel<R>;
     constexpr bool by_rows = !(R::careful && is_signed<typename R::T>);
     k.direct_rows = k.direct;
     if constexpr (by_rows) k.direct_rows = direct_rows<R>;
@@ -175,6 +177,8 @@ constexpr KernelSet make_bit_set() {
     set.wide.direct_rows = set.narrow.direct_rows = direct_rows<R>;
     set.careful.direct = direct<Careful, false, Isa::heavy_mr, 2>;
     set.careful.direct_rows = set.careful.direct;
+    set.wide.batch = set.narrow.batch = batch_kernel<R>;
+    set.careful.batch = batch_kernel<Careful>;
     add_small_functions<Careful>(set);
     return set;
 }

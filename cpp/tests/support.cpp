@@ -10,6 +10,8 @@
 #include <map>
 #include <sstream>
 
+#include "empty_sums.hpp"
+
 namespace tropical::test {
 namespace {
 

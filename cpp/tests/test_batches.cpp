@@ -110,7 +110,12 @@ void check(const Arithmetic& arithmetic, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
         }
         naive_kernel(memory.item(a, b, c, true));
     }
-    for (const Choice& choice : choices) memory.check(problem, choice);
+    Problem plain = problem;
+    plain.attained = {};
+    for (const Choice& choice : choices) {
+        memory.check(problem, choice);
+        if (problem.attained.index.data) memory.check(plain, choice);
+    }
 }
 
 TEST_SUITE_BEGIN("batches");
@@ -127,6 +132,22 @@ TEST_CASE("axes of every kind") {
               choices);  // every A with every B
         check(arithmetic, 2, 3, 4, {{2, 1, 6, 1}, {3, 4, 2, 4}, {2, 2, 1, 2}}, 0,
               choices);  // axes in any order
+    }
+}
+
+TEST_CASE("tiny items, a lane for each") {
+    const std::vector<Choice> choices = vector_choices(2);
+    for (const Arithmetic& arithmetic : every_arithmetic()) {
+        if (!chosen()) continue;
+        for (const ptrdiff_t n : {1, 2, 3, 4})  // 1,100: more than the lines of bytes take at once
+            check(arithmetic, n, n, n, {{1100, 1, 1, 1}}, 0, choices);
+        check(arithmetic, 2, 3, 5, {{37, -1, 1, 1}}, 36, choices);             // A backwards
+        check(arithmetic, 4, 2, 3, {{700, 0, 1, 1}}, 1, choices);              // one A for all
+        check(arithmetic, 4, 2, 3, {{3, 1, 9, 9}, {9, 0, 1, 1}}, 0, choices);  // one A for nine
+        check(arithmetic, 4, 2, 3, {{9, 1, 0, 1}, {3, 0, 1, 9}}, 0, choices);  // A with every B
+        check(arithmetic, 1, 4, 4, {{5, 7, 7, 7}, {7, 1, 1, 1}}, 0, choices);  // axes that join
+        check(arithmetic, 3, 1, 4, {{5, 0, 7, 7}, {1, 4, 4, 4}, {7, 0, 1, 1}}, 2,
+              choices);  // one column: the batch is rows
     }
 }
 

@@ -34,6 +34,19 @@ def test_accumulate(isa, semiring, dtype, kernel):
             assert check(a, b, semiring, want, threads=threads, out=out, **how) is out
 
 
+# Views (3, m, n) of an array m (3, 2 m, 3 n).
+EMPTY_SUMS_INTO = {
+    "rows": lambda c, m, n: c[:, :m, :n],
+    "every other row": lambda c, m, n: c[:, ::2, :n],
+    "columns": lambda c, m, n: c.reshape(3, 3 * n, 2 * m)[:, :n, :m].swapaxes(1, 2),
+    "spread": lambda c, m, n: c[:, 1::2, 2::3],
+    "reversed": lambda c, m, n: c[:, :m, :n][:, ::-1, ::-1],
+    "reversed columns": lambda c, m, n: c.reshape(3, 3 * n, -1)[:, :n, :m].swapaxes(1, 2)[:, ::-1],
+    "one behind the other": lambda c, m, n: c.reshape(-1)[: 3 * m * n].reshape(3, m, n),
+    "batch last": lambda c, m, n: c.reshape(-1)[: 3 * m * n].reshape(m, n, 3).transpose(2, 0, 1),
+}
+
+
 @pytest.mark.parametrize("semiring,dtype", EXACT)
 @pytest.mark.parametrize("kernel", [None, *KERNELS])
 def test_empty_sums(isa, semiring, dtype, kernel):
@@ -45,6 +58,37 @@ def test_empty_sums(isa, semiring, dtype, kernel):
     check(a, b, semiring, zero, kernel=kernel, out=start.copy())
     want = oracle.gemm(a, b, semiring, start)
     check(a, b, semiring, want, kernel=kernel, out=start.copy(), accumulate=True)
+
+
+@pytest.mark.parametrize("semiring,dtype", EXACT)
+@pytest.mark.parametrize("views", EMPTY_SUMS_INTO)
+def test_empty_sums_with_any_strides(semiring, dtype, views):
+    """All of `out`, and nothing between its elements."""
+    m, n = 5, 37
+    memory = values((3, 2 * m, 3 * n), dtype, 3, "edge")
+    a, b = np.ones((3, m, 0), dtype), np.ones((3, 0, n), dtype)
+    zero = oracle.SEMIRINGS[semiring].zero(dtype)
+    want, got = memory.copy(), memory.copy()
+    EMPTY_SUMS_INTO[views](want, m, n)[...] = zero
+    tropical.gemm(a, b, semiring=semiring, out=EMPTY_SUMS_INTO[views](got, m, n))
+    assert_same_bits(got, want, views)
+    start = EMPTY_SUMS_INTO[views](memory.copy(), m, n)
+    for items in (slice(None), slice(1, 2)):
+        got, want = memory.copy(), memory.copy()
+        EMPTY_SUMS_INTO[views](want, m, n)[items] = oracle.gemm(
+            a[items], b[items], semiring, start[items]
+        )
+        out = EMPTY_SUMS_INTO[views](got, m, n)[items]
+        tropical.gemm(a[items], b[items], semiring=semiring, out=out, accumulate=True)
+        assert_same_bits(got, want, views, "accumulate", items)
+
+
+def test_empty_sums_have_no_index():
+    a, b = np.ones((3, 5, 0)), np.ones((3, 0, 7))
+    index = np.ones((3, 7, 10), np.intp)
+    tropical.gemm(a, b, return_argmax=True, out=(None, index[..., ::2].swapaxes(1, 2)))
+    assert (index[..., ::2] == -1).all()
+    assert (index[..., 1::2] == 1).all()
 
 
 @pytest.mark.parametrize("semiring,dtype", EXACT)

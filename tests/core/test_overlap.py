@@ -3,6 +3,8 @@
 The matrices have many tiles; in one of a single tile, all is read before anything is written.
 """
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from support import KERNELS, SELECTIVE, assert_same_bits, values
@@ -156,10 +158,64 @@ def test_einsum_with_index_and_counts():
     assert_same_bits(there["j"], where["j"])
 
 
-def test_out_between_operands_does_not_overlap(isa):
-    """Bounds that cross, elements that do not: a and out are columns of one array."""
-    memory = values((40, 80), "float32", 6)
-    a, b = memory[:, ::2], values((40, 40), "float32", 7)
-    want = tropical.gemm(a.copy(), b)
-    tropical.gemm(a, b, out=memory[:, 1::2])
-    assert_same_bits(memory[:, 1::2], want)
+# Operands a, b and out (..., n, n) of an array m (3, 2 n, 4 n). `out` shares no element.
+BETWEEN = {
+    "columns": lambda m, n: (m[0, :n, :n], m[0, n:, :n], m[0, :n, n : 2 * n]),
+    "every other column": lambda m, n: (
+        m[0, :n, : 2 * n : 2],
+        m[1, :n, :n],
+        m[0, :n, 1 : 2 * n : 2],
+    ),
+    "every other row": lambda m, n: (m[0, ::2, :n], m[0, ::2, n : 2 * n], m[0, 1::2, :n]),
+    "thirds": lambda m, n: (
+        m[0, :n, : 3 * n : 3],
+        m[0, :n, 1 : 3 * n : 3],
+        m[0, :n, 2 : 3 * n : 3],
+    ),
+    "turned": lambda m, n: (m[0, :n, :n].T, m[0, :n, n : 2 * n][::-1], m[0, :n, 2 * n : 3 * n]),
+    "columns of a batch": lambda m, n: (m[:, :n, :n], m[:, n:, :n], m[:, :n, n : 2 * n]),
+    "one for a batch": lambda m, n: (m[:, :n, ::4], m[0, n:, 1::4], m[:, :n, 3::4]),
+    "a row": lambda m, n: (m[0, 1, :n], m[1, :n, :n], m[0, 1, 2 * n : 3 * n]),
+}
+
+
+@pytest.mark.parametrize("views", BETWEEN)
+def test_out_between_operands_is_not_copied(isa, views):
+    """Extents of memory that meet, elements that do not."""
+    n = 40
+    memory = values((3, 2 * n, 4 * n), "float32", 6)
+    for accumulate in (False, True):
+        want, got = memory.copy(), memory.copy()
+        a, b, out = BETWEEN[views](want, n)
+        how = {"accumulate": accumulate, "threads": 1}
+        out[...] = tropical.gemm(a.copy(), b.copy(), out=out.copy(), **how)
+        a, b, out = BETWEEN[views](got, n)
+        tropical.gemm(a, b, out=out, **how)
+        assert_same_bits(got, want)
+        tracemalloc.start()
+        tropical.gemm(a, b, out=out, **how)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < out.nbytes or out.nbytes < 1000
+
+
+def test_one_element_that_is_shared(isa):
+    """`out` meets an operand in a corner."""
+    for n in (3, 40):
+        memory = values((2 * n - 1, 2 * n - 1), "float32", 6)
+        b, want = values((n, n), "float32", 7), memory.copy()
+        want[n - 1 :, n - 1 :] = tropical.gemm(memory[:n, :n], b)
+        tropical.gemm(memory[:n, :n], b, out=memory[n - 1 :, n - 1 :])
+        assert_same_bits(memory, want)
+
+
+def test_strides_whose_elements_are_hard_to_find(isa):
+    """Bytes at distances with many sums in common."""
+    bytes_ = values((40_000,), "int8", 3)
+    shape = (7, 7, 7)
+    for strides, start in (((3, 91, 1009), 5), ((5, 77, 997), 2), ((2, 30, 600), 1)):
+        out = np.lib.stride_tricks.as_strided(bytes_[start:], shape, strides)
+        a = np.lib.stride_tricks.as_strided(bytes_, shape, (7, 101, 1013))
+        want = tropical.gemm(a.copy(), a.copy())
+        tropical.gemm(a, a, out=out)
+        assert_same_bits(out, want, strides)

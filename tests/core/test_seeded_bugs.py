@@ -109,8 +109,8 @@ layouts: kernels/vec.hpp: loads past the end of an operand
 + sizeof(V));
 +     return v;
 overlap: bindings/arrays.cpp: overlap unnoticed
-- return a.low < b.high && b.low < a.high;
-+ return a.low > b.high;
+- return a.low < b.high && b.low < a.high && !are_apart(x, y)
++ return a.low > b.high && !are_apart(x, y)
 shapes: bindings/shapes.cpp: a batch of one that does not repeat
 - length_b == 1 ? 0 : b.strides(axis_b)
 + axis_b < 0 ? 0 : b.strides(axis_b)

@@ -1,0 +1,81 @@
+"""Batches of products so small that a register holds an element of each of many."""
+
+import itertools
+
+import numpy as np
+import oracle
+import pytest
+from support import EXACT, KERNELS, ROUNDING, assert_same_bits, check, values
+
+import tropical
+
+SIZES = [(1, 1, 1), (2, 2, 2), (3, 3, 3), (4, 4, 4), (2, 3, 5), (1, 4, 4), (4, 4, 1), (16, 1, 1)]
+COUNTS = (7, 8, 9, 64, 700)
+
+
+@pytest.mark.parametrize("semiring,dtype", EXACT)
+@pytest.mark.parametrize("kind", ["plain", "edge", "nan"])
+def test_every_semiring(isa, semiring, dtype, kind):
+    for (m, k, n), count in itertools.product(SIZES, COUNTS):
+        a, b = values((count, m, k), dtype, 1, kind), values((count, k, n), dtype, 2, kind)
+        check(a, b, semiring, oracle.gemm(a, b, semiring))
+        check(a, b[0], semiring, oracle.gemm(a, b[0], semiring))
+        check(a[0], b, semiring, oracle.gemm(a[0], b, semiring))
+
+
+@pytest.mark.parametrize("semiring,dtype", EXACT)
+def test_accumulate_and_strides(isa, semiring, dtype):
+    """Turned items, every other item, the batch as the last axis; `out` as well."""
+    n, count = 3, 200
+    a, b = values((2 * count, n, n), dtype, 1), values((n, n, count), dtype, 2, "edge")
+    start = values((count, n + 1, 2 * n), dtype, 3, "edge")
+    x, y = a[::2].swapaxes(1, 2), b.transpose(2, 0, 1)
+    for accumulate, threads in itertools.product((False, True), (1, 3)):
+        memory, want = start.copy(), start.copy()
+        out = memory[:, 1:, ::2]
+        want[:, 1:, ::2] = oracle.gemm(x, y, semiring, want[:, 1:, ::2] if accumulate else None)
+        tropical.gemm(x, y, semiring=semiring, out=out, accumulate=accumulate, threads=threads)
+        assert_same_bits(memory, want, accumulate)
+
+
+@pytest.mark.parametrize("semiring,dtype", ROUNDING)
+def test_bits_are_those_of_single_products(isa, semiring, dtype):
+    for m, k, n in SIZES:
+        a, b = values((70, m, k), dtype, 1), values((70, k, n), dtype, 2)
+        c = values((70, m, n), dtype, 3)
+        for accumulate in (False, True):
+            got, want = c.copy(), c.copy()
+            how = {"semiring": semiring, "accumulate": accumulate}
+            tropical.gemm(a, b, out=got, **how)
+            for item in range(len(a)):
+                tropical.gemm(a[item], b[item], out=want[item], **how)
+            assert_same_bits(got, want, m, k, n, accumulate)
+
+
+@pytest.mark.parametrize("kernel", [None, *KERNELS])
+def test_axes_of_a_batch(isa, kernel):
+    """Axes that are one in memory, an operand for some of them, axes of one item."""
+    a, b = values((3, 40, 1, 2, 4), "int32", 1), values((3, 40, 1, 4, 3), "int32", 2)
+    pairs = [(a, b), (a[:1], b), (a[:, :1], b), (a, b[:, :1]), (a[0, 0, 0], b), (a, b[0, 0])]
+    pairs += [(a[:, :1], b[:1]), (a[:, :, ::-1], b[::-1]), (a[:, ::2], b[:, ::2])]
+    for x, y in pairs:
+        check(x, y, "minplus", oracle.gemm(x, y, "minplus"), kernel=kernel)
+        vectors = y[..., :1]
+        check(x, vectors, "minplus", oracle.gemm(x, vectors, "minplus"), kernel=kernel)
+        rows = x[..., :1, :]
+        check(rows, y, "minplus", oracle.gemm(rows, y, "minplus"), kernel=kernel)
+
+
+def test_an_operand_of_every_result(isa):
+    """`out` is the operand that the whole batch shares, and the other one."""
+    a, b = values((50, 2, 2), "float32", 1), values((2, 2), "float32", 2)
+    for x, y in ((a, b), (b, a)):
+        want = tropical.gemm(x.copy(), y.copy())
+        memory = a.copy()
+        got = tropical.gemm(*((memory, b) if x is a else (b, memory)), out=memory)
+        assert got is memory
+        assert_same_bits(memory, want)
+    batch = a.copy()
+    want = tropical.gemm(batch, batch[7].copy())
+    assert_same_bits(tropical.gemm(batch, batch[7], out=batch), want)
+    assert np.isfinite(want).all()
