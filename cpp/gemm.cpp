@@ -1,4 +1,4 @@
-// 325 lines, as the tasks, the five loops and the reruns are read as one algorithm.
+// 342 lines, as the tasks, the five loops and the reruns are read as one algorithm.
 // Start reading here: gemm() plans, runs every task, and mends what the vector kernels leave.
 #include "gemm.hpp"
 
@@ -24,7 +24,7 @@ double products(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k) {
 struct Run {
     const Problem& problem;
     const Plan& plan;
-    char* workspace;  // a slot for each thread, partial results, scratch for NaN
+    char* workspace;  // a slot for each thread, partial results, marks of NaN for each thread
     Stop stop;
     std::atomic<bool> noticed = false;  // an operand that the kernels do not cover
 
@@ -41,6 +41,15 @@ struct Run {
 
 char* shared_memory(const Run& run) {
     return run.workspace + run.plan.slot.bytes * run.plan.partition.threads;
+}
+
+// Where the thread in this slot marks the lines of A and B that hold a NaN.
+NaNMarks marks_of(const Run& run, const Product& p, int slot) {
+    const ptrdiff_t bytes = run.plan.nan_bytes;
+    char* const end = run.workspace + workspace_bytes(run.plan);
+    ptrdiff_t* const of_rows = reinterpret_cast<ptrdiff_t*>(end - (slot + 1) * bytes);
+    ptrdiff_t* const of_columns = of_rows + 2 * p.m;
+    return {{of_rows, of_rows + p.m, p.m}, {of_columns, of_columns + p.n, p.n}};
 }
 
 // The matrices of one item of the batch, turned if the plan says so.
@@ -99,7 +108,7 @@ void run_macro_kernel(const Product& p, const Run& run, char* memory, const Prod
 }
 
 // The five loops: NC columns, KC steps, MC rows, then jr and ir in the macro-kernel.
-void packed_kernel(const Product& p, Run& run, int slot) {
+void packed_kernel(const Product& p, Run& run, int slot, NaNMarks* nan) {
     const auto [mc, kc, nc] = run.plan.blocks;
     char* const memory = run.workspace + slot * run.plan.slot.bytes;
     const Kernels& kernels = *run.plan.kernels;
@@ -114,7 +123,10 @@ void packed_kernel(const Product& p, Run& run, int slot) {
                                 .length = n,
                                 .depth = k,
                                 .length_stride = p.b.col_stride,
-                                .depth_stride = p.b.row_stride}))
+                                .depth_stride = p.b.row_stride,
+                                .nan = nan ? &nan->columns : nullptr,
+                                .line = jc,
+                                .p = pc}))
                 run.noticed = true;
             for (ptrdiff_t ic = 0; ic < p.m; ic += mc) {  // block of A: A[ic:ic+m, pc:pc+k]
                 const ptrdiff_t m = std::min(mc, p.m - ic);
@@ -123,7 +135,10 @@ void packed_kernel(const Product& p, Run& run, int slot) {
                                     .length = m,
                                     .depth = k,
                                     .length_stride = p.a.row_stride,
-                                    .depth_stride = p.a.col_stride}))
+                                    .depth_stride = p.a.col_stride,
+                                    .nan = nan ? &nan->rows : nullptr,
+                                    .line = ic,
+                                    .p = pc}))
                     run.noticed = true;
                 if (run.ends_before(products(m, n, k), slot)) return;
                 run_macro_kernel(p, run, memory, block(p, ic, m, jc, n), pc, k);
@@ -132,7 +147,7 @@ void packed_kernel(const Product& p, Run& run, int slot) {
     }
 }
 
-void direct_kernel(const Product& p, Run& run) {
+void direct_kernel(const Product& p, Run& run, NaNMarks* nan) {
     const DirectArgs args{.m = p.m,
                           .n = p.n,
                           .k = p.k,
@@ -142,7 +157,8 @@ void direct_kernel(const Product& p, Run& run) {
                           .c = p.c,
                           .accumulate = p.accumulate,
                           .attained = p.attained,
-                          .epilogue = p.epilogue};
+                          .epilogue = p.epilogue,
+                          .nan = nan};
     const Kernels& kernels = *run.plan.kernels;
     const auto kernel = p.attained.index.data ? kernels.direct_argmax
                         : run.plan.few_rows   ? kernels.direct_rows
@@ -167,6 +183,15 @@ void for_each_piece(const Product& p, Run& run, int slot, ptrdiff_t most, auto k
         }
 }
 
+// The kernels lose NaN: the lines of A and B that hold one are marked as they are read, and then
+// spread over C.
+void with_nan_spread(const Product& p, Run& run, int slot, auto kernel) {
+    if (run.plan.nan_bytes == 0) return kernel(nullptr);
+    NaNMarks nan = marks_of(run, p, slot);
+    kernel(&nan);
+    if (nan.rows.count > 0 || nan.columns.count > 0) spread_nan(p, nan);
+}
+
 // Pieces of up to half a second: a product takes a scalar kernel up to 8 nanoseconds.
 void compute(const Product& p, Run& run, int slot) {
     switch (run.plan.kernel) {
@@ -175,10 +200,13 @@ void compute(const Product& p, Run& run, int slot) {
         case KernelKind::tiled:
             return for_each_piece(p, run, slot, 1 << 26, tiled_kernel);
         case KernelKind::direct:
-            return for_each_piece(p, run, slot, 1 << 29,
-                                  [&](const Product& piece) { direct_kernel(piece, run); });
+            return for_each_piece(p, run, slot, 1 << 29, [&](const Product& piece) {
+                with_nan_spread(piece, run, slot,
+                                [&](NaNMarks* nan) { direct_kernel(piece, run, nan); });
+            });
         case KernelKind::packed:
-            return packed_kernel(p, run, slot);
+            return with_nan_spread(p, run, slot,
+                                   [&](NaNMarks* nan) { packed_kernel(p, run, slot, nan); });
     }
 }
 
@@ -276,25 +304,14 @@ void compute_again(const Problem& problem, const Plan& plan, Workspace& workspac
     execute(problem, careful_fallback(problem, plan), workspace, stop_requested);
 }
 
-void spread_noticed_nan(const Problem& problem, const Plan& plan, Workspace& workspace) {
-    const ptrdiff_t bytes = workspace_bytes(plan), scratch_bytes = nan_bytes(problem);
-    if (scratch_bytes == 0) return;
-    char* const scratch = workspace.grow(bytes) + bytes - scratch_bytes;
-    for_each_item(problem, plan,
-                  [&](const Product& p) { spread_nan(p, reinterpret_cast<ptrdiff_t*>(scratch)); });
-}
-
 void compute_all(const Problem& problem, const Choice& choice, Workspace& workspace,
                  StopRequested stop_requested) {
     Plan plan = make_plan(problem, choice);
     const Partition& cut = plan.partition;
     const bool alone = cut.threads > 1 && !cut.wakes && !workers_at_hand(cut.threads);
     if (alone) plan = make_plan(problem, {choice.kernel, choice.isa, 1});
-    if (execute(problem, plan, workspace, stop_requested)) {
-        if (plan.fallback != Fallback::none)
-            compute_again(problem, plan, workspace, stop_requested);
-        spread_noticed_nan(problem, plan, workspace);
-    }
+    if (execute(problem, plan, workspace, stop_requested) && plan.fallback != Fallback::none)
+        compute_again(problem, plan, workspace, stop_requested);
     if (alone) note_loop_alone();
 }
 
