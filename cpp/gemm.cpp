@@ -1,4 +1,4 @@
-// 342 lines, as the tasks, the five loops and the reruns are read as one algorithm.
+// 345 lines, as the tasks, the five loops and the reruns are read as one algorithm.
 // Start reading here: gemm() plans, runs every task, and mends what the vector kernels leave.
 #include "gemm.hpp"
 
@@ -24,7 +24,8 @@ double products(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k) {
 struct Run {
     const Problem& problem;
     const Plan& plan;
-    char* workspace;  // a slot for each thread, partial results, marks of NaN for each thread
+    char* workspace;  // a slot for each thread, partial results
+    char* marks;      // of NaN, in the workspace's last bytes: nan_bytes for each thread
     Stop stop;
     std::atomic<bool> noticed = false;  // an operand that the kernels do not cover
 
@@ -45,9 +46,8 @@ char* shared_memory(const Run& run) {
 
 // Where the thread in this slot marks the lines of A and B that hold a NaN.
 NaNMarks marks_of(const Run& run, const Product& p, int slot) {
-    const ptrdiff_t bytes = run.plan.nan_bytes;
-    char* const end = run.workspace + workspace_bytes(run.plan);
-    ptrdiff_t* const of_rows = reinterpret_cast<ptrdiff_t*>(end - (slot + 1) * bytes);
+    char* const place = run.marks + slot * run.plan.nan_bytes;
+    ptrdiff_t* const of_rows = reinterpret_cast<ptrdiff_t*>(place);
     ptrdiff_t* const of_columns = of_rows + 2 * p.m;
     return {{of_rows, of_rows + p.m, p.m}, {of_columns, of_columns + p.n, p.n}};
 }
@@ -185,7 +185,8 @@ void for_each_piece(const Product& p, Run& run, int slot, ptrdiff_t most, auto k
 
 // The kernels lose NaN: the lines of A and B that hold one are marked as they are read, and then
 // spread over C.
-void with_nan_spread(const Product& p, Run& run, int slot, auto kernel) {
+[[gnu::always_inline]] inline void with_nan_spread(const Product& p, Run& run, int slot,
+                                                   auto kernel) {
     if (run.plan.nan_bytes == 0) return kernel(nullptr);
     NaNMarks nan = marks_of(run, p, slot);
     kernel(&nan);
@@ -281,7 +282,9 @@ void for_each_item(const Problem& problem, const Plan& plan, auto action) {
 bool execute(const Problem& problem, const Plan& plan, Workspace& workspace,
              StopRequested stop_requested) {
     const ptrdiff_t bytes = workspace_bytes(plan);
-    Run run{problem, plan, bytes ? workspace.grow(bytes) : nullptr, Stop(stop_requested)};
+    char* const memory = bytes ? workspace.grow(bytes) : nullptr;
+    char* const marks = memory + bytes - plan.nan_bytes * plan.partition.threads;
+    Run run{problem, plan, memory, marks, Stop(stop_requested)};
     parallel_for(plan.partition.threads, plan.partition.tasks, run_task, &run,
                  [](void* context) { static_cast<Run*>(context)->stop.ask(); });
     if (run.stop) throw Stopped{};

@@ -65,7 +65,8 @@ bool direct_columns(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr
     constexpr int bytes = sizeof(typename R::V);
     if (g.b.col_stride == size && jr + NR <= g.n) {
         if constexpr (Codec::notices)
-            noticed |= scan_in_place<Codec, bytes>(columns_of_b(g, pc, k, jr, NR));
+            noticed |= scan<Codec, bytes>({at(g.b, pc, jr), k, NR}) &&
+                       !mark_nan<Codec, bytes>(columns_of_b(g, pc, k, jr, NR));
         if (noticed && Codec::voids) return false;
         direct_strip<R, Argmax, MR, NV>(g, pc, k, jr, at(g.b, pc, jr).data, g.b.row_stride);
         return true;
@@ -83,8 +84,7 @@ bool direct_columns(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr
 template <class R, bool Argmax, int MR, int NV>
 bool direct(const DirectArgs& g) {
     bool noticed = false;
-    if constexpr (R::Codec::notices)
-        noticed = scan_in_place<typename R::Codec, sizeof(typename R::V)>(rows_of_a(g));
+    if constexpr (R::Codec::notices) noticed = holds_uncovered_a<R>(g);
     if (noticed && R::Codec::voids) return true;
     constexpr ptrdiff_t NR = NV * R::lanes;
     const auto wide_strip_at = [&](ptrdiff_t jr) { return jr + NR / 2 < g.n; };

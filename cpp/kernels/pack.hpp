@@ -139,13 +139,6 @@ bool pack(const PackArgs& g) {
     return noticed && !mark_nan<Codec, Bytes>(g);
 }
 
-// A piece of an operand that is read in place, without a target. True: as for pack().
-template <class Codec, int Bytes>
-bool scan_in_place(const PackArgs& g) {
-    const Piece piece{{g.source, g.length_stride, g.depth_stride}, g.length, g.depth};
-    return scan<Codec, Bytes>(piece) && !mark_nan<Codec, Bytes>(g);
-}
-
 // A[:, p:p+k] and B[p:p+k, j:j+n] of a product, to be read in place or packed into `target`.
 inline PackArgs rows_of_a(const DirectArgs& g) {
     return {.target = nullptr,
@@ -167,6 +160,14 @@ inline PackArgs columns_of_b(const DirectArgs& g, ptrdiff_t p, ptrdiff_t k, ptrd
             .nan = g.nan ? &g.nan->columns : nullptr,
             .line = j,
             .p = p};
+}
+
+// True if A, read in place, holds what the arithmetic does not cover and what is not marked.
+template <class R>
+[[gnu::always_inline]] inline bool holds_uncovered_a(const DirectArgs& g) {
+    using Codec = typename R::Codec;
+    constexpr int bytes = sizeof(typename R::V);
+    return scan<Codec, bytes>({g.a, g.m, g.k}) && !mark_nan<Codec, bytes>(rows_of_a(g));
 }
 
 }  // namespace

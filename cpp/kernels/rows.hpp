@@ -1,4 +1,4 @@
-// 219 lines, as the kernels by rows and by columns share their choice of blocks.
+// 220 lines, as the kernels by rows and by columns share their choice of blocks.
 // Products of few rows, whose time is that of reading B: in the order of memory, rows of up to 32
 // KiB at a time. They are added to sums that wait in L1; where columns are contiguous, each is
 // multiplied with a row of A.
@@ -109,13 +109,15 @@ bool rows_by_rows(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n) {
         const ptrdiff_t steps = by_one || g.k - p < many ? 1 : many;
         const auto add = steps == many ? add_rows<R, many> : add_rows<R, 1>;
         for (ptrdiff_t j = 0; j < n; j += piece) {  // B[p:p+steps, jr+j:jr+j+piece]
-            const PackArgs b = columns_of_b(g, p, steps, jr + j, n - j < piece ? n - j : piece);
+            const ptrdiff_t columns = n - j < piece ? n - j : piece;
             bool here = false;
             for (ptrdiff_t i = 0; i < g.m; ++i)
-                here |= add(sums + i * pitch + j * size,
-                            g.a.data + i * g.a.row_stride + p * g.a.col_stride, g.a.col_stride,
-                            b.source, g.b.row_stride, b.length);
-            noticed |= here && !mark_nan<typename R::Codec, sizeof(typename R::V)>(b);
+                here |=
+                    add(sums + i * pitch + j * size,
+                        g.a.data + i * g.a.row_stride + p * g.a.col_stride, g.a.col_stride,
+                        g.b.data + p * g.b.row_stride + (jr + j) * size, g.b.row_stride, columns);
+            noticed |= here && !mark_nan<typename R::Codec, sizeof(typename R::V)>(
+                                   columns_of_b(g, p, steps, jr + j, columns));
         }
         if (noticed && R::Codec::voids) return true;
         p += steps;
@@ -199,8 +201,7 @@ bool rows_by_columns(const DirectArgs& g) {
 template <class R>
 bool direct_rows(const DirectArgs& g) {
     bool noticed = false;
-    if constexpr (R::Codec::notices)
-        noticed = scan_in_place<typename R::Codec, sizeof(typename R::V)>(rows_of_a(g));
+    if constexpr (R::Codec::notices) noticed = holds_uncovered_a<R>(g);
     if (noticed && R::Codec::voids) return true;
     constexpr ptrdiff_t size = sizeof(typename R::T);
     if constexpr (!(R::chained && is_float<typename R::T>))

@@ -69,9 +69,10 @@ bool mark_by_steps(const PackArgs& g) {
     return first_set<T>(others) >= 0;
 }
 
-// Marks any other lines, one after the other.
+// Marks any other lines, one after the other. `g` is a copy, as what is marked might be a part of
+// it for all that the compiler knows.
 template <class Codec, class V>
-bool mark_by_lines(const PackArgs& g) {
+bool mark_by_lines(const PackArgs g) {
     using T = typename Codec::T;
     constexpr ptrdiff_t L = lanes<T, V>;
     Mask<V> others{};
