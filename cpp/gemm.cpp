@@ -1,4 +1,4 @@
-// 400 lines, as the tasks, the five loops and the reruns are read as one algorithm.
+// 425 lines, as the tasks, the five loops and the reruns are read as one algorithm.
 // Start reading here: gemm() plans, runs every task, and mends what the vector kernels leave.
 #include "gemm.hpp"
 
@@ -25,7 +25,8 @@ double products(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k) {
 struct Run {
     const Problem& problem;
     const Plan& plan;
-    char* workspace;  // a slot for each thread, partial results, scratch for NaN
+    char* workspace;  // a slot for each thread, partial results
+    char* marks;      // of NaN, in the workspace's last bytes: nan_bytes for each thread
     Stop stop;
     std::atomic<bool> noticed = false;  // an operand that the kernels do not cover
 
@@ -42,6 +43,14 @@ struct Run {
 
 char* shared_memory(const Run& run) {
     return run.workspace + run.plan.slot.bytes * run.plan.partition.threads;
+}
+
+// Where the thread in this slot marks the lines of A and B that hold a NaN.
+NaNMarks marks_of(const Run& run, const Product& p, int slot) {
+    char* const place = run.marks + slot * run.plan.nan_bytes;
+    ptrdiff_t* const of_rows = reinterpret_cast<ptrdiff_t*>(place);
+    ptrdiff_t* const of_columns = of_rows + 2 * p.m;
+    return {{of_rows, of_rows + p.m, p.m}, {of_columns, of_columns + p.n, p.n}};
 }
 
 // The matrices of one item of the batch, turned if the plan says so.
@@ -100,7 +109,7 @@ void run_macro_kernel(const Product& p, const Run& run, char* memory, const Prod
 }
 
 // The five loops: NC columns, KC steps, MC rows, then jr and ir in the macro-kernel.
-void packed_kernel(const Product& p, Run& run, int slot) {
+void packed_kernel(const Product& p, Run& run, int slot, NaNMarks* nan) {
     const auto [mc, kc, nc] = run.plan.blocks;
     char* const memory = run.workspace + slot * run.plan.slot.bytes;
     const Kernels& kernels = *run.plan.kernels;
@@ -115,7 +124,10 @@ void packed_kernel(const Product& p, Run& run, int slot) {
                                 .length = n,
                                 .depth = k,
                                 .length_stride = p.b.col_stride,
-                                .depth_stride = p.b.row_stride}))
+                                .depth_stride = p.b.row_stride,
+                                .nan = nan ? &nan->columns : nullptr,
+                                .line = jc,
+                                .p = pc}))
                 run.noticed = true;
             for (ptrdiff_t ic = 0; ic < p.m; ic += mc) {  // block of A: A[ic:ic+m, pc:pc+k]
                 const ptrdiff_t m = std::min(mc, p.m - ic);
@@ -124,7 +136,10 @@ void packed_kernel(const Product& p, Run& run, int slot) {
                                     .length = m,
                                     .depth = k,
                                     .length_stride = p.a.row_stride,
-                                    .depth_stride = p.a.col_stride}))
+                                    .depth_stride = p.a.col_stride,
+                                    .nan = nan ? &nan->rows : nullptr,
+                                    .line = ic,
+                                    .p = pc}))
                     run.noticed = true;
                 if (run.ends_before(products(m, n, k), slot)) return;
                 run_macro_kernel(p, run, memory, block(p, ic, m, jc, n), pc, k);
@@ -133,7 +148,7 @@ void packed_kernel(const Product& p, Run& run, int slot) {
     }
 }
 
-void direct_kernel(const Product& p, Run& run) {
+void direct_kernel(const Product& p, Run& run, NaNMarks* nan) {
     const DirectArgs args{.m = p.m,
                           .n = p.n,
                           .k = p.k,
@@ -143,7 +158,8 @@ void direct_kernel(const Product& p, Run& run) {
                           .c = p.c,
                           .accumulate = p.accumulate,
                           .attained = p.attained,
-                          .epilogue = p.epilogue};
+                          .epilogue = p.epilogue,
+                          .nan = nan};
     const Kernels& kernels = *run.plan.kernels;
     const bool rows = run.plan.few_rows;
     const auto kernel = p.attained.index.data
@@ -169,6 +185,16 @@ void for_each_piece(const Product& p, Run& run, int slot, ptrdiff_t most, auto k
         }
 }
 
+// The kernels lose NaN: the lines of A and B that hold one are marked as they are read, and then
+// spread over C.
+[[gnu::always_inline]] inline void with_nan_spread(const Product& p, Run& run, int slot,
+                                                   auto kernel) {
+    if (run.plan.nan_bytes == 0) return kernel(nullptr);
+    NaNMarks nan = marks_of(run, p, slot);
+    kernel(&nan);
+    if (nan.rows.count > 0 || nan.columns.count > 0) spread_nan(p, nan);
+}
+
 // Pieces of up to half a second: a product takes a scalar kernel up to 8 nanoseconds.
 void compute(const Product& p, Run& run, int slot) {
     switch (run.plan.kernel) {
@@ -177,22 +203,25 @@ void compute(const Product& p, Run& run, int slot) {
         case KernelKind::tiled:
             return for_each_piece(p, run, slot, 1 << 26, tiled_kernel);
         case KernelKind::direct:
-            return for_each_piece(p, run, slot, 1 << 29,
-                                  [&](const Product& piece) { direct_kernel(piece, run); });
+            return for_each_piece(p, run, slot, 1 << 29, [&](const Product& piece) {
+                with_nan_spread(piece, run, slot,
+                                [&](NaNMarks* nan) { direct_kernel(piece, run, nan); });
+            });
         case KernelKind::packed:
-            return packed_kernel(p, run, slot);
+            return with_nan_spread(p, run, slot,
+                                   [&](NaNMarks* nan) { packed_kernel(p, run, slot, nan); });
     }
 }
 
-// Items [first, last) of the batch, each run along its last axis at once. 4,096 take a millisecond
-// at most.
+// Items [first, last) of the batch, along its last axis many at once. Where one of them holds a
+// NaN, they are computed again one by one, which spreads it; so there are not too many.
 void compute_tiny_items(Run& run, ptrdiff_t first, ptrdiff_t last, int slot) {
     const Batch& batch = run.problem.batch;
     const int axis = batch.dims - 1;
     while (first < last) {
         const Product p = item_of(run.problem, run.plan, first);
-        const ptrdiff_t count = std::min<ptrdiff_t>(
-            {batch.shape[axis] - first % batch.shape[axis], last - first, 4096});
+        const ptrdiff_t count =
+            std::min<ptrdiff_t>({batch.shape[axis] - first % batch.shape[axis], last - first, 512});
         if (run.ends_before(products(p.m, p.n, p.k) * static_cast<double>(count), slot)) return;
         const BatchArgs args{.items = count,
                              .m = p.m,
@@ -205,7 +234,12 @@ void compute_tiny_items(Run& run, ptrdiff_t first, ptrdiff_t last, int slot) {
                              .b_stride = batch.b_stride[axis],
                              .c_stride = batch.c_stride[axis],
                              .accumulate = p.accumulate};
-        if (run.plan.kernels->batch(args)) run.noticed = true;
+        const bool noticed = run.plan.kernels->batch(args);
+        if (noticed && (run.plan.nan_bytes == 0 || run.plan.fallback != Fallback::none))
+            run.noticed = true;
+        else if (noticed)
+            for (ptrdiff_t item = first; item < first + count; ++item)
+                compute(item_of(run.problem, run.plan, item), run, slot);
         first += count;
     }
 }
@@ -328,7 +362,9 @@ void for_each_item(const Problem& problem, const Plan& plan, auto action) {
 bool execute(const Problem& problem, const Plan& plan, Workspace& workspace,
              StopRequested stop_requested) {
     const ptrdiff_t bytes = workspace_bytes(plan);
-    Run run{problem, plan, bytes ? workspace.grow(bytes) : nullptr, Stop(stop_requested)};
+    char* const memory = bytes ? workspace.grow(bytes) : nullptr;
+    char* const marks = memory + bytes - plan.nan_bytes * plan.partition.threads;
+    Run run{problem, plan, memory, marks, Stop(stop_requested)};
     parallel_for(plan.partition.threads, plan.partition.tasks, run_task, &run,
                  [](void* context) { static_cast<Run*>(context)->stop.ask(); });
     if (run.stop) throw Stopped{};
@@ -351,25 +387,14 @@ void compute_again(const Problem& problem, const Plan& plan, Workspace& workspac
     execute(problem, careful_fallback(problem, plan), workspace, stop_requested);
 }
 
-void spread_noticed_nan(const Problem& problem, const Plan& plan, Workspace& workspace) {
-    const ptrdiff_t bytes = workspace_bytes(plan), scratch_bytes = nan_bytes(problem);
-    if (scratch_bytes == 0) return;
-    char* const scratch = workspace.grow(bytes) + bytes - scratch_bytes;
-    for_each_item(problem, plan,
-                  [&](const Product& p) { spread_nan(p, reinterpret_cast<ptrdiff_t*>(scratch)); });
-}
-
 void compute_all(const Problem& problem, const Choice& choice, Workspace& workspace,
                  StopRequested stop_requested) {
     Plan plan = make_plan(problem, choice);
     const Partition& cut = plan.partition;
     const bool alone = cut.threads > 1 && !cut.wakes && !workers_at_hand(cut.threads);
     if (alone) plan = make_plan(problem, {choice.kernel, choice.isa, 1});
-    if (execute(problem, plan, workspace, stop_requested)) {
-        if (plan.fallback != Fallback::none)
-            compute_again(problem, plan, workspace, stop_requested);
-        spread_noticed_nan(problem, plan, workspace);
-    }
+    if (execute(problem, plan, workspace, stop_requested) && plan.fallback != Fallback::none)
+        compute_again(problem, plan, workspace, stop_requested);
     if (alone) note_loop_alone();
 }
 

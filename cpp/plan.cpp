@@ -17,6 +17,14 @@ ptrdiff_t parts_bytes(const Plan& plan, const Product& p) {
            (argmax ? round_up(elements * index_size, cache_line) : 0);
 }
 
+// Two numbers for each row and column of a task's block of C.
+ptrdiff_t nan_bytes(const Plan& plan, const Product& p) {
+    if (!is_floating(p.dtype) || !facts_of(p.semiring).selective) return 0;
+    if (plan.kernel < KernelKind::direct) return 0;
+    const Partition& cut = plan.partition;
+    return round_up(2 * (cut.block_m + cut.block_n) * index_size, cache_line);
+}
+
 // Why to compute straight from strides; null where it does not pay. Direct reads A and B in place,
 // so it wins while B stays in L2, and where so little is computed with each element that packing
 // would dominate.
@@ -34,15 +42,14 @@ const char* reason_for_direct(const Product& p, const Kernels& kernels) {
 }
 
 // Whether direct may go row by row: rows of B are contiguous, or its columns are and sums may be
-// taken in any order. Beside the argmax, a step must fit into as many bytes as an element has.
+// taken in any order. Beside the argmax, a step takes four bytes of its element.
 bool takes_few_rows(const Product& p) {
     if (p.m > most_direct_rows) return false;
     const ptrdiff_t item = item_size(p.dtype);
     const bool columns = p.b.row_stride == item && p.a.col_stride == item &&
                          p.k * item >= 1024 * p.m && sums_are_exact(p.semiring, p.dtype);
     if (!p.attained.index.data) return columns || p.b.col_stride == item;
-    const bool steps_fit = item >= 4 || p.k < ptrdiff_t{1} << (8 * item - 1);
-    return p.b.col_stride == item && p.n > 1 ? steps_fit : columns;
+    return p.b.col_stride == item && p.n > 1 ? item >= 4 : columns;
 }
 
 // Whether items of a batch are so small that one alone would take mostly calls and empty lanes, and
@@ -119,11 +126,6 @@ SlotLayout slot_layout(const Kernels& kernels, const CacheBlocks& blocks, ptrdif
     return layout;
 }
 
-ptrdiff_t nan_bytes(const Product& p) {
-    const bool spreads = is_floating(p.dtype) && facts_of(p.semiring).selective;
-    return spreads ? round_up((p.m + p.n) * index_size, cache_line) : 0;
-}
-
 ptrdiff_t workspace_bytes(const Plan& plan) {
     return plan.slot.bytes * plan.partition.threads + plan.shared_bytes;
 }
@@ -163,7 +165,8 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
         if (set.careful.macro)
             plan.slot.bytes = std::max(plan.slot.bytes, layout_of(plan, set.careful, p).bytes);
     }
-    plan.shared_bytes = parts_bytes(plan, p) + nan_bytes(p);
+    plan.nan_bytes = nan_bytes(plan, p);
+    plan.shared_bytes = parts_bytes(plan, p) + plan.nan_bytes * plan.partition.threads;
     return plan;
 }
 

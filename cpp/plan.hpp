@@ -47,7 +47,8 @@ struct Plan {
     CacheBlocks blocks;
     Partition partition;
     SlotLayout slot;         // packing memory of each thread
-    ptrdiff_t shared_bytes;  // partial results, scratch for NaN
+    ptrdiff_t shared_bytes;  // partial results, then nan_bytes for each thread
+    ptrdiff_t nan_bytes;     // marks of NaN in a block of C's rows and columns; 0: none is lost
     const char* reason;
 };
 
@@ -58,8 +59,7 @@ Plan make_plan(const Problem& problem, const Choice& choice);
 Plan packed_fallback(const Problem& problem, const Plan& plan);
 Plan careful_fallback(const Problem& problem, const Plan& plan);
 
-// Bytes of workspace for a plan, and the part of them at the end that is scratch for spread_nan.
+// Bytes of workspace for a plan.
 ptrdiff_t workspace_bytes(const Plan& plan);
-ptrdiff_t nan_bytes(const Product& p);
 
 }  // namespace tropical

@@ -1,5 +1,7 @@
 #include "reference.hpp"
 
+#include <algorithm>
+
 #include "definition.hpp"
 
 namespace tropical {
@@ -91,27 +93,26 @@ void combine(const Product& g, const ConstView& part, const ConstView& part_inde
         }
 }
 
-// The least p at which element (line, p) is NaN, for every line; `none` where there is no such p.
-template <class T>
-void find_nan(const ConstView& v, ptrdiff_t lines, ptrdiff_t k, ptrdiff_t none, ptrdiff_t* first) {
-    for (ptrdiff_t i = 0; i < lines; ++i) first[i] = none;
-    for (ptrdiff_t p = k - 1; p >= 0; --p)
-        for (ptrdiff_t i = 0; i < lines; ++i)
-            if (is_nan(read<T>(v, i, p))) first[i] = p;
+ptrdiff_t first_nan(const LinesWithNaN& lines, ptrdiff_t line) {
+    return lines.count > 0 ? lines.first[line] : no_nan;
 }
 
 template <class T>
-void spread(const Product& g, ptrdiff_t* first) {
-    ptrdiff_t* const first_of_column = first + g.m;
-    find_nan<T>(g.a, g.m, g.k, g.k, first);
-    find_nan<T>({g.b.data, g.b.col_stride, g.b.row_stride}, g.n, g.k, g.k, first_of_column);
+void spread(const Product& g, const NaNMarks& nan) {
+    // Copies, as what is written might be a part of `g` and `nan` for all that the compiler knows.
+    const LinesWithNaN rows = nan.rows, columns = nan.columns;
+    const View c = g.c, index = g.attained.index;
+    const bool wants_index = index.data && !g.attained.lookup.data;
+    const ptrdiff_t n = g.n;
+    const auto put = [=](ptrdiff_t i, ptrdiff_t j) {
+        write(c, i, j, std::numeric_limits<T>::quiet_NaN());
+        if (wants_index) write(index, i, j, std::min(first_nan(rows, i), first_nan(columns, j)));
+    };
+    for (ptrdiff_t r = 0; r < rows.count; ++r)
+        for (ptrdiff_t i = rows.marked[r], j = 0; j < n; ++j) put(i, j);
+    if (columns.count == 0) return;
     for (ptrdiff_t i = 0; i < g.m; ++i)
-        for (ptrdiff_t j = 0; j < g.n; ++j) {
-            const ptrdiff_t p = first[i] < first_of_column[j] ? first[i] : first_of_column[j];
-            if (p == g.k) continue;
-            write(g.c, i, j, std::numeric_limits<T>::quiet_NaN());
-            if (g.attained.index.data && !g.attained.lookup.data) write(g.attained.index, i, j, p);
-        }
+        for (ptrdiff_t q = 0; q < columns.count; ++q) put(i, columns.marked[q]);
 }
 
 }  // namespace
@@ -131,9 +132,9 @@ void combine_part(const Product& p, const ConstView& part, const ConstView& part
     });
 }
 
-void spread_nan(const Product& p, ptrdiff_t* first) {
+void spread_nan(const Product& p, const NaNMarks& nan) {
     const auto spread_in = [&]<class Row>() {
-        if constexpr (Row::kind == Kind::floating) spread<typename Row::type>(p, first);
+        if constexpr (Row::kind == Kind::floating) spread<typename Row::type>(p, nan);
     };
     with_item(static_cast<int>(p.dtype), spread_in, DTypes{});
 }

@@ -15,9 +15,8 @@ void combine_part(const Product& p, const ConstView& part, const ConstView& part
                   ptrdiff_t first_p);
 
 // Overwrites with one NaN the rows of C whose row of A holds a NaN and the columns whose column of
-// B does; index there becomes the first p at which an operand is NaN. first: m + n numbers of
-// scratch.
-void spread_nan(const Product& p, ptrdiff_t* first);
+// B does; index there becomes the first p at which an operand is NaN.
+void spread_nan(const Product& p, const NaNMarks& nan);
 
 // Zero and one of a semiring as they lie in memory, 8 bytes each.
 void constants(int semiring, DType dtype, char* zero, char* one);

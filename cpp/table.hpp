@@ -1,4 +1,4 @@
-// 477 lines, as everything that crosses the border stands in one file.
+// 494 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, no
 // code. Matrices travel as bytes: a pointer, and strides in bytes (view.hpp).
 #pragma once
@@ -44,13 +44,28 @@ constexpr Attained at(const Attained& a, ptrdiff_t p, ptrdiff_t i, ptrdiff_t j) 
 
 }  // namespace
 
+// The lines (rows of A, or columns of B) that hold a NaN: marked[0:count]. first: for each of
+// `lines` lines the least p at which it is NaN, or no_nan; not written to while count is 0.
+inline constexpr ptrdiff_t no_nan = PTRDIFF_MAX;
+struct LinesWithNaN {
+    ptrdiff_t* first;
+    ptrdiff_t* marked;
+    ptrdiff_t lines, count = 0;
+};
+struct NaNMarks {
+    LinesWithNaN rows, columns;
+};
+
 // `length` x `depth` elements of an operand, to be packed in micro-panels along `length`: element
 // (i, p) lies at source + i * length_stride + p * depth_stride (bytes). For A length is m, for B it
-// is n; depth is k.
+// is n; depth is k. nan: unless null, where lines with NaN are marked; (0, 0) is then element p of
+// line number `line`.
 struct PackArgs {
     char* target;
     const char* source;
     ptrdiff_t length, depth, length_stride, depth_stride;
+    LinesWithNaN* nan = nullptr;
+    ptrdiff_t line = 0, p = 0;
 };
 
 // C[0:m, 0:n] = (accumulate ? C : zero) (+) A (x) B over the k of one packed block of A (ceil(m /
@@ -71,7 +86,8 @@ struct MacroArgs {
     ConstView unpacked_a = {}, unpacked_b = {};
 };
 
-// The same product straight from strides, over all of k; k is walked in blocks of kc.
+// The same product straight from strides, over all of k; k is walked in blocks of kc. nan: unless
+// null, where rows of A and columns of B with NaN are marked.
 struct DirectArgs {
     ptrdiff_t m, n, k, kc;
     ConstView a, b;
@@ -79,6 +95,7 @@ struct DirectArgs {
     bool accumulate;
     Attained attained = {};
     Epilogue epilogue = {};
+    NaNMarks* nan = nullptr;
 };
 
 // `items` products of the same m, n and k, straight from strides: from one to the next, A, B and C
@@ -368,10 +385,10 @@ struct PackedNeeds {
 
 // One way to compute a semiring over a dtype: a micro-tile of mr x nr and the functions built on
 // it. Those that read operands return true when they noticed an operand that their arithmetic does
-// not cover: a NaN (results are then right but for the rows and columns to which it must spread),
-// or another (results are void where KernelSet has careful kernels). direct_rows: m <= 4, see
-// rows.hpp. The argmax kernels are null unless the semiring is selective; batch is null for
-// logplus. It covers what packing covers.
+// not cover: a NaN that they were not asked to mark (results are right but for the rows and columns
+// to which it must spread), or another (results are void where KernelSet has careful kernels).
+// direct_rows: m <= 4, see rows.hpp. The argmax kernels are null unless the semiring is selective;
+// batch, which marks no NaN, is null for logplus. It covers what packing covers.
 struct Kernels {
     int mr, nr;
     int turned_columns;  // a C of at most so many columns, and of nr rows or more, is better turned

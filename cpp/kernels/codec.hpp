@@ -17,7 +17,7 @@ namespace {
 //   uncovered  a mask: which elements, as they are in memory, the arithmetic does not cover;
 //   decode     a sum to the value for which it stands;
 //   canonical  the one representation of a result: zeros are +0, truth is 1;
-//   Unchecked  the codec for arithmetic that covers every operand.
+//   Unchecked  the codec for arithmetic that covers every operand, but for the spread of NaN.
 template <class T_>
 struct AsIs {
     using T = T_;
@@ -60,6 +60,7 @@ struct NoticesNaN : PositiveZero<T> {
 // Floats of a semiring whose zero, infinity, would not annihilate a negative number; and NaN.
 template <class T>
 struct NoticesNegative : PositiveZero<T> {
+    using Unchecked = NoticesNaN<T>;
     static constexpr bool notices = true, voids = true;
     template <class V>
     [[gnu::always_inline]] static Mask<V> uncovered(V v) {

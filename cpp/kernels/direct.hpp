@@ -62,16 +62,18 @@ template <class R, bool Argmax, int MR, int NV>
 bool direct_columns(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr, bool& noticed) {
     constexpr ptrdiff_t size = sizeof(typename R::T), NR = NV * R::lanes;
     using Codec = typename R::Codec;
-    const Piece strip{at(g.b, pc, jr), k, NR};
+    constexpr int bytes = sizeof(typename R::V);
     if (g.b.col_stride == size && jr + NR <= g.n) {
-        if constexpr (Codec::notices) noticed |= scan<Codec, sizeof(typename R::V)>(strip);
+        if constexpr (Codec::notices)
+            noticed |= scan<Codec, bytes>({at(g.b, pc, jr), k, NR}) &&
+                       !mark_nan<Codec, bytes>(columns_of_b(g, pc, k, jr, NR));
         if (noticed && Codec::voids) return false;
-        direct_strip<R, Argmax, MR, NV>(g, pc, k, jr, strip.view.data, g.b.row_stride);
+        direct_strip<R, Argmax, MR, NV>(g, pc, k, jr, at(g.b, pc, jr).data, g.b.row_stride);
         return true;
     }
     alignas(64) char copy[strip_bytes];
-    noticed |= pack<Codec, sizeof(typename R::V), NR>(
-        {copy, strip.view.data, g.n - jr < NR ? g.n - jr : NR, k, g.b.col_stride, g.b.row_stride});
+    const ptrdiff_t n = g.n - jr < NR ? g.n - jr : NR;
+    noticed |= pack<Codec, bytes, NR>(columns_of_b(g, pc, k, jr, n, copy));
     if (noticed && Codec::voids) return false;
     direct_strip<R, Argmax, MR, NV>(g, pc, k, jr, copy, NR * size);
     return true;
@@ -82,8 +84,7 @@ bool direct_columns(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr
 template <class R, bool Argmax, int MR, int NV>
 bool direct(const DirectArgs& g) {
     bool noticed = false;
-    if constexpr (R::Codec::notices)
-        noticed = scan<typename R::Codec, sizeof(typename R::V)>({g.a, g.m, g.k});
+    if constexpr (R::Codec::notices) noticed = holds_uncovered_a<R>(g);
     if (noticed && R::Codec::voids) return true;
     constexpr ptrdiff_t NR = NV * R::lanes;
     const auto wide_strip_at = [&](ptrdiff_t jr) { return jr + NR / 2 < g.n; };

@@ -76,7 +76,7 @@ constexpr Kernels make_kernels() {
     if constexpr (selective<typename R::S> && ArgmaxMR > 0) {
         k.macro_argmax = macro_argmax<R, MR, NV>;
         k.direct_argmax = k.direct_rows_argmax = direct<R, true, ArgmaxMR, 1>;
-        if constexpr (by_rows) k.direct_rows_argmax = direct_rows_argmax<R>;
+        if constexpr (!R::careful) k.direct_rows_argmax = direct_rows_argmax<R>;
     }
     return k;
 }

@@ -3,7 +3,7 @@
 // plain arithmetic.
 #pragma once
 
-#include "kernels/tile.hpp"
+#include "kernels/scan.hpp"
 
 namespace tropical {
 namespace {
@@ -15,12 +15,6 @@ constexpr int square_bytes() {
     constexpr int size = sizeof(T), side = W <= 8 && 8 * size >= 16 ? 8 : 16;
     return (Bytes / size < side ? Bytes / size : side) * size;
 }
-
-// A piece of an operand, of which rows x cols elements exist.
-struct Piece {
-    ConstView view;
-    ptrdiff_t rows, cols;
-};
 
 // The square's rows where the operand ends within it, zeros behind. Out of line, as all edges.
 template <class Codec, class V>
@@ -135,34 +129,45 @@ template <class Codec, int Bytes, int W>
 }
 
 // Operand to ceil(length / W) micro-panels: target[i * depth + p * W + v] = encoded (i + v, p) for
-// i = 0, W, ...; v < W, zeros behind the operand's end. True: operands were noticed.
+// i = 0, W, ...; v < W, zeros behind the operand's end. True: operands were noticed, and not
+// marked.
 template <class Codec, int Bytes, int W>
 bool pack(const PackArgs& g) {
-    return g.length_stride == sizeof(typename Codec::T) ? pack_rows<Codec, Bytes, W>(g)
-                                                        : pack_columns<Codec, Bytes, W>(g);
+    const bool noticed = g.length_stride == sizeof(typename Codec::T)
+                             ? pack_rows<Codec, Bytes, W>(g)
+                             : pack_columns<Codec, Bytes, W>(g);
+    return noticed && !mark_nan<Codec, Bytes>(g);
 }
 
-// True if an element of a piece is one that the codec notices as it stands in memory.
-template <class Codec, int Bytes>
-[[gnu::noinline]] bool scan(const Piece& piece) {
-    using T = typename Codec::T;
-    using V = Register<T, Bytes>;
-    constexpr ptrdiff_t size = sizeof(T), L = lanes<T, V>;
-    const bool by_rows = piece.view.col_stride == size;
-    const ConstView lines = by_rows ? piece.view : transposed(piece.view);
-    const ptrdiff_t count = by_rows ? piece.rows : piece.cols,
-                    length = by_rows ? piece.cols : piece.rows;
-    const ptrdiff_t whole = lines.col_stride == size ? length / L * L : 0;
-    Mask<V> noticed{};
-    for (ptrdiff_t i = 0; i < count; ++i) {
-        const char* const line = lines.data + i * lines.row_stride;
-        for (ptrdiff_t j = 0; j < whole; j += L)
-            noticed |= Codec::uncovered(load<V>(line + j * size));
-        for (ptrdiff_t j = whole; j < length; j += L)
-            noticed |= Codec::uncovered(
-                load_some<T, V>(line + j * lines.col_stride, lines.col_stride, length - j));
-    }
-    return first_set<T>(noticed) >= 0;
+// A[:, p:p+k] and B[p:p+k, j:j+n] of a product, to be read in place or packed into `target`.
+inline PackArgs rows_of_a(const DirectArgs& g) {
+    return {.target = nullptr,
+            .source = g.a.data,
+            .length = g.m,
+            .depth = g.k,
+            .length_stride = g.a.row_stride,
+            .depth_stride = g.a.col_stride,
+            .nan = g.nan ? &g.nan->rows : nullptr};
+}
+inline PackArgs columns_of_b(const DirectArgs& g, ptrdiff_t p, ptrdiff_t k, ptrdiff_t j,
+                             ptrdiff_t n, char* target = nullptr) {
+    return {.target = target,
+            .source = at(g.b, p, j).data,
+            .length = n,
+            .depth = k,
+            .length_stride = g.b.col_stride,
+            .depth_stride = g.b.row_stride,
+            .nan = g.nan ? &g.nan->columns : nullptr,
+            .line = j,
+            .p = p};
+}
+
+// True if A, read in place, holds what the arithmetic does not cover and what is not marked.
+template <class R>
+[[gnu::always_inline]] inline bool holds_uncovered_a(const DirectArgs& g) {
+    using Codec = typename R::Codec;
+    constexpr int bytes = sizeof(typename R::V);
+    return scan<Codec, bytes>({g.a, g.m, g.k}) && !mark_nan<Codec, bytes>(rows_of_a(g));
 }
 
 }  // namespace

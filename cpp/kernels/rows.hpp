@@ -1,4 +1,4 @@
-// 222 lines, as the kernels by rows and by columns share their choice of blocks.
+// 229 lines, as the kernels by rows and by columns share their choice of blocks.
 // Products of few rows, whose time is that of reading B: in the order of memory, rows of up to 32
 // KiB at a time. They are added to sums that wait in L1; where columns are contiguous, each is
 // multiplied with a row of A.
@@ -108,12 +108,17 @@ bool rows_by_rows(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n) {
     for (ptrdiff_t p = 0; p < g.k;) {
         const ptrdiff_t steps = by_one || g.k - p < many ? 1 : many;
         const auto add = steps == many ? add_rows<R, many> : add_rows<R, 1>;
-        for (ptrdiff_t j = 0; j < n; j += piece)  // B[p:p+steps, jr+j:jr+j+piece]
+        for (ptrdiff_t j = 0; j < n; j += piece) {  // B[p:p+steps, jr+j:jr+j+piece]
+            const ptrdiff_t columns = n - j < piece ? n - j : piece;
+            bool here = false;
             for (ptrdiff_t i = 0; i < g.m; ++i)
-                noticed |= add(sums + i * pitch + j * size,
-                               g.a.data + i * g.a.row_stride + p * g.a.col_stride, g.a.col_stride,
-                               g.b.data + p * g.b.row_stride + (jr + j) * size, g.b.row_stride,
-                               n - j < piece ? n - j : piece);
+                here |=
+                    add(sums + i * pitch + j * size,
+                        g.a.data + i * g.a.row_stride + p * g.a.col_stride, g.a.col_stride,
+                        g.b.data + p * g.b.row_stride + (jr + j) * size, g.b.row_stride, columns);
+            noticed |= here && !mark_nan<typename R::Codec, sizeof(typename R::V)>(
+                                   columns_of_b(g, p, steps, jr + j, columns));
+        }
         if (noticed && R::Codec::voids) return true;
         p += steps;
     }
@@ -174,18 +179,21 @@ template <class R>
 bool rows_by_columns(const DirectArgs& g) {
     using V = typename R::V;
     using T = typename R::T;
-    Mask<V> noticed{};
+    bool noticed = false;
     for (ptrdiff_t j = 0; j < g.n; ++j)
         for (ptrdiff_t i = 0; i < g.m; ++i) {
+            Mask<V> here{};
             const V sum = R::Codec::decode(
-                dot<R>(g.a.data + i * g.a.row_stride, g.b.data + j * g.b.col_stride, g.k, noticed));
-            if (R::Codec::voids && first_set<T>(noticed) >= 0) return true;
+                dot<R>(g.a.data + i * g.a.row_stride, g.b.data + j * g.b.col_stride, g.k, here));
+            if (i == 0 && first_set<T>(here) >= 0)
+                noticed |= !mark_nan<typename R::Codec, sizeof(V)>(columns_of_b(g, 0, g.k, j, 1));
+            if (noticed && R::Codec::voids) return true;
             char* const target = at(g.c, i, j).data;
             const V old = broadcast<V>(g.accumulate ? load_scalar<T>(target) : T{});
             const V value = R::Codec::canonical(g.accumulate ? R::S::Add::apply(sum, old) : sum);
             __builtin_memcpy(target, &value, sizeof(T));
         }
-    return first_set<T>(noticed) >= 0;
+    return noticed;
 }
 
 // by_rows(jr, n) for blocks of columns, or by_columns(); each returns whether it noticed something.
@@ -193,8 +201,7 @@ template <class R>
 [[gnu::always_inline]] inline bool by_rows_or_columns(const DirectArgs& g, ptrdiff_t block,
                                                       auto by_rows, auto by_columns) {
     bool noticed = false;
-    if constexpr (R::Codec::notices)
-        noticed = scan<typename R::Codec, sizeof(typename R::V)>({g.a, g.m, g.k});
+    if constexpr (R::Codec::notices) noticed = holds_uncovered_a<R>(g);
     if (noticed && R::Codec::voids) return true;
     constexpr ptrdiff_t size = sizeof(typename R::T);
     if constexpr (!(R::chained && is_float<typename R::T>))

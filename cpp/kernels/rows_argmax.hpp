@@ -92,10 +92,13 @@ bool rows_by_rows_argmax(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n) {
     for (ptrdiff_t p = 0; p < g.k;) {
         const ptrdiff_t steps = g.k - p < many ? 1 : many;
         const auto add = steps == many ? add_rows_argmax<R, many> : add_rows_argmax<R, 1>;
+        bool here = false;
         for (ptrdiff_t i = 0; i < g.m; ++i) {
             const ConstView a = at(g.a, i, p), b = at(g.b, p, jr);
-            noticed |= add(to, i * pitch, a.data, a.col_stride, b.data, b.row_stride, n, p);
+            here |= add(to, i * pitch, a.data, a.col_stride, b.data, b.row_stride, n, p);
         }
+        noticed |= here && !mark_nan<typename R::Codec, sizeof(typename R::V)>(
+                               columns_of_b(g, p, steps, jr, n));
         if (noticed && R::Codec::voids) return true;
         p += steps;
     }
@@ -132,12 +135,15 @@ bool rows_by_columns_argmax(const DirectArgs& g) {
     using V = typename R::V;
     using T = typename R::T;
     using Add = typename R::S::Add;
-    Mask<V> noticed{};
+    bool noticed = false;
     for (ptrdiff_t j = 0; j < g.n; ++j)
         for (ptrdiff_t i = 0; i < g.m; ++i) {
+            Mask<V> here{};
             const char *const a = at(g.a, i, 0).data, *const b = at(g.b, 0, j).data;
-            const V sum = dot<R>(a, b, g.k, noticed);
-            if (R::Codec::voids && first_set<T>(noticed) >= 0) return true;
+            const V sum = dot<R>(a, b, g.k, here);
+            if (i == 0 && first_set<T>(here) >= 0)
+                noticed |= !mark_nan<typename R::Codec, sizeof(V)>(columns_of_b(g, 0, g.k, j, 1));
+            if (noticed && R::Codec::voids) return true;
             char* const target = at(g.c, i, j).data;
             const T old = g.accumulate ? load_scalar<T>(target) : R::S::template zero<T>;
             const V value =
@@ -154,17 +160,21 @@ bool rows_by_columns_argmax(const DirectArgs& g) {
             else if (!g.accumulate)
                 __builtin_memcpy(to.index.data, &to.first_p, sizeof to.first_p);  // which is 0
         }
-    return first_set<T>(noticed) >= 0;
+    return noticed;
 }
 
-// For operands as direct_rows takes them, and steps that fit into an element's bytes where rows of
-// B are contiguous.
+// For operands as direct_rows takes them. Rows of B are contiguous only if an element has as many
+// bytes as a step needs, four or more.
 template <class R>
 bool direct_rows_argmax(const DirectArgs& g) {
     const ptrdiff_t block = row_of_sums(2 * g.m) / static_cast<ptrdiff_t>(sizeof(typename R::T));
-    return by_rows_or_columns<R>(
-        g, block, [&](ptrdiff_t jr, ptrdiff_t n) { return rows_by_rows_argmax<R>(g, jr, n); },
-        [&] { return rows_by_columns_argmax<R>(g); });
+    const auto by_rows = [&](ptrdiff_t jr, ptrdiff_t n) {
+        if constexpr (sizeof(typename R::T) >= 4)
+            return rows_by_rows_argmax<R>(g, jr, n);
+        else
+            return jr + n < 0;  // never: the plan does not ask for it
+    };
+    return by_rows_or_columns<R>(g, block, by_rows, [&] { return rows_by_columns_argmax<R>(g); });
 }
 
 }  // namespace

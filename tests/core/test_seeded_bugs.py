@@ -39,7 +39,7 @@ PATCHES = """\
 exact: kernels/micro_kernel.hpp: a dropped last step of k
 - for (ptrdiff_t p = 0; p < k; ++p) {
 + for (ptrdiff_t p = 0; p + 1 < k; ++p) {
-special_values: kernels/pack.hpp: a NaN lost in the tail of a row
+special_values: kernels/scan.hpp: a NaN lost in the tail of a row
 - j < length; j += L
 + j + L <= length; j += L
 special_values: kernels/pack.hpp: a NaN lost in a single micro-panel
@@ -48,9 +48,12 @@ special_values: kernels/pack.hpp: a NaN lost in a single micro-panel
 argmax: semiring.hpp: the last index on ties
 - return term > sum;
 + return term >= sum;
-argmax: reference.cpp: the last NaN's index
-- for (ptrdiff_t p = k - 1; p >= 0; --p)
-+ for (ptrdiff_t p = 0; p < k; ++p)
+argmax: kernels/scan.hpp: the last NaN's index
+- if (nan.first[line] != no_nan) return;
++ if (nan.first[line] != no_nan && nan.first[line] >= p) return;
+special_values: gemm.cpp: NaN of a panel marked in the first panel's columns
+- .line = jc,
++ .line = 0,
 argmax: gemm.cpp: indices of a part of k counted from another's start
 - part * run.plan.partition.part_k);
 + (part - 1) * run.plan.partition.part_k);
@@ -58,8 +61,8 @@ saturation: kernels/codec.hpp: integers that wrap
 - static_cast<T>((quarter - 2) / 3)
 + static_cast<T>(quarter - 2)
 saturation: gemm.cpp: integers beyond the bound never met again
-- if (plan.fallback != Fallback::none)
-+ if (plan.blocks.kc < 0)
+- && plan.fallback != Fallback::none)
++ && plan.blocks.kc < 0)
 saturation: gemm.cpp: integers that packing does not cover either
 - if (!execute(problem, packed_fallback(problem, plan), workspace, stop_requested))
 + if (execute(problem, packed_fallback(problem, plan), workspace, stop_requested) || true)

@@ -65,6 +65,17 @@ def test_a_nan_in_each_block_of_k(isa, semiring, dtype, kernel):
 
 
 @pytest.mark.parametrize("semiring,dtype", TROPICAL_FLOATS)
+def test_a_nan_in_each_block_of_c(isa, semiring, dtype):
+    """Seen whichever MC or NC block of the packed kernel reads it."""
+    plan = tropical.explain(9000, 9000, 2, dtype=dtype, semiring=semiring, kernel="packed")
+    m, n = min(plan.mc + 3, 9000), min(plan.nc + 3, 9000)
+    a, b = np.ones((m, 2), dtype), np.ones((2, n), dtype)
+    want = tropical.gemm(a, b, semiring=semiring, kernel="naive")
+    a[[0, -1], 1] = b[0, [0, -1]] = want[[0, -1]] = want[:, [0, -1]] = np.nan
+    assert_same_bits(tropical.gemm(a, b, semiring=semiring, kernel="packed", threads=1), want)
+
+
+@pytest.mark.parametrize("semiring,dtype", TROPICAL_FLOATS)
 @pytest.mark.parametrize("order", "CF")
 def test_one_nan_beside_few_rows(isa, semiring, dtype, order):
     """Long rows and columns that are read in place, and their tails."""
@@ -76,6 +87,44 @@ def test_one_nan_beside_few_rows(isa, semiring, dtype, order):
             y[p, j], want[:, j] = np.nan, np.nan
             check(a, y, semiring, want)
             check(y.T, a.T, semiring, want.T)
+
+
+@pytest.mark.parametrize("semiring,dtype", TROPICAL_FLOATS)
+@pytest.mark.parametrize("kernel", [None, "packed"])
+@pytest.mark.parametrize("shape", [(21, 75, 13), (1, 70, 300), (70, 1, 300)])
+def test_nans_in_some_items_of_a_batch(isa, semiring, dtype, kernel, shape):
+    """Each item has its own rows and columns; one value or all, and operands that repeat."""
+    m, n, k = shape
+    a = np.stack([values((m, k), dtype, i) for i in range(6)])
+    b = np.stack([values((k, n), dtype, 6 + i) for i in range(6)])
+    a[1, m - 1, k - 1] = a[2, 0, k // 2] = b[2, k // 3, n // 2] = b[3, 0, 0] = np.nan
+    a[4], b[5, :, n - 1] = np.nan, np.nan
+    for x, y in ((a, b), (a[2], b), (a, b[3]), (a, np.broadcast_to(b[:1], b.shape))):
+        pair = np.broadcast_to(x, a.shape), np.broadcast_to(y, b.shape)
+        want = [np.stack(c) for c in zip(*map(expected, *pair, [semiring] * 6), strict=True)]
+        for threads in (1, 2):
+            check(x, y, semiring, want[0], kernel=kernel, threads=threads)
+            got = tropical.gemm(
+                x, y, semiring=semiring, kernel=kernel, threads=threads, return_argmax=True
+            )
+            for g, w in zip(got, want, strict=True):
+                assert_same_bits(g, w)
+
+
+def expected(a, b, semiring):
+    """C and the argmax of one item, by the definition."""
+    return oracle.gemm(a, b, semiring), oracle.argmax(a, b, semiring)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kernel", [None, *KERNELS])
+def test_a_nan_beside_negative_numbers(isa, dtype, kernel):
+    """Where a negative number needs the careful arithmetic, and a NaN does not."""
+    for m, n, k in ((21, 75, 13), (1, 70, 300), (70, 1, 300)):
+        for sign in (1, -1):
+            a, b = (np.abs(values(s, dtype, 1)) + 1 for s in ((m, k), (k, n)))
+            a[0, 3], a[-1, 2], b[k - 1, n - 1] = sign, np.nan, np.nan
+            check(a, b, "mintimes", oracle.gemm(a, b, "mintimes"), kernel=kernel)
 
 
 @pytest.mark.parametrize("semiring,dtype", TROPICAL_FLOATS)

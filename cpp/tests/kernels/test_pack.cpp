@@ -110,6 +110,42 @@ void check_notices(const Packing& packing, ptrdiff_t length, ptrdiff_t depth, T 
     }
 }
 
+// One NaN among ones, at every place of a piece that begins with element 7 of line 2; and beside it
+// a number that voids the results, if there is one.
+template <class T>
+void check_marks(const Packing& packing, ptrdiff_t length, ptrdiff_t depth, bool by_rows,
+                 bool negative_voids) {
+    constexpr ptrdiff_t item = sizeof(T);
+    std::vector<T> source(static_cast<std::size_t>(length * depth), T{1}),
+        target(static_cast<std::size_t>(round_up(length, packing.width) * depth));
+    std::vector<ptrdiff_t> first(static_cast<std::size_t>(length + 2)), marked = first;
+    for (std::size_t x = 0; x < source.size(); ++x) {
+        LinesWithNaN nan{first.data(), marked.data(), length + 2};
+        const PackArgs args{reinterpret_cast<char*>(target.data()),
+                            reinterpret_cast<const char*>(source.data()),
+                            length,
+                            depth,
+                            by_rows ? depth * item : item,
+                            by_rows ? item : length * item,
+                            &nan,
+                            2,
+                            7};
+        const auto at = static_cast<ptrdiff_t>(x);
+        const ptrdiff_t line = 2 + (by_rows ? at / depth : at % length),
+                        p = 7 + (by_rows ? at % depth : at / length);
+        INFO(packing.who, ", ", length, " x ", depth, ", by rows ", by_rows, ", NaN at ", at);
+        source[x] = std::numeric_limits<T>::quiet_NaN();
+        REQUIRE_FALSE(packing.pack(args));
+        REQUIRE((nan.count == 1 && marked[0] == line));
+        for (ptrdiff_t i = 0; i < length + 2; ++i)
+            REQUIRE(first[static_cast<std::size_t>(i)] == (i == line ? p : no_nan));
+        T& other = source[(x + 1) % source.size()];
+        other = T{-1};
+        REQUIRE(packing.pack(args) == negative_voids);
+        source[x] = other = T{1};
+    }
+}
+
 template <class T>
 void check_what_is_noticed(const Packing& packing, const Arithmetic& arithmetic, bool careful) {
     using Limits = std::numeric_limits<T>;
@@ -119,7 +155,8 @@ void check_what_is_noticed(const Packing& packing, const Arithmetic& arithmetic,
         check_notices(packing, length, depth, value, notices && !careful);
     };
     if constexpr (std::is_floating_point_v<T>) {
-        check(Limits::quiet_NaN(), facts_of(arithmetic.semiring).selective);
+        const bool loses_nan = facts_of(arithmetic.semiring).selective;
+        check_notices(packing, length, depth, Limits::quiet_NaN(), loses_nan);
         check(-Limits::infinity(), notices_negative<T>(arithmetic));
         check(Limits::infinity(), false);
     } else if (is_signed && saturates(arithmetic, "+")) {
@@ -198,6 +235,22 @@ TEST_CASE("every element is where the hot loop reads it") {
                                     check_round_trip<T>(packing, arithmetic,
                                                         static_cast<Layout>(layout), length, depth);
                                 });
+}
+
+TEST_CASE("a line that holds a NaN is marked, and the results are not void") {
+    for (const Isa* isa : usable_isas())
+        for (const Arithmetic& arithmetic : every_arithmetic())
+            for (const Packing& packing : packings(*isa, arithmetic))
+                for (const bool by_rows : {true, false})
+                    if (facts_of(arithmetic.semiring).selective && chosen())
+                        with_type(arithmetic.dtype, [&]<class T>(T) {
+                            const Kernels& careful = kernels_of(*isa, arithmetic).careful;
+                            const bool covers_negative =
+                                packing.pack == careful.pack_a || packing.pack == careful.pack_b;
+                            if constexpr (std::is_floating_point_v<T>)
+                                check_marks<T>(packing, packing.width + 3, 5, by_rows,
+                                               notices_negative<T>(arithmetic) && !covers_negative);
+                        });
 }
 
 TEST_CASE("values that are not covered are noticed, all others are not") {

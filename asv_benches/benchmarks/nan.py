@@ -1,0 +1,43 @@
+"""What one NaN in an operand costs beside the same product without NaN."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tropical.measure import contenders
+from tropical.measure.timing import interleave
+
+from . import common
+
+# (batch) m k n: a matrix and a vector, few and many small matrices, and packed operands.
+SHAPES = [
+    "4096 4096 1",
+    "1 4096 4096",
+    "16 16 16",
+    "1000 16 16 16",
+    "300 300 300",
+    "1024 1024 1024",
+]
+
+
+class OneNaN:
+    params = (SHAPES, ["float32", "float64"], ["a", "b"], [1, 2], [False, True])
+    param_names = ("(batch) m k n", "dtype", "operand", "threads", "return_argmax")
+    unit = "times the time without NaN"
+
+    def track_times_plain(
+        self, shape: str, dtype: str, operand: str, threads: int, return_argmax: bool
+    ) -> float:
+        *batch, m, k, n = map(int, shape.split())
+        a, b = contenders.operands(m, k, n, dtype, batch=tuple(batch))
+        x, y = a.copy(), b.copy()
+        spoiled = x if operand == "a" else y
+        spoiled.flat[spoiled.size // 2 + 3] = np.nan
+        options = {"threads": threads, "return_argmax": return_argmax}
+        try:
+            plain = contenders.ours(a, b, name="plain", **options)
+            nan = contenders.ours(x, y, name="one NaN", **options)
+        except contenders.AbsentError as absent:
+            raise NotImplementedError(absent) from absent  # which asv takes for a skip
+        timings = interleave([plain, nan], budget=common.BUDGET)
+        return timings.ratio("plain", "one NaN").median
