@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "definition.hpp"
+#include "graph/search/ball.hpp"
 #include "graph/search/relaxation.hpp"
 #include "graph/search/tasks.hpp"
 
@@ -26,6 +27,8 @@ double search_time(const Graph& graph) {
     return 15 + 25 * std::log2(1 + degree) + 1.2 * degree;
 }
 constexpr double follow_time = 12;
+// And for each number of a row, whether it is reached or not.
+constexpr double number_time = 0.6;
 
 struct Run {
     const Graph& graph;
@@ -68,9 +71,26 @@ void run_batches(Run& run, const Stopped& stopped) {
             paths.write(reinterpret_cast<float*>(run.results.values) + place, count);
         else
             paths.write(reinterpret_cast<double*>(run.results.values) + place, count);
-        const double searches = static_cast<double>(paths.reached(count)) * search_time(run.graph);
-        if (searches < static_cast<double>(paths.followed()) * follow_time) run.end_at(number + 1);
+        const double searches = static_cast<double>(paths.reached(count)) * search_time(run.graph),
+                     numbers = static_cast<double>(at_once * run.graph.n);
+        if (searches < static_cast<double>(paths.followed()) * follow_time + numbers * number_time)
+            run.end_at(number + 1);
     }
+}
+
+// Whether paths from most of some sources lead far, over few arcs, as in an expander: its balls are
+// surface for the most part. Else rows would hold little but zeros, or change too often.
+bool spreads_fast(const Graph& graph, const Sources& sources) {
+    constexpr ptrdiff_t size = 1000, looks = 5;
+    int fast = 0;
+    for (ptrdiff_t i = 0; i < looks; ++i) {
+        const Vertex center = sources.vertices[i * (sources.count - 1) / (looks - 1)];
+        const Ball ball = ball_around(graph, center, size, graph.n);
+        const bool all = ball.surface == 0;  // that can be reached
+        fast += ball.size >= std::min(graph.n, size) / 4 &&
+                (all || ball.surface * 3 > ball.size);  // in the plane it is 0.05 to 0.27
+    }
+    return fast > looks / 2;
 }
 
 // Whether no arc improves a path, as far as its weight tells; NaN does not tell.
@@ -99,6 +119,7 @@ Outcome search_from_many(const Graph& graph, int semiring, const Sources& source
                                     results.limit == zero && !results.before && !results.first &&
                                     !results.count;
             if (!rows_alone || batches < least_batches * threads || graph.n > most_vertices) return;
+            if (!spreads_fast(graph, sources)) return;
             if (!(graph.single ? is_plain<S, float>(graph) : is_plain<S, double>(graph))) return;
             Run run{.graph = graph,
                     .set = isa.table->sets[semiring][static_cast<int>(id_of<Float64>)],
