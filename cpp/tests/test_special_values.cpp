@@ -105,7 +105,7 @@ TEST_CASE("one NaN at every p makes its row or column NaN") {
 // NaN in a share of the elements.
 template <class T>
 void check_many_nan(const Arithmetic& arithmetic, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
-                    std::size_t one_in, const std::vector<Choice>& choices) {
+                    ptrdiff_t one_in, const std::vector<Choice>& choices) {
     const T nan = std::numeric_limits<T>::quiet_NaN();
     Trial trial({.arithmetic = arithmetic, .m = m, .n = n, .k = k, .argmax = true});
     Random random(static_cast<unsigned>(one_in));
@@ -121,7 +121,7 @@ void check_many_nan(const Arithmetic& arithmetic, ptrdiff_t m, ptrdiff_t n, ptrd
 
 TEST_CASE("many NaN, in many lines and in all") {
     for_each_exact_float([&](const Arithmetic& arithmetic, auto type) {
-        for (const std::size_t one_in : {1, 3, 200, 3000}) {
+        for (const ptrdiff_t one_in : {1, 3, 200, 3000}) {
             check_many_nan<decltype(type)>(arithmetic, 21, 75, 37, one_in, every_choice());
             check_many_nan<decltype(type)>(arithmetic, 2, 70, 1100, one_in, every_choice(2));
         }
