@@ -67,11 +67,11 @@ void run_batches(Run& run, const Stopped& stopped) {
         const ptrdiff_t first = number * at_once, place = first * run.graph.n,
                         count = std::min(at_once, run.sources.count - first);
         if (!find(paths, run, first, count, stopped)) return run.end_at(number);
-        if (run.results.single)
-            paths.write(reinterpret_cast<float*>(run.results.values) + place, count);
-        else
-            paths.write(reinterpret_cast<double*>(run.results.values) + place, count);
-        const double searches = static_cast<double>(paths.reached(count)) * search_time(run.graph),
+        char* const values = run.results.values;
+        const ptrdiff_t reached =
+            run.results.single ? paths.write(reinterpret_cast<float*>(values) + place, count)
+                               : paths.write(reinterpret_cast<double*>(values) + place, count);
+        const double searches = static_cast<double>(reached) * search_time(run.graph),
                      numbers = static_cast<double>(at_once * run.graph.n);
         if (searches < static_cast<double>(paths.followed()) * follow_time + numbers * number_time)
             run.end_at(number + 1);
@@ -134,7 +134,8 @@ Outcome search_from_many(const Graph& graph, int semiring, const Sources& source
             rest.vertices += done;
             rest.values += rest.values ? done : 0;
             rest.count -= done;
-            left.values += done * graph.n * (left.single ? 4 : 8);
+            left.values += done * graph.n *
+                           (left.single ? ptrdiff_t{sizeof(float)} : ptrdiff_t{sizeof(double)});
         }
     };
     with_item(semiring, with_semiring, Semirings{});

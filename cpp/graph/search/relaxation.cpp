@@ -72,22 +72,20 @@ void Relaxation::prefetch_heads(Vertex tail) const {
                 __builtin_prefetch(rows_ + head * relaxed_row_bytes + b, 1);
 }
 
-ptrdiff_t Relaxation::reached(ptrdiff_t count) const {
-    ptrdiff_t sum = 0;
-    for (ptrdiff_t v = 0; v < graph_.n; ++v)
-        sum += std::count_if(row(v), row(v) + count, [this](double x) { return x != zero_; });
-    return sum;
-}
-
 template <class T>
-void Relaxation::write(T* target, ptrdiff_t count) const {
+ptrdiff_t Relaxation::write(T* target, ptrdiff_t count) const {
     constexpr ptrdiff_t block = 64;  // of rows, which stay in L1
+    ptrdiff_t reached = 0;
     for (ptrdiff_t first = 0; first < graph_.n; first += block)
         for (ptrdiff_t i = 0; i < count; ++i)
-            for (ptrdiff_t v = first; v < std::min(first + block, graph_.n); ++v)
-                target[i * graph_.n + v] = static_cast<T>(row(v)[i] + 0.0);  // no -0
+            for (ptrdiff_t v = first; v < std::min(first + block, graph_.n); ++v) {
+                const double x = row(v)[i];
+                target[i * graph_.n + v] = static_cast<T>(x + 0.0);  // no -0
+                reached += x != zero_;
+            }
+    return reached;
 }
-template void Relaxation::write(float*, ptrdiff_t) const;
-template void Relaxation::write(double*, ptrdiff_t) const;
+template ptrdiff_t Relaxation::write(float*, ptrdiff_t) const;
+template ptrdiff_t Relaxation::write(double*, ptrdiff_t) const;
 
 }  // namespace tropical::search

@@ -30,12 +30,10 @@ class Relaxation {
     bool done() const { return listed_ == 0; }
     ptrdiff_t followed() const { return followed_; }  // vertices and arcs
 
-    // How many numbers of the first `count` sources are not zero.
-    ptrdiff_t reached(ptrdiff_t count) const;
-
-    // The numbers of the first `count` sources, as so many rows.
+    // Writes the numbers of the first `count` sources, as so many rows. The result is how many of
+    // them are not zero.
     template <class T>
-    void write(T* target, ptrdiff_t count) const;
+    ptrdiff_t write(T* target, ptrdiff_t count) const;
 
   private:
     double* row(ptrdiff_t v) const {
