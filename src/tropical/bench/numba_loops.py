@@ -19,6 +19,7 @@ from tropical.measure.contenders import require
 
 Array = NDArray[Any]
 Product = Callable[[Array, Array, Array], Array]
+Attained = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
 
 
 def limited(threads: int) -> Callable[[], AbstractContextManager[None]]:
@@ -58,6 +59,32 @@ def product(multiply: str, add: str) -> Product:
         return c
 
     compiled: Product = numba.njit(loop)
+    return compiled
+
+
+@functools.cache
+def attained(multiply: str, direction: int) -> Attained:
+    """Compile ``c = c (+) a (x) b`` with the first index that attains each element.
+
+    The loop returns `c` and `index`.
+
+    `direction` is that of the semiring, 1 for max, -1 for min.
+    """
+    numba = require("numba")
+    times, largest = numba.njit(_SCALARS[multiply]), direction > 0
+
+    def loop(a: Array, b: Array, c: Array, index: Array) -> tuple[Array, Array]:
+        for i in range(a.shape[0]):
+            for p in range(a.shape[1]):
+                x = a[i, p]
+                for j in range(b.shape[1]):
+                    y = times(x, b[p, j])
+                    if (y > c[i, j]) if largest else (y < c[i, j]):
+                        c[i, j] = y
+                        index[i, j] = p
+        return c, index
+
+    compiled: Attained = numba.njit(loop)
     return compiled
 
 

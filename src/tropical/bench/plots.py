@@ -100,3 +100,31 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
                 figure.savefig(path)
                 written.append(path)
     return written
+
+
+def save_shares(shares: Sequence[tuple[tuple[int, int, int], float]], path: Path) -> None:
+    """Draw heat maps of shares by (m, k), (n, k) and (m, n): the median and the least of a cell.
+
+    Each share comes with (m, k, n). Cells are powers of two.
+    """
+    require("matplotlib")
+    figure = require("matplotlib.figure").Figure(figsize=(11, 7), dpi=110, layout="constrained")
+    sizes = np.array([size for size, _ in shares])
+    values = np.array([value for _, value in shares])
+    cells = np.log2(sizes).round().astype(int)
+    rows = (("median", np.median), ("least", np.min))
+    for number, ((word, reduce), (x, y)) in enumerate(
+        (row, axes) for row in rows for axes in ((0, 1), (2, 1), (0, 2))
+    ):
+        grid = np.full((cells[:, y].max() + 1, cells[:, x].max() + 1), np.nan)
+        for cell in {(int(row[y]), int(row[x])) for row in cells}:
+            inside = (cells[:, y] == cell[0]) & (cells[:, x] == cell[1])
+            grid[cell] = reduce(values[inside])
+        title = f"{word} share of the nearest limit"
+        axes = figure.add_subplot(2, 3, number + 1, title=title, xlabel="mkn"[x], ylabel="mkn"[y])
+        image = axes.imshow(grid, origin="lower", vmin=0, vmax=1, cmap="viridis")
+        for ticks, length in ((axes.set_xticks, grid.shape[1]), (axes.set_yticks, grid.shape[0])):
+            ticks(range(0, length, 2), [str(2**exponent) for exponent in range(0, length, 2)])
+        axes.tick_params(axis="x", labelrotation=60)
+    figure.colorbar(image, ax=figure.axes, shrink=0.6)
+    figure.savefig(path)

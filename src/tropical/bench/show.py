@@ -69,7 +69,8 @@ def _number(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:.2f}"
 
 
-def _time(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return seconds with three digits and their unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
@@ -113,8 +114,8 @@ def _contender_line(record: Record, name: str, baseline: str) -> str:
     return line(
         CASE,
         name,
-        _time(float(median)),
-        _time(min(times.seconds)),
+        duration(float(median)),
+        duration(min(times.seconds)),
         f"{(high - low) / median:.0%}",
         f"{times.rate / 1e9:.1f}",
         f"{np.median(record.ratios(name)):.2f}",

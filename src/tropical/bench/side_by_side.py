@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import sys
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -16,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import tropical
-from tropical.bench import plots, record, show
+from tropical.bench import cliffs_command, plots, record, show
 from tropical.bench.record import Record, compete
 from tropical.bench.rivals import RIVALS, Array
 from tropical.measure import contenders
@@ -153,6 +154,11 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar=("OLD", "NEW"),
         help="measure nothing, compare two files of --json; exits with 1 if slower",
     )
+    add(
+        "--cliffs",
+        action="store_true",
+        help="search for products that are slower than their neighbors: see bench --cliffs --help",
+    )
     options = parser.parse_args(argv)
     if options.json and not options.json.parent.is_dir():
         parser.error(f"--json: expected a file in an existing folder, got {options.json}")
@@ -180,7 +186,11 @@ def _run(options: argparse.Namespace) -> list[Record]:
 @refusing("bench")
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, or compare two reports; return 1 if the comparison finds a slower contender."""
-    options = _parse(argv)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if "--cliffs" in arguments:
+        arguments.remove("--cliffs")
+        return cliffs_command.main(arguments)
+    options = _parse(arguments)
     if options.compare:
         return int(compare(*options.compare) > 0)
     # Ask for the packages, and read the load of the machine, before minutes of measuring.
