@@ -24,6 +24,7 @@ from tropical.measure.timing import Budget, Contender, interleave
 
 GROUP = "cliffs"
 NEIGHBORS = 10
+CALM = 1.25  # how much longer than its least a limit may take in a round
 CLIFF, FAR = 3.0, 10.0  # times as slow as the neighbors, and as the limit: worth a look
 OURS, ONE_THREAD = "tropical", "one thread"
 RIVALS = {"numpy": obvious.with_numpy, "numba": obvious.with_numba}
@@ -69,14 +70,29 @@ def measure(
     absent = {name: str(why) for name, why in answers.items() if isinstance(why, AbsentError)}
     needs = limits(point, threads)
     timings = interleave([*invited, *(limit for limit, _ in needs.values())], budget=budget)
-    times = {each.name: Times(each.work, timings.seconds[each.name]) for each in invited}
-    bounds = {
-        name: [need * seconds for seconds in timings.seconds[name]]
-        for name, (_, need) in needs.items()
-    }
+    kept = calm({name: timings.seconds[name] for name in needs})
+    seconds = {name: [times[i] for i in kept] for name, times in timings.seconds.items()}
+    bounds = {name: [need * each for each in seconds[name]] for name, (_, need) in needs.items()}
     nearest = max(bounds, key=lambda name: float(np.median(bounds[name])))
+    times = {each.name: Times(each.work, seconds[each.name]) for each in invited}
     times[nearest] = Times(2 * point.products, bounds[nearest])
-    return Record(GROUP, repr(point), times, nearest, absent=absent)
+    discarded = timings.rounds - len(kept)
+    return Record(GROUP, repr(point), times, nearest, discarded, absent=absent)
+
+
+def calm(seconds: dict[str, list[float]]) -> list[int]:
+    """Return the rounds in which no time was much longer than its least; one round at least.
+
+    A limit that another process disturbs would make a product look fast.
+
+    Examples
+    --------
+    >>> calm({"ceiling": [1.0, 1.1, 5.0], "call": [2.0, 2.0, 2.0]})
+    [0, 1]
+    """
+    table = np.array(list(seconds.values()))
+    slowest = (table / table.min(axis=1, keepdims=True)).max(axis=0)
+    return [int(i) for i in np.flatnonzero(slowest <= max(CALM, slowest.min()))]
 
 
 def share(row: Record) -> float:

@@ -38,7 +38,7 @@ from tropical.measure.contenders import require
 from tropical.measure.terminal import POSITIVE, integer, refusing
 from tropical.measure.timing import Budget, pinned
 
-FAST = Budget(sample=5e-4, seconds=0.0, rounds=3)
+FAST = Budget(sample=5e-4, seconds=0.0, rounds=5, least_rounds=5)
 CAREFUL = Budget(sample=4e-3, seconds=0.3, rounds=15, least_rounds=5)
 FIRST = 0.75  # the share of the time after which nothing is measured for the first time
 
