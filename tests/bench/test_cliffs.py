@@ -132,7 +132,7 @@ def test_neighbors_are_near_and_of_the_same_kind():
 def test_rankings():
     points = [Point(size, 2, 2) for size in range(1, 6)]
     found = {p: row(p, [1 / p.m], **{"numpy": 0.5, ONE_THREAD: 0.1 * p.m}) for p in points}
-    beside, over, numpy, threads = rankings(found, threads=2)
+    beside, over, numpy, threads = rankings(found)
     assert over.worst(2) == points[:2:-1] and over.numbers[points[4]] == pytest.approx(5)
     assert beside.worst(1) == points[4:] and beside.bad == 0
     assert numpy.bad == 5 and set(numpy.numbers.values()) == {2.0}
@@ -219,7 +219,7 @@ def test_an_interruption_shows_what_was_found(monkeypatch, capsys):
 
 
 def test_what_looks_slow_is_measured_again_and_time_ends(monkeypatch, capsys):
-    """The better of the two measurements counts; with no time, nothing is measured."""
+    """The second measurement counts; with no time, nothing is measured."""
 
     def moody(point, budget, **options):
         return row(point, [0.1 if budget is cliffs_command.FAST else 0.8])

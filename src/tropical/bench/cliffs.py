@@ -154,13 +154,13 @@ class Ranking:
         return sorted(self.numbers, key=lambda point: -self.numbers[point])[:count]
 
 
-def rankings(found: Found, threads: int = 1) -> Iterator[Ranking]:
-    """Yield the rankings of points: beside neighbors, limits, rivals, and one thread."""
+def rankings(found: Found) -> Iterator[Ranking]:
+    """Yield the rankings of points: beside neighbors, and beside what was timed with them."""
     below = {point: 1 / ratio for point, ratio in beside_neighbors(found).items()}
     yield Ranking(f"times as slow as the median of {NEIGHBORS} neighbors", below, CLIFF)
     over = {point: 1 / share(row) for point, row in found.items()}
     yield Ranking("times the time of the nearest limit", over, FAR)
-    for name in [*RIVALS, *([ONE_THREAD] if threads > 1 else [])]:
+    for name in (*RIVALS, ONE_THREAD):
         ratios = {point: times_of(row, name) for point, row in found.items()}
         known = {point: ratio for point, ratio in ratios.items() if not np.isnan(ratio)}
         if known:

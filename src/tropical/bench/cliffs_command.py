@@ -21,15 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from tropical.bench import plots, record, show
-from tropical.bench.cliffs import (
-    GROUP,
-    OURS,
-    RIVALS,
-    Found,
-    measure,
-    rankings,
-    share,
-)
+from tropical.bench.cliffs import GROUP, OURS, RIVALS, Found, measure, rankings, share
 from tropical.bench.families import draw
 from tropical.bench.points import Point, parse
 from tropical.bench.record import Record
@@ -40,12 +32,13 @@ from tropical.measure.timing import Budget, pinned
 
 FAST = Budget(sample=5e-4, seconds=0.0, rounds=5, least_rounds=5)
 CAREFUL = Budget(sample=4e-3, seconds=0.3, rounds=15, least_rounds=5)
+DISTURBED = 0.9  # a share below so much of the first one
 FIRST = 0.75  # the share of the time after which nothing is measured for the first time
 
 
-def suspects(found: Found, threads: int, count: int) -> list[Point]:
+def suspects(found: Found, count: int) -> list[Point]:
     """Return the worst points of every list in turns, `count` of each."""
-    each = [ranking.worst(count) for ranking in rankings(found, threads)]
+    each = [ranking.worst(count) for ranking in rankings(found)]
     in_turns = itertools.chain.from_iterable(itertools.zip_longest(*each))
     return [point for point in dict.fromkeys(in_turns) if point is not None]
 
@@ -58,7 +51,10 @@ def search(
     again: Callable[[Found], Sequence[Point]],
     report: Report,
 ) -> None:
-    """Measure `points` into `found`, then those of `again` with care; the better time counts."""
+    """Measure `points` into `found`, then those of `again` with care.
+
+    The second measurement counts, unless something disturbed it.
+    """
     start = time.perf_counter()
 
     def spent() -> float:
@@ -74,12 +70,12 @@ def search(
         if spent() > 1:
             break
         row = time_point(point, CAREFUL)
-        if share(row) > share(found[point]):
+        if share(row) > DISTURBED * share(found[point]):
             found[point] = row
         report(FIRST + (1 - FIRST) * (number + 1) / len(repeated))
 
 
-def lines(found: Found, threads: int, count: int) -> Iterator[str]:
+def lines(found: Found, count: int) -> Iterator[str]:
     """Yield the lists: the worst points, each with its numbers and as a line of Python."""
     if not found:
         yield "nothing was measured"
@@ -87,7 +83,7 @@ def lines(found: Found, threads: int, count: int) -> Iterator[str]:
     shares = [share(row) for row in found.values()]
     yield f"{len(found)} products; median share of the nearest limit: {np.median(shares):.2f}"
     yield "To make a product again: from tropical.bench.points import Point; Point(...).contender()"
-    for ranking in rankings(found, threads):
+    for ranking in rankings(found):
         of = f"{ranking.bad} of {len(ranking.numbers)} more than {ranking.most:g}"
         yield f"\n{ranking.title}; {of}"
         for point in ranking.worst(count):
@@ -127,7 +123,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 def _search(options: argparse.Namespace, found: Found) -> None:
     points = list(itertools.islice(draw(options.seed, options.work), options.points))
     time_point = functools.partial(measure, threads=options.threads, rivals=options.rivals)
-    again = functools.partial(suspects, threads=options.threads, count=2 * options.worst)
+    again = functools.partial(suspects, count=2 * options.worst)
     # On more than one core, the threads are free.
     with shown(sys.stdout.isatty()) as report, pinned() if options.threads == 1 else nullcontext():
         search(found, points, options.seconds, time_point, again, report)
@@ -152,7 +148,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _search(options, found)
     except KeyboardInterrupt:
         status = 130
-    for text in lines(found, options.threads, options.worst):
+    for text in lines(found, options.worst):
         print(text)
     if options.json:
         record.write(options.json, environment, list(found.values()), seed=options.seed)
