@@ -165,11 +165,13 @@ template <class R, int MR, int NV, class A>
     M step{};
 #pragma GCC unroll 1
     for (ptrdiff_t p = 0; p < k; ++p) {
+        typename R::Shared row[NV];
+        TROPICAL_UNROLL for (int v = 0; v < NV; ++v)
+            row[v] = R::share(load<V>(b + p * b_stride + v * static_cast<ptrdiff_t>(sizeof(V))));
         TROPICAL_UNROLL for (int i = 0; i < MR; ++i) {
             const V x = broadcast<V>(a(i, p));
             TROPICAL_UNROLL for (int v = 0; v < NV; ++v) {
-                const V product = R::multiply(
-                    x, load<V>(b + p * b_stride + v * static_cast<ptrdiff_t>(sizeof(V))));
+                const V product = R::multiply(x, row[v]);
                 where[i][v] = R::better(product, acc[i][v]) ? step : where[i][v];
                 acc[i][v] = R::add(product, acc[i][v]);
             }

@@ -42,7 +42,7 @@ struct Ring {
     // Accumulators start from C: one chain of operations over p, however k is cut. The others start
     // from zero.
     static constexpr bool chained = same_type<typename S::Add, Plus>;
-    static constexpr bool fuses = false, careful = false;
+    static constexpr bool fuses = false, careful = false, shares = false;
 
     [[gnu::always_inline]] static V zero() {
         if constexpr (Codec::maps)
@@ -54,6 +54,10 @@ struct Ring {
     [[gnu::always_inline]] static V add(V product, V acc) {
         return sum_of<typename S::Add>(product, acc);
     }
+    // One step of the hot loop: acc (+) a (x) b, of a b that many steps share.
+    using Shared = V;
+    [[gnu::always_inline]] static V share(V b) { return b; }
+    [[gnu::always_inline]] static V step(V a, Shared b, V acc) { return add(multiply(a, b), acc); }
     // Where `candidate` improves strictly on `best`.
     [[gnu::always_inline]] static Mask<V> better(V candidate, V best) {
         return S::Add::better(candidate, best);
@@ -82,6 +86,9 @@ struct CarefulRing : Ring<S, T, Bytes> {
             return ((a == sentinel) | (b == sentinel)) ? sentinel : saturated(a, b);
         }
     }
+    [[gnu::always_inline]] static V step(V a, V b, V acc) {
+        return Plain::add(multiply(a, b), acc);
+    }
 
   private:
     [[gnu::always_inline]] static V saturated(V a, V b) {
@@ -93,6 +100,49 @@ struct CarefulRing : Ring<S, T, Bytes> {
             return saturating_sum<T>(a, b);
     }
 };
+
+// Sums of integers with a sign, for loops in which many a meet one b: what b asks of a is found
+// once. A sum counts where a is better than `worst`: then neither is the sentinel, and the sum is
+// not beyond it. At the other end of T an addition saturates, or a is first cut to `best`, the best
+// a whose sum is in T. So a product takes two or three instructions, and its b two to six.
+template <class S, class T, int Bytes>
+struct SharingRing : CarefulRing<S, T, Bytes> {
+    using V = Register<T, Bytes>;
+    using Add = typename S::Add;
+    static constexpr bool shares = true, adds = has_saturating_add<T>;
+    struct Shared {
+        V b, worst, best;
+    };
+
+    [[gnu::always_inline]] static Shared share(V b) {
+        constexpr T zero = S::template zero<T>, one = Add::better_sign;
+        const V sentinel = broadcast<V>(zero), other = ~sentinel;
+        if constexpr (adds) return {b, b == sentinel ? other : sentinel, V{}};
+        const V worst = other - worse(b, broadcast<V>(static_cast<T>(-one)));  // or wraps to zero
+        return {b, b == sentinel ? other : worst, other - Add::apply(b, V{})};
+    }
+    [[gnu::always_inline]] static V multiply(V a, Shared s) {
+        return counts(a, s) ? sum(a, s) : broadcast<V>(S::template zero<T>);
+    }
+    [[gnu::always_inline]] static V step(V a, Shared s, V acc) {
+        return counts(a, s) ? Add::apply(sum(a, s), acc) : acc;
+    }
+    using CarefulRing<S, T, Bytes>::multiply;
+
+  private:
+    [[gnu::always_inline]] static V worse(V x, V y) {
+        return Add::better_sign > 0 ? Min::apply(x, y) : Max::apply(x, y);
+    }
+    [[gnu::always_inline]] static Mask<V> counts(V a, Shared s) { return Add::better(a, s.worst); }
+    [[gnu::always_inline]] static V sum(V a, Shared s) {
+        if constexpr (adds) return saturating_add<T>(a, s.b);
+        return worse(a, s.best) + s.b;
+    }
+};
+
+template <class S, class T>
+constexpr bool has_sharing_ring =
+    saturates<S, T> && is_signed<T> && S::Multiply::growth == Growth::sum;
 
 // With an epilogue: a layer of a neural network. Code of its own, since in that of Ring the
 // epilogue would cost a third of the time at k = 16.

@@ -70,7 +70,7 @@ constexpr Kernels make_kernels() {
     k.macro = macro_kernel<R, MR, NV>;
     k.direct = direct<R, false, DirectMR, 2>;
     k.batch = batch_kernel<R>;
-    constexpr bool by_rows = !(R::careful && is_signed<typename R::T>);
+    constexpr bool by_rows = !R::careful || R::shares || !is_signed<typename R::T>;
     k.direct_rows = k.direct;
     if constexpr (by_rows) k.direct_rows = direct_rows<R>;
     if constexpr (selective<typename R::S> && ArgmaxMR > 0) {
@@ -131,8 +131,15 @@ constexpr KernelSet make_set() {
     set.ceiling = ceiling<R, tile.mr, tile.nv>;
     if constexpr (R::Codec::voids) {
         using Careful = CarefulRing<S, T, Isa::bytes>;
-        constexpr int mr = emulates ? Isa::heavy_mr / 2 : Isa::heavy_mr;
-        set.careful = make_kernels<Careful, mr, 1, mr, 2>();
+        if constexpr (has_sharing_ring<S, T>) {  // with the tiles, and so the packing, of maxmin
+            constexpr TileShape shared =
+                Isa::complete_integers ? tile : TileShape{Isa::narrow_mr, 1};
+            using Sharing = SharingRing<S, T, Isa::bytes>;
+            set.careful = make_kernels<Sharing, shared.mr, shared.nv, 2, 2>();
+        } else {
+            constexpr int mr = emulates ? Isa::heavy_mr / 2 : Isa::heavy_mr;
+            set.careful = make_kernels<Careful, mr, 1, mr, 2>();
+        }
         add_small_functions<Careful>(set);
     } else {
         add_small_functions<R>(set);

@@ -46,14 +46,14 @@ template <class R, int MR, int NV, class A, class Fetch = Nothing>
     using V = typename R::V;
 #pragma GCC unroll 1
     for (ptrdiff_t p = 0; p < k; ++p) {
-        V row[NV];
+        typename R::Shared row[NV];
         fetch(p);
         TROPICAL_UNROLL for (int v = 0; v < NV; ++v)
-            row[v] = load<V>(b + p * b_stride + v * static_cast<ptrdiff_t>(sizeof(V)));
+            row[v] = R::share(load<V>(b + p * b_stride + v * static_cast<ptrdiff_t>(sizeof(V))));
         TROPICAL_UNROLL for (int i = 0; i < MR; ++i) {
             const V x = broadcast<V>(a(i, p));
             TROPICAL_UNROLL for (int v = 0; v < NV; ++v)
-                acc[i][v] = R::add(R::multiply(x, row[v]), acc[i][v]);
+                acc[i][v] = R::step(x, row[v], acc[i][v]);
         }
     }
 }

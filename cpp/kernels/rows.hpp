@@ -35,16 +35,16 @@ template <class R, int Steps>
     using V = typename R::V;
     using T = typename R::T;
     constexpr ptrdiff_t size = sizeof(T);
-    V x[Steps];
+    typename R::Shared x[Steps];
     Mask<V> noticed{};
     TROPICAL_UNROLL for (int u = 0; u < Steps; ++u)
-        x[u] = broadcast<V>(load_scalar<T>(a + u * a_stride));
+        x[u] = R::share(broadcast<V>(load_scalar<T>(a + u * a_stride)));
     const auto step = [&](char* target, const auto& row) {
         V sum = load<V>(target);
         TROPICAL_UNROLL for (int u = 0; u < Steps; ++u) {
             const V v = row(u);
             if constexpr (R::Codec::notices) noticed |= R::Codec::uncovered(v);
-            sum = R::add(R::multiply(x[u], v), sum);
+            sum = R::step(v, x[u], sum);
         }
         store(target, sum);
     };
@@ -156,7 +156,7 @@ template <class R>
             __builtin_prefetch(source + bytes_ahead);
             const V v = load<V>(source);
             here |= R::Codec::uncovered(v);
-            sum[c] = R::add(R::multiply(load<V>(a + (p + c * R::lanes) * size), v), sum[c]);
+            sum[c] = R::step(load<V>(a + (p + c * R::lanes) * size), R::share(v), sum[c]);
         }
     V total = R::add(R::add(sum[0], sum[1]), R::add(sum[2], sum[3]));
     for (; p < k; p += R::lanes) {

@@ -19,7 +19,7 @@ NAME = re.compile(r"^[0-9a-f]+ <(.*)>:$")
 JUMP = re.compile(r"\bj[a-z]+\s+(?:0x)?([0-9a-f]+)\b|\bb(?:\.[a-z]+|l?)\s+(?:0x)?([0-9a-f]+)\b")
 STACK = re.compile(r"\((?:%rsp|%esp)|\[(?:sp|x29)\b")
 # The careful kernels need more registers than there are, at two to three times the work anyway.
-MACRO_KERNEL = re.compile(r"macro_(?:kernel|logs)(?!.*CarefulRing)")
+MACRO_KERNEL = re.compile(r"macro_(?:kernel|logs)(?!.*(?:Careful|Sharing)Ring)")
 # SSE2 compares no 64-bit integers: these go through general registers.
 NOT_VECTORS = re.compile(r"::M(?:ax|in)\w+, long, 16>")
 VECTOR = re.compile(r"%[xyz]mm|\bv\d+\.")

@@ -1,0 +1,47 @@
+"""What integers beyond the optimistic range cost beside the same product within this range."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tropical.measure import contenders
+from tropical.measure.timing import interleave
+
+from . import common
+
+# (batch) m k n: vectors, a matrix and a vector, small matrices, and packed operands.
+SHAPES = [
+    "1 100000 1",
+    "2048 2048 1",
+    "1 2048 2048",
+    "1000 16 16 16",
+    "256 256 256",
+    "1024 1024 1024",
+]
+
+
+class BeyondRange:
+    params = (SHAPES, ["int8", "int16", "int32", "int64"], ["all", "no edge"], [False, True])
+    param_names = ("(batch) m k n", "dtype", "values", "return_argmax")
+    unit = "times the time within the range"
+
+    def track_times_within(self, shape: str, dtype: str, values: str, return_argmax: bool) -> float:
+        """Over minplus; "no edge": half of the greatest value for one element in twenty."""
+        *batch, m, k, n = map(int, shape.split())
+        rng = np.random.default_rng(0)
+        greatest = np.iinfo(dtype).max
+        small = [
+            rng.integers(0, 10, (*batch, *matrix)).astype(dtype) for matrix in ((m, k), (k, n))
+        ]
+        large = [
+            x + np.array(greatest // 2, dtype) * ((values == "all") | (rng.random(x.shape) < 0.05))
+            for x in small
+        ]
+        options = {"semiring": "minplus", "threads": 1, "return_argmax": return_argmax}
+        try:
+            within = contenders.ours(*small, name="within", **options)
+            beyond = contenders.ours(*large, name="beyond", **options)
+        except contenders.AbsentError as absent:
+            raise NotImplementedError(absent) from absent  # which asv takes for a skip
+        timings = interleave([within, beyond], budget=common.BUDGET)
+        return timings.ratio("within", "beyond").median
