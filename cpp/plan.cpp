@@ -25,13 +25,26 @@ ptrdiff_t nan_bytes(const Plan& plan, const Product& p) {
     return round_up(2 * (cut.block_m + cut.block_n) * index_size, cache_line);
 }
 
+// Whether direct goes by few rows. By columns, a dot product costs as much as 64 steps of a strip
+// of B through L1, which more rows of A share; where sums are taken in the order of p, a square
+// costs as much as 16. By rows, a step of the argmax takes four bytes of its element.
+bool takes_few_rows(const Product& p) {
+    if (p.m > most_direct_rows) return false;
+    if (along_columns(p.b, p.n)) {
+        const bool exact = sums_are_exact(p.semiring, p.dtype);
+        return p.n == 1 || p.k >= (exact ? 48 + 48 * ((p.m + 1) / 2) : 16 + 16 * p.m);
+    }
+    return !p.attained.index.data || item_size(p.dtype) >= 4;
+}
+
 // Why to compute straight from strides; null where it does not pay. Direct reads A and B in place,
 // so it wins while B stays in L2, and where so little is computed with each element that packing
 // would dominate.
 const char* reason_for_direct(const Product& p, const Kernels& kernels) {
     const DirectNeeds& needs = kernels.direct_needs;
     if (needs.packs_always) return nullptr;
-    if (p.m <= needs.few_rows) return "few rows: packing would read more than the product does";
+    if (p.m <= needs.few_rows || takes_few_rows(p))
+        return "few rows: packing would read more than the product does";
     if (p.k <= needs.few_steps) return "few steps: packing would take longer than the product";
     const bool light = needs.light && !p.attained.index.data;
     const ptrdiff_t side = setting(light ? Setting::direct_side : Setting::heavy_side);
@@ -39,17 +52,6 @@ const char* reason_for_direct(const Product& p, const Kernels& kernels) {
     if (p.m <= side && p.k * p.n * item <= std::min(side * side * item, caches().l2 / 2))
         return "small: B stays in cache unpacked";
     return nullptr;
-}
-
-// Whether direct may go row by row: rows of B are contiguous, or its columns are and sums may be
-// taken in any order. Beside the argmax, a step takes four bytes of its element.
-bool takes_few_rows(const Product& p) {
-    if (p.m > most_direct_rows) return false;
-    const ptrdiff_t item = item_size(p.dtype);
-    const bool columns = p.b.row_stride == item && p.a.col_stride == item &&
-                         p.k * item >= 1024 * p.m && sums_are_exact(p.semiring, p.dtype);
-    if (!p.attained.index.data) return columns || p.b.col_stride == item;
-    return p.b.col_stride == item && p.n > 1 ? item >= 4 : columns;
 }
 
 // Whether items of a batch are so small that one alone would take mostly calls and empty lanes, and
@@ -68,6 +70,9 @@ bool has_tiny_items(const Problem& p, const Kernels& kernels, const Partition& c
 bool better_transposed(const Product& p, const Kernels& narrow) {
     const ptrdiff_t item = item_size(p.dtype);
     if (p.attained.lookup.data) return false;
+    if (p.n <= most_direct_rows && p.n > 1 && p.m > most_direct_rows &&
+        takes_few_rows(transposed(p)))
+        return true;
     if (p.n == 1 || (p.n <= narrow.turned_columns && p.m >= narrow.nr)) return p.m > p.n;
     return p.c.col_stride != item && p.c.row_stride == item && p.m > 1;
 }

@@ -348,8 +348,13 @@ constexpr ptrdiff_t bytes_of_bits(ptrdiff_t count) {
 // and column of B.
 inline constexpr ptrdiff_t log_steps = 512, numbers_a_line = 2;
 
-// The most rows of A that direct_rows takes.
+// The most rows of A that direct_rows takes. It reads the n columns of B one after the other where
+// they are its denser axis, else its rows.
 inline constexpr int most_direct_rows = 4;
+constexpr bool along_columns(const ConstView& b, ptrdiff_t n) {
+    const auto distance = [](ptrdiff_t stride) { return stride < 0 ? -stride : stride; };
+    return n == 1 || distance(b.row_stride) < distance(b.col_stride);
+}
 
 // What a product costs: `products` float32 products take as long as one of this kind; rows and
 // columns of C count in whole multiples of `rows` and `columns`.

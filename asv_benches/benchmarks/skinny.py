@@ -22,6 +22,35 @@ class Skinny(Call):
         self.call()
 
 
+class Strided(Call):
+    """A dot product, a matrix times a vector, a vector times a matrix: of every second element."""
+
+    params = (["int8", "float32", "float64"], ["1 100000 1", "1000 1000 1", "1 1000 1000"])
+    param_names = ("dtype", "m k n")
+
+    def setup(self, dtype: str, shape: str) -> None:
+        m, k, n = map(int, shape.split())
+        a, b = contenders.operands(2 * m, 2 * k, 2 * n, dtype)
+        self.prepare(contenders.ours, a[::2, ::2], b[::2, ::2], "maxplus")
+
+    def time_gemm(self, *_: object) -> None:
+        self.call()
+
+
+class RightHandSides(Call):
+    """A matrix of bytes whose rows are short, and few right-hand sides."""
+
+    params = (["int8", "bool"], [100, 1000], [1, 2, 4])
+    param_names = ("dtype", "k", "n")
+
+    def setup(self, dtype: str, k: int, n: int) -> None:
+        semiring = "orand" if dtype == "bool" else "maxplus"
+        self.prepare(contenders.ours, *contenders.operands(1000, k, n, dtype), semiring)
+
+    def time_gemm(self, *_: object) -> None:
+        self.call()
+
+
 class NarrowBits(Call):
     params = ([16, 256, 257],)
     param_names = ("n",)

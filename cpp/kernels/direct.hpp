@@ -84,7 +84,8 @@ bool direct_columns(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr
 template <class R, bool Argmax, int MR, int NV>
 bool direct(const DirectArgs& g) {
     bool noticed = false;
-    if constexpr (R::Codec::notices) noticed = holds_uncovered_a<R>(g);
+    if constexpr (R::Codec::notices)
+        noticed = holds_uncovered_a<typename R::Codec, sizeof(typename R::V)>(g);
     if (noticed && R::Codec::voids) return true;
     constexpr ptrdiff_t NR = NV * R::lanes;
     const auto wide_strip_at = [&](ptrdiff_t jr) { return jr + NR / 2 < g.n; };

@@ -140,14 +140,15 @@ bool pack(const PackArgs& g) {
 }
 
 // A[:, p:p+k] and B[p:p+k, j:j+n] of a product, to be read in place or packed into `target`.
-inline PackArgs rows_of_a(const DirectArgs& g) {
+inline PackArgs rows_of_a(const DirectArgs& g, ptrdiff_t p, ptrdiff_t k) {
     return {.target = nullptr,
-            .source = g.a.data,
+            .source = at(g.a, 0, p).data,
             .length = g.m,
-            .depth = g.k,
+            .depth = k,
             .length_stride = g.a.row_stride,
             .depth_stride = g.a.col_stride,
-            .nan = g.nan ? &g.nan->rows : nullptr};
+            .nan = g.nan ? &g.nan->rows : nullptr,
+            .p = p};
 }
 inline PackArgs columns_of_b(const DirectArgs& g, ptrdiff_t p, ptrdiff_t k, ptrdiff_t j,
                              ptrdiff_t n, char* target = nullptr) {
@@ -162,12 +163,17 @@ inline PackArgs columns_of_b(const DirectArgs& g, ptrdiff_t p, ptrdiff_t k, ptrd
             .p = p};
 }
 
+// mark_nan for B[p:p+k, j:j+n].
+template <class Codec, int Bytes>
+[[gnu::noinline]] bool mark_columns(const DirectArgs& g, ptrdiff_t p, ptrdiff_t k, ptrdiff_t j,
+                                    ptrdiff_t n) {
+    return mark_nan<Codec, Bytes>(columns_of_b(g, p, k, j, n));
+}
+
 // True if A, read in place, holds what the arithmetic does not cover and what is not marked.
-template <class R>
+template <class Codec, int Bytes>
 [[gnu::always_inline]] inline bool holds_uncovered_a(const DirectArgs& g) {
-    using Codec = typename R::Codec;
-    constexpr int bytes = sizeof(typename R::V);
-    return scan<Codec, bytes>({g.a, g.m, g.k}) && !mark_nan<Codec, bytes>(rows_of_a(g));
+    return scan<Codec, Bytes>({g.a, g.m, g.k}) && !mark_nan<Codec, Bytes>(rows_of_a(g, 0, g.k));
 }
 
 }  // namespace

@@ -10,40 +10,42 @@ namespace {
 
 // Rows of sums, and rows of the steps at which they improved, share L1. A step is as wide as an
 // element, so that it lies in the same lane.
-template <class R>
 struct SumsAndSteps {
-    using V = typename R::V;
-    using M = Mask<V>;
-    static constexpr ptrdiff_t size = sizeof(typename R::T), bytes = bytes_of_sums / 2;
+    static constexpr ptrdiff_t bytes = bytes_of_sums / 2;
     alignas(64) char sums[bytes];
     alignas(64) char steps[bytes];
-
-    void start_row(ptrdiff_t row, const TileOfC& c, bool from_c) {
-        for (ptrdiff_t j = 0; j < c.n; j += R::lanes) {
-            V acc[1][1];
-            start_tile<R>(acc, tile_at(c.view, 1, c.n, 0, j), from_c);
-            store(sums + row + j * size, acc[0][0]);
-            store(steps + row + j * size, ~M{});
-        }
-    }
-    [[gnu::noinline]] void finish_row(ptrdiff_t row, const TileOfC& c, const Attained& attained,
-                                      bool continues) {
-        for (ptrdiff_t j = 0; j < c.n; j += R::lanes) {
-            const V acc[1][1] = {{load<V>(sums + row + j * size)}};
-            M where = load<M>(steps + row + j * size);
-            forget_zeros<R>(acc, &where);
-            const TileOfC tile = tile_at(c.view, 1, c.n, 0, j);
-            store_tile<R>(acc, tile, R::Codec::maps && continues);
-            const Attained here = at(attained, 0, 0, j);
-            store_steps<1>(&where, tile, 1, {here.index, here.lookup, 0, continues});
-        }
-    }
 };
+
+template <class R>
+void start_argmax(SumsAndSteps& to, ptrdiff_t row, const TileOfC& c, bool from_c) {
+    constexpr ptrdiff_t size = sizeof(typename R::T);
+    for (ptrdiff_t j = 0; j < c.n; j += R::lanes) {
+        typename R::V acc[1][1];
+        start_tile<R>(acc, tile_at(c.view, 1, c.n, 0, j), from_c);
+        store(to.sums + row + j * size, acc[0][0]);
+        store(to.steps + row + j * size, ~Mask<typename R::V>{});
+    }
+}
+template <class R>
+void finish_argmax(const SumsAndSteps& from, ptrdiff_t row, const TileOfC& c,
+                   const Attained& attained, bool continues) {
+    using V = typename R::V;
+    constexpr ptrdiff_t size = sizeof(typename R::T);
+    for (ptrdiff_t j = 0; j < c.n; j += R::lanes) {
+        const V acc[1][1] = {{load<V>(from.sums + row + j * size)}};
+        auto where = load<Mask<V>>(from.steps + row + j * size);
+        forget_zeros<R>(acc, &where);
+        const TileOfC tile = tile_at(c.view, 1, c.n, 0, j);
+        store_tile<R>(acc, tile, R::Codec::maps && continues);
+        const Attained here = at(attained, 0, 0, j);
+        store_steps<1>(&where, tile, 1, {here.index, here.lookup, 0, continues});
+    }
+}
 
 // sums[j] (+)= a[u] (x) b[u][j] for u = 0 .. Steps-1 in this order; steps[j] = first + u where that
 // improved. True: B has values that R does not cover.
 template <class R, int Steps>
-[[gnu::noinline]] bool add_rows_argmax(SumsAndSteps<R>& to, ptrdiff_t offset, const char* a,
+[[gnu::noinline]] bool add_rows_argmax(SumsAndSteps& to, ptrdiff_t offset, const char* a,
                                        ptrdiff_t a_stride, const char* b, ptrdiff_t b_stride,
                                        ptrdiff_t n, ptrdiff_t first) {
     using V = typename R::V;
@@ -80,30 +82,44 @@ template <class R, int Steps>
     return first_set<typename R::T>(noticed) >= 0;
 }
 
+// What the argmax by rows is made of for a semiring; see RowKernels.
+struct ArgmaxKernels {
+    void (*start)(SumsAndSteps& to, ptrdiff_t row, const TileOfC& c, bool from_c);
+    void (*finish)(const SumsAndSteps& from, ptrdiff_t row, const TileOfC& c,
+                   const Attained& attained, bool continues);
+    bool (*add_row)(SumsAndSteps& to, ptrdiff_t offset, const char* a, ptrdiff_t a_stride,
+                    const char* b, ptrdiff_t b_stride, ptrdiff_t n, ptrdiff_t first);
+    decltype(add_row) add_four_rows;
+};
+
 // C[:, jr:jr+n] and its argmax over all of k.
-template <class R>
-bool rows_by_rows_argmax(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n) {
-    constexpr ptrdiff_t many = 4;
+template <class Codec, class V, class T = typename Codec::T>
+[[gnu::noinline]] bool rows_argmax(const DirectArgs& g, const ArgmaxKernels& kernels, ptrdiff_t jr,
+                                   ptrdiff_t n) {
+    constexpr ptrdiff_t size = sizeof(T), many = 4;
+    const bool in_place = g.b.col_stride == size;
     const ptrdiff_t pitch = row_of_sums(2 * g.m);
-    SumsAndSteps<R> to;
+    SumsAndSteps to;
+    alignas(64) char copies[many * bytes_of_piece];
     const auto row_of_c = [&](ptrdiff_t i) { return TileOfC{at(g.c, i, jr), 1, n}; };
-    for (ptrdiff_t i = 0; i < g.m; ++i) to.start_row(i * pitch, row_of_c(i), g.accumulate);
+    for (ptrdiff_t i = 0; i < g.m; ++i) kernels.start(to, i * pitch, row_of_c(i), g.accumulate);
     bool noticed = false;
     for (ptrdiff_t p = 0; p < g.k;) {
         const ptrdiff_t steps = g.k - p < many ? 1 : many;
-        const auto add = steps == many ? add_rows_argmax<R, many> : add_rows_argmax<R, 1>;
+        const auto add = steps == many ? kernels.add_four_rows : kernels.add_row;
+        const ConstView b = at(g.b, p, jr);
+        if (!in_place) copy_lines<size>(copies, bytes_of_piece, b, steps, n);
+        const char* const rows = in_place ? b.data : copies;
+        const ptrdiff_t stride = in_place ? b.row_stride : bytes_of_piece;
         bool here = false;
-        for (ptrdiff_t i = 0; i < g.m; ++i) {
-            const ConstView a = at(g.a, i, p), b = at(g.b, p, jr);
-            here |= add(to, i * pitch, a.data, a.col_stride, b.data, b.row_stride, n, p);
-        }
-        noticed |= here && !mark_nan<typename R::Codec, sizeof(typename R::V)>(
-                               columns_of_b(g, p, steps, jr, n));
-        if (noticed && R::Codec::voids) return true;
+        for (ptrdiff_t i = 0; i < g.m; ++i)
+            here |= add(to, i * pitch, at(g.a, i, p).data, g.a.col_stride, rows, stride, n, p);
+        noticed |= here && !mark_columns<Codec, sizeof(V)>(g, p, steps, jr, n);
+        if (noticed && Codec::voids) return true;
         p += steps;
     }
     for (ptrdiff_t i = 0; i < g.m; ++i)
-        to.finish_row(i * pitch, row_of_c(i), at(g.attained, 0, i, jr), g.accumulate);
+        kernels.finish(to, i * pitch, row_of_c(i), at(g.attained, 0, i, jr), g.accumulate);
     return noticed;
 }
 
@@ -129,52 +145,55 @@ template <class R>
     return 0;
 }
 
-// Each best product is found by `dot`, and then looked for, while its row and column are in cache.
-template <class R>
-bool rows_by_columns_argmax(const DirectArgs& g) {
-    using V = typename R::V;
-    using T = typename R::T;
+// C[:, j] and its indices from a block of steps: each best product is found by `dots`, and then
+// looked for, while its row and column are in cache.
+template <class R, class V = typename R::V, class T = typename R::T>
+void meet_argmax(Columns<T>& all, Mask<V>& noticed) {
     using Add = typename R::S::Add;
-    bool noticed = false;
-    for (ptrdiff_t j = 0; j < g.n; ++j)
-        for (ptrdiff_t i = 0; i < g.m; ++i) {
-            Mask<V> here{};
-            const char *const a = at(g.a, i, 0).data, *const b = at(g.b, 0, j).data;
-            const V sum = dot<R>(a, b, g.k, here);
-            if (i == 0 && first_set<T>(here) >= 0)
-                noticed |= !mark_nan<typename R::Codec, sizeof(V)>(columns_of_b(g, 0, g.k, j, 1));
-            if (noticed && R::Codec::voids) return true;
-            char* const target = at(g.c, i, j).data;
-            const T old = g.accumulate ? load_scalar<T>(target) : R::S::template zero<T>;
-            const V value =
-                R::Codec::canonical(Add::apply(R::Codec::decode(sum), broadcast<V>(old)));
-            T best[R::lanes], stored[R::lanes];
-            __builtin_memcpy(best, &sum, sizeof sum);
-            __builtin_memcpy(stored, &value, sizeof value);
-            __builtin_memcpy(target, stored, sizeof(T));
-            const Attained attained = at(g.attained, 0, i, j);
-            const IndexOfC to{attained.index, attained.lookup, 0, g.accumulate};
-            if (Add::better(stored[0], old))
-                store_index(to.index.data, first_product<R>(a, b, g.k, broadcast<V>(best[0])), 0,
-                            to);
-            else if (!g.accumulate)
-                __builtin_memcpy(to.index.data, &to.first_p, sizeof to.first_p);  // which is 0
-        }
-    return noticed;
+    using Q = Short<T>;
+    const DirectArgs& g = all.g;
+    const bool continues = g.accumulate || all.pc > 0;
+    for (ptrdiff_t i = 0; i < g.m; ++i) {
+        dots<R, 1>(all, i, 0, noticed);
+        const Q sum = sums_of_lanes<Add, T>(all.parts[i]);
+        char* const target = at(g.c, i, all.j).data;
+        const T old = continues ? load_scalar<T>(target) : R::S::template zero<T>;
+        const Q value = R::Codec::canonical(Add::apply(R::Codec::decode(sum), broadcast<Q>(old)));
+        const T stored = value[0], best = sum[0];
+        __builtin_memcpy(target, &stored, sizeof stored);
+        const Attained attained = at(g.attained, all.pc, i, all.j);
+        const IndexOfC to{attained.index, attained.lookup, all.pc, continues};
+        if (Add::better(stored, old))
+            store_index(
+                to.index.data,
+                first_product<R>(all.a + i * all.a_stride, all.b, all.k, broadcast<V>(best)), 0,
+                to);
+        else if (!continues)
+            __builtin_memcpy(to.index.data, &to.first_p, sizeof to.first_p);  // which is 0
+    }
 }
 
-// For operands as direct_rows takes them. Rows of B are contiguous only if an element has as many
-// bytes as a step needs, four or more.
+// For m <= 4 and any strides. By rows only where an element has as many bytes as a step needs,
+// four.
 template <class R>
 bool direct_rows_argmax(const DirectArgs& g) {
-    const ptrdiff_t block = row_of_sums(2 * g.m) / static_cast<ptrdiff_t>(sizeof(typename R::T));
-    const auto by_rows = [&](ptrdiff_t jr, ptrdiff_t n) {
-        if constexpr (sizeof(typename R::T) >= 4)
-            return rows_by_rows_argmax<R>(g, jr, n);
-        else
-            return jr + n < 0;  // never: the plan does not ask for it
-    };
-    return by_rows_or_columns<R>(g, block, by_rows, [&] { return rows_by_columns_argmax<R>(g); });
+    using Codec = typename R::Codec;
+    using V = typename R::V;
+    constexpr ptrdiff_t size = sizeof(typename R::T);
+    if (size < 4 || along_columns(g.b, g.n)) {
+        Columns<typename R::T> all{.g = g, .jr = 0, .n = g.n, .sums = nullptr, .pitch = 0};
+        return for_each_column<Codec, V>(all, meet_argmax<R>);
+    }
+    bool noticed = Codec::notices && holds_uncovered_a<Codec, sizeof(V)>(g);
+    if constexpr (size >= 4) {
+        static constexpr ArgmaxKernels kernels{start_argmax<R>, finish_argmax<R>,
+                                               add_rows_argmax<R, 1>, add_rows_argmax<R, 4>};
+        const bool in_place = g.b.col_stride == size;
+        const ptrdiff_t block = (in_place ? row_of_sums(2 * g.m) : bytes_of_piece) / size;
+        for (ptrdiff_t jr = 0; jr < g.n && !(noticed && Codec::voids); jr += block)
+            noticed |= rows_argmax<Codec, V>(g, kernels, jr, g.n - jr < block ? g.n - jr : block);
+    }
+    return noticed;
 }
 
 }  // namespace

@@ -71,6 +71,8 @@ def test_few_rows(isa, semiring, dtype, m, n, k):
         check(a, b, semiring, want)
         check(a, np.asfortranarray(b), semiring, want)
         check(b.T, a.T, semiring, [x.T for x in want])
+        for layout in LAYOUTS:
+            check(layout(a), layout(b), semiring, want)
     windows = np.lib.stride_tricks.sliding_window_view(b.ravel()[: n + k - 1], n)
     check(a, windows[:k], semiring)
 

@@ -9,6 +9,7 @@ from layouts import LAYOUTS, WRITEABLE, guarded
 from support import EXACT, FEW, KERNELS, assert_same_bits, check, example, values
 
 SHAPES = [(1, 1, 1), (1, 37, 12), (37, 1, 12), (7, 37, 5), (35, 70, 19)]
+SHAPES += [(1, 1, 8300), (3, 20, 300), (5, 1, 700)]  # few rows, whose lines pass through L1
 name = "{0.__name__}".format
 
 

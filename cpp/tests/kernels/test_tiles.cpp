@@ -25,7 +25,8 @@ std::vector<Shape> remainders(const Kernels& tile) {
 }
 
 // The same for few rows: of n by registers and the pieces of 2 KiB that several rows of A meet, of
-// k by four registers and by four steps; sums of more than 32 KiB.
+// k by four registers and by four steps; sums of more than 32 KiB, and copies of more than their
+// share of 16 KiB.
 std::vector<Shape> few_rows(ptrdiff_t lanes, ptrdiff_t item) {
     std::vector<Shape> shapes;
     for (ptrdiff_t n = 1; n <= lanes; ++n) shapes.push_back({1 + n % 4, n, 5});
@@ -34,6 +35,9 @@ std::vector<Shape> few_rows(ptrdiff_t lanes, ptrdiff_t item) {
         for (ptrdiff_t m = 1; m <= 4; ++m)
             for (const ptrdiff_t step : {-1, 0, 1})
                 shapes.push_back({m, bytes / item + step, 4 + m});
+    for (ptrdiff_t m = 1; m <= 4; ++m)
+        for (const ptrdiff_t step : {-1, 0, 1})
+            shapes.push_back({m, 4, 16 * 1024 / (m + 1) / 64 * 64 / item + step});
     return shapes;
 }
 
@@ -91,7 +95,7 @@ bool direct(const Kernels& kernels, const Problem& p, ptrdiff_t kc) {
 }
 
 bool direct_rows(const Kernels& kernels, const Problem& p, ptrdiff_t kc) {
-    return kernels.direct_rows(direct_args(p, kc));
+    return kernels.direct_rows(direct_args(p, std::min(kc, kernels.direct_needs.most_kc_copied)));
 }
 
 void check(const std::string& who, const Kernels& kernels, Compute compute, Case c,
@@ -102,8 +106,9 @@ void check(const std::string& who, const Kernels& kernels, Compute compute, Case
         c.a = c.a == Layout::rows ? Layout::columns : Layout::rows;
         c.b = (shape.m + shape.n + shape.k) % 3 == 0 ? Layout::columns : Layout::rows;
         if (compute == direct_rows) {
-            c.a = Layout::rows;
-            if (!sums_are_exact(c.arithmetic.semiring, c.arithmetic.dtype)) c.b = Layout::rows;
+            constexpr int layouts = 7;  // those without repeated elements
+            c.a = static_cast<Layout>(shape.k % layouts);
+            c.b = static_cast<Layout>((shape.m + shape.n + shape.k) % layouts);
         }
         const auto check_one = [&] {
             Trial(c).check(who, [&](const Problem& p) {
