@@ -93,10 +93,9 @@ linear: kernels/tile.hpp: a NaN that relu drops
 exact: kernels/bits.hpp: a group of bits dropped
 - pg < g.k; pg += steps_per_group
 + pg + steps_per_group <= g.k; pg += steps_per_group
-special_values: kernels/rows.hpp: a NaN lost between a matrix and a vector
--     noticed |= here;
--     return sum_of_lanes
-+     return sum_of_lanes
+special_values: kernels/dots.hpp: a NaN lost between a matrix and a vector
+- noticed |= here;
++ noticed |= here & Mask<V>{};
 shapes: gemm.cpp: a batch in rows that walks over its neighbours
 - p.m == 1 || stride == p.m * row_stride
 + p.m == 1 || stride >= p.m * row_stride
