@@ -109,7 +109,8 @@ def times_of(row: Record, other: str) -> float:
 
 def _logarithms(points: Sequence[Point]) -> NDArray[np.float64]:
     sizes = [(point.m, point.k, point.n, max(1, point.batch)) for point in points]
-    return np.log2(np.array(sizes, float).reshape(-1, 4))
+    logarithms: NDArray[np.float64] = np.log2(np.array(sizes, float).reshape(-1, 4))
+    return logarithms
 
 
 def beside_neighbors(found: Found, nearest: int = NEIGHBORS) -> dict[Point, float]:
