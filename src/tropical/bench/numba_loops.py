@@ -44,6 +44,11 @@ _SCALARS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+def compiles(*symbols: str) -> bool:
+    """Return whether there are loops of the operations with these symbols."""
+    return set(symbols) <= _SCALARS.keys()
+
+
 @functools.cache
 def product(multiply: str, add: str) -> Product:
     """Compile ``c = c (+) a (x) b``, by the symbols of the operations; the loop returns `c`."""

@@ -53,7 +53,7 @@ def with_numpy(point: Point) -> Contender:
     """Make a contender: matmul, few steps of k one by one, or all products in one array."""
     a, b = point.operands()
     known, work = semirings.get(point.semiring), 2 * point.products
-    if known.name in ("plustimes", "orand"):
+    if known.add_ufunc in (np.add, np.logical_or):
         matmul = numpy_matmul(a, b)
         limited = functools.partial(_quietly, matmul.context)
         return Contender("numpy", matmul.call, work, limited)
@@ -77,7 +77,7 @@ def with_numpy(point: Point) -> Contender:
 def with_numba(point: Point) -> Contender:
     """Make a contender of loops over contiguous matrices; raise AbsentError for other points."""
     known = semirings.get(point.semiring)
-    if not (known.exact or known.name == "plustimes") or known.name == "orand" or point.batch:
+    if not numba_loops.compiles(known.multiply, known.add) or point.batch:
         raise AbsentError(f"no loop over {point.semiring}, and none for batches")
     if (point.a, point.b, point.out) != ("rows",) * 3:
         raise AbsentError("each layout would be compiled anew")
