@@ -9,8 +9,9 @@ from tropical.measure.timing import interleave
 
 from . import common
 
-# (batch) m k n: a matrix and a vector, few and many small matrices, and packed operands.
+# (batch) m k n: a dot product, a matrix and a vector, few and many small matrices, packed operands.
 SHAPES = [
+    "1 100000 1",
     "4096 4096 1",
     "1 4096 4096",
     "16 16 16",

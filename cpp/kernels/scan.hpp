@@ -79,7 +79,8 @@ bool mark_by_lines(const PackArgs g) {
     for (ptrdiff_t i = 0; i < g.length; ++i) {
         const char* const line = g.source + i * g.length_stride;
         const ptrdiff_t stride = g.depth_stride;
-        if (first_set<T>(scan_line<Codec, V>(line, stride, g.depth)) < 0) continue;
+        // Of one line it is known.
+        if (g.length > 1 && first_set<T>(scan_line<Codec, V>(line, stride, g.depth)) < 0) continue;
         for (ptrdiff_t p = 0; p < g.depth; p += L) {
             const V v = load_some<T, V>(line + p * stride, stride, g.depth - p);
             others |= Codec::uncovered(v) & (v == v);
@@ -103,8 +104,8 @@ template <class Codec, int Bytes>
         if (nan.count == 0)
             for (ptrdiff_t i = 0; i < nan.lines; ++i) nan.first[i] = no_nan;
         if (nan.count == nan.lines && !Codec::voids) return true;
-        return !(g.length_stride == sizeof(typename Codec::T) ? mark_by_steps<Codec, V>(g)
-                                                              : mark_by_lines<Codec, V>(g));
+        const bool by_steps = g.length > 1 && g.length_stride == sizeof(typename Codec::T);
+        return !(by_steps ? mark_by_steps<Codec, V>(g) : mark_by_lines<Codec, V>(g));
     }
     return false;
 }
