@@ -301,6 +301,22 @@ def tsan(session: nox.Session) -> None:
 
 
 @nox.session
+def cross(session: nox.Session) -> None:
+    """What knows the operating system compiles for macOS, Windows and musl: by zig, from PyPI."""
+    session.install("ziglang>=0.13")
+    common = ["cpp/workspace.cpp", *map(str, sorted(Path("cpp/training").glob("*.cpp")))]
+    common += [str(path) for path in sorted(Path("cpp/runtime").glob("*.cpp"))]
+    compiler = ("python", "-m", "ziglang", "c++", "-std=c++20", "-Icpp", "-Wall", "-Wextra")
+    compiled = Path(session.create_tmp()).resolve() / "compiled.o"
+    for target in ("aarch64-macos", "x86_64-macos", "x86_64-windows-gnu", "x86_64-linux-musl"):
+        other = "posix" if "windows" in target else "windows"
+        for path in common:
+            if not path.endswith(f"platform_{other}.cpp"):
+                options = ("-target", target, "-Werror", "-c", path, "-o", compiled)
+                session.run(*compiler, *options, silent=True)
+
+
+@nox.session
 def neon(session: nox.Session) -> None:
     """NEON: the C++ tests under qemu."""
     if build(session, "neon"):

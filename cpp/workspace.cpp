@@ -1,8 +1,8 @@
 #include "workspace.hpp"
 
-#include <sys/mman.h>
-
 #include <new>
+
+#include "runtime/platform.hpp"
 
 namespace tropical {
 namespace {
@@ -13,14 +13,6 @@ std::align_val_t alignment(ptrdiff_t bytes) {
     return std::align_val_t{bytes < huge_page ? 4096 : static_cast<std::size_t>(huge_page)};
 }
 
-// Integers at n = 1024 gain 3-5%: a tile meets some fifty pages of 4 KiB, and a miss of the TLB
-// costs most in a virtual machine.
-void advise_huge_pages([[maybe_unused]] char* data, [[maybe_unused]] ptrdiff_t bytes) {
-#if defined(MADV_HUGEPAGE)
-    if (bytes >= huge_page) madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
-#endif
-}
-
 }  // namespace
 
 char* Workspace::grow(ptrdiff_t bytes) {
@@ -28,7 +20,9 @@ char* Workspace::grow(ptrdiff_t bytes) {
         char* const larger =
             static_cast<char*>(::operator new(static_cast<std::size_t>(bytes), alignment(bytes)));
         clear();
-        advise_huge_pages(larger, bytes);
+        // Integers at n = 1024 gain 3-5%: a tile meets some fifty pages of 4 KiB, and a miss of the
+        // TLB costs most in a virtual machine.
+        if (bytes >= huge_page) advise_huge_pages(larger, bytes);
         data_ = larger;
         bytes_.store(bytes, std::memory_order_relaxed);
         allocations_.fetch_add(1, std::memory_order_relaxed);

@@ -1,11 +1,15 @@
 // Computing without the GIL, the interpreter's lock.
 #pragma once
 
-#include <cxxabi.h>
 #include <pybind11/pybind11.h>
-#include <unistd.h>
 
 #include <exception>
+
+#include "runtime/platform.hpp"
+
+#if defined(__GLIBCXX__)
+#include <cxxabi.h>
+#endif
 
 namespace tropical {
 
@@ -13,11 +17,15 @@ namespace tropical {
 // before 3.14 ends that thread by unwinding its stack. The unwinding would drop references without
 // the GIL, so the thread sleeps here until the process ends.
 inline void take_back_gil(PyThreadState* state) {
+#if defined(__GLIBCXX__)
     try {
         PyEval_RestoreThread(state);
     } catch (abi::__forced_unwind&) {
-        for (;;) pause();
+        sleep_for_ever();
     }
+#else  // nothing is unwound
+    PyEval_RestoreThread(state);
+#endif
 }
 
 // Runs `work`, which may throw, while the GIL is released.

@@ -1,13 +1,14 @@
-// What depends on the operating system, but for memory: processes, cores and signals. A port to
-// another system starts here.
+// What depends on the operating system: processes, cores, signals, caches and pages. A port to
+// another system is one more platform_<system>.cpp.
 #pragma once
 
-#include <signal.h>
-
+#include <cstddef>
+#include <functional>
 #include <thread>
 
 namespace tropical {
 
+using std::ptrdiff_t;
 using ThreadHandle = std::thread::native_handle_type;
 
 // A forked child has another number than its parent.
@@ -15,24 +16,23 @@ int process_id();
 
 // How many cores the calling thread may use.
 int usable_cores();
-// The core that the calling thread runs on.
+// The core that the calling thread runs on; -1 if the system does not say.
 int current_core();
 // Lets the threads run on every core that the calling thread may use, except for `core`. Returns
-// false, and changes nothing, where no other core is left.
+// false, and changes nothing, where no other core is left or the system binds no threads.
 bool keep_off(int core, const ThreadHandle* threads, int count);
 
-// Blocks every signal for the calling thread while the object lives. Threads that are made
+// Calls act() while every signal is blocked for the calling thread. Threads that are made
 // meanwhile never take a signal.
-class SignalsBlocked {
-  public:
-    SignalsBlocked();
-    ~SignalsBlocked();
-    SignalsBlocked(const SignalsBlocked&) = delete;
-    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+void without_signals(const std::function<void()>& act);
 
-  private:
-    sigset_t before_;
-};
+// The bytes of the data cache of a level, as one core sees the cache; 0 if the system does not say.
+ptrdiff_t cache_bytes(int level);
+
+// Asks for huge pages for these bytes, where the system has such pages.
+void advise_huge_pages(void* memory, ptrdiff_t bytes);
+
+[[noreturn]] void sleep_for_ever();
 
 // Tells the processor that the calling thread waits in a loop.
 inline void pause_cpu() {

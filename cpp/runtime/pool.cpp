@@ -146,13 +146,14 @@ class Pool {
     // works until the process ends. It takes no signals, which Python's main thread waits for.
     void hire(int wanted) {
         if (hired_ >= wanted) return;
-        const SignalsBlocked blocked;
         try {
-            for (; hired_ < wanted && hired_ < max_workers; ++hired_) {
-                std::thread worker([this] { work(); });
-                workers_[hired_] = worker.native_handle();
-                worker.detach();
-            }
+            without_signals([this, wanted] {
+                for (; hired_ < wanted && hired_ < max_workers; ++hired_) {
+                    std::thread worker([this] { work(); });
+                    workers_[hired_] = worker.native_handle();
+                    worker.detach();
+                }
+            });
         } catch (const std::exception&) {  // no more threads, or no memory
         }
     }

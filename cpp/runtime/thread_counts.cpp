@@ -1,7 +1,5 @@
 #include "runtime/thread_counts.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -9,6 +7,11 @@
 #include <string>
 
 #include "runtime/lazy.hpp"
+#include "runtime/platform.hpp"
+
+#if defined(TROPICAL_OPENMP)
+#include <omp.h>
+#endif
 
 namespace tropical {
 namespace {
@@ -40,9 +43,21 @@ int& thread_limit() {
     return threads;
 }
 
+#if defined(TROPICAL_OPENMP)
+int openmp_threads() { return omp_get_max_threads(); }
+#else
+// What OpenMP would say: the first number of its variable, else the cores of this process.
+int without_openmp() {
+    const char* const text = std::getenv("OMP_NUM_THREADS");
+    const long value = text ? std::strtol(text, nullptr, 10) : 0;
+    return value >= 1 && value <= most_threads ? static_cast<int>(value) : usable_cores();
+}
+int openmp_threads() { return lazy<without_openmp>(); }
+#endif
+
 // OpenMP's number when the library was loaded. threadpoolctl or omp_set_num_threads may change it
 // later.
-int initial_openmp_threads() { return lazy<omp_get_max_threads>(); }
+int initial_openmp_threads() { return lazy<openmp_threads>(); }
 
 int process_threads() {
     if (const int chosen = chosen_threads().load(std::memory_order_relaxed)) return chosen;
@@ -55,7 +70,7 @@ int process_threads() {
 void note_openmp_threads() { initial_openmp_threads(); }
 
 int get_num_threads() {
-    const int openmp = omp_get_max_threads();
+    const int openmp = openmp_threads();
     if (openmp == initial_openmp_threads()) return get_thread_limit();
     return thread_limit() ? std::min(openmp, thread_limit()) : openmp;
 }

@@ -1,14 +1,14 @@
 // 257 lines, as allocation and release share the state that they count.
 #include "training/memory.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <new>
+
+#include "runtime/platform.hpp"
 
 namespace tropical {
 
@@ -32,14 +32,11 @@ constexpr ptrdiff_t slack = Memory::alignment - alignof(std::max_align_t);
 constexpr ptrdiff_t most_bytes = std::numeric_limits<ptrdiff_t>::max() / 4;
 
 // NumPy does the same for its own buffers, from the same size on.
-void advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] ptrdiff_t bytes) {
-#if defined(MADV_HUGEPAGE)
+void advise_pages(void* memory, ptrdiff_t bytes) {
     if (bytes < (4 << 20)) return;
     const auto begin = reinterpret_cast<std::uintptr_t>(memory);
     const auto page = (begin + 4095) / 4096 * 4096;
-    madvise(reinterpret_cast<void*>(page), static_cast<std::size_t>(bytes) - (page - begin),
-            MADV_HUGEPAGE);
-#endif
+    advise_huge_pages(reinterpret_cast<void*>(page), bytes - static_cast<ptrdiff_t>(page - begin));
 }
 
 char* aligned(void* memory) {
@@ -84,7 +81,7 @@ void* Memory::system_memory(ptrdiff_t bytes, bool zeroed) noexcept {
         memory = ask();
     }
     if (!memory) return nullptr;
-    advise_huge_pages(memory, bytes);
+    advise_pages(memory, bytes);
     ++stats_.allocations;
     stats_.reserved_bytes += bytes;
     return memory;
