@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,13 +15,20 @@ from tropical.measure.timing import Contender, interleave
 from . import common
 
 
-def ours(n: int, dtype: str, batch: tuple[int, ...] = (), semiring: str = "minplus") -> Contender:
+def ours(
+    n: int,
+    dtype: str,
+    batch: tuple[int, ...] = (),
+    semiring: str = "minplus",
+    threads: int = 1,
+) -> Contender:
     rng = np.random.default_rng(0)
     a = rng.random((*batch, n, n)) < 4 / n if dtype == "bool" else rng.random((*batch, n, n))
     graph = a.astype(dtype)
     work = 2.0 * n**3 * np.prod(batch, dtype=float)
     call = partial(closure, graph, semiring)
-    return Contender("closure", call, work, partial(tropical.options, threads=1))
+    contenders.require_threads(threads)
+    return Contender("closure", call, work, partial(tropical.options, threads=threads))
 
 
 class Closure(common.Call):
@@ -58,3 +66,19 @@ class TimesProduct:
         product = contenders.ours(*contenders.operands(n, n, n, dtype), "minplus", name="product")
         timings = interleave([product, ours(n, dtype)], budget=common.BUDGET)
         return timings.ratio("product", "closure").median
+
+
+class TimesCeiling:
+    """The time over what the work takes in registers, on so many cores."""
+
+    params = (["float32", "float64"], [1024, 2048], [1, 2])
+    param_names = ("dtype", "n", "threads")
+    unit = "times the ceiling's time"
+
+    def track_times_ceiling(self, dtype: str, n: int, threads: int) -> float:
+        try:
+            closure = ours(n, dtype, threads=threads)
+        except contenders.AbsentError as absent:
+            raise NotImplementedError(absent) from absent
+        ceiling = contenders.ceiling("minplus", dtype)
+        return common.times_ceiling(closure, replace(ceiling, work=threads * ceiling.work))

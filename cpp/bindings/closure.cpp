@@ -1,4 +1,4 @@
-// Kleene stars of small matrices, and the steps of a large one that keep predecessors.
+// Kleene stars of matrices that fit L2, and the steps of a large one that keep predecessors.
 #include <algorithm>
 #include <span>
 #include <string>
@@ -6,6 +6,7 @@
 #include "bindings/call.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
+#include "gemm.hpp"
 #include "graph/closure/stars.hpp"
 
 namespace tropical {
@@ -36,9 +37,9 @@ int parse_selective(const py::object& semiring) {
 
 Stars stars_of(const py::array& a, int semiring) {
     const py::ssize_t last = a.ndim() - 1;
-    if (last < 1 || a.shape(last) != a.shape(last - 1) || a.shape(last) > star_size)
+    if (last < 1 || a.shape(last) != a.shape(last - 1) || a.shape(last) > most_star_size)
         throw py::value_error("a: expected shape (..., n, n) with n <= " +
-                              std::to_string(star_size) + ", got " + shape_text(a));
+                              std::to_string(most_star_size) + ", got " + shape_text(a));
     check_writeable(a, "a");
     Stars stars{.semiring = semiring,
                 .dtype = parse_dtype(a.dtype(), semiring),
@@ -50,14 +51,17 @@ Stars stars_of(const py::array& a, int semiring) {
     return stars;
 }
 
-void star(const py::array& a, const py::object& semiring, const py::object& threads) {
+bool star(const py::array& a, const py::object& semiring, const py::object& threads) {
     const int ring = parse_semiring(semiring.ptr());
     const Choice choice = choose({}, parse_threads(threads.ptr()));
     const Stars stars = stars_of(a, ring);
     if (!choice.isa->table->sets[ring][static_cast<int>(stars.dtype)].star)
         throw py::value_error(std::string("semiring: expected an idempotent one, got ") +
                               facts_of(ring).name);
-    without_gil([&] { compute_stars(stars, *choice.isa, choice.threads); });
+    use_tuning();
+    bool has_star = true;
+    without_gil([&] { has_star = compute_stars(stars, choice, gemm); });
+    return has_star;
 }
 
 void refuse_overlap(const char* name, const py::array& array, std::span<const Named> others) {
@@ -118,7 +122,7 @@ void relax(py::array a, py::array b, const py::object& semiring, const py::objec
 }
 
 constexpr const char* star_text =
-    R"(Replace each n x n matrix of a batch by its Kleene star, for n up to STAR_SIZE.
+    R"(Replace each n x n matrix of a batch by its Kleene star, for n up to MOST_STAR_SIZE.
 
 Parameters
 ----------
@@ -129,10 +133,17 @@ semiring : str or Semiring
 threads : int, optional
     As for `tropical.gemm`.
 
+Returns
+-------
+bool
+    False if a matrix has no star: an element of its diagonal is then better than one.
+
 Raises
 ------
 TypeError, ValueError
-    If the dtype, the shape or the semiring is wrong; `a` is then unchanged.)";
+    If the dtype, the shape or the semiring is wrong; `a` is then unchanged.
+MemoryError
+    If there is no memory for the products of halves; some matrices are then unchanged.)";
 
 constexpr const char* eliminate_text =
     R"(Add the paths through the vertices first, ..., first + n - 1, whose rows `a` holds.
@@ -176,6 +187,7 @@ lookup : ndarray of int32, (k, n)
 void bind_closure(py::module_& module) {
     using py::arg;
     module.attr("STAR_SIZE") = star_size;
+    module.attr("MOST_STAR_SIZE") = most_star_size;
     module.def("star", star, arg("a").noconvert(), arg("semiring"), py::kw_only(),
                arg("threads") = py::none(), star_text);
     module.def("eliminate", eliminate_rows, arg("a").noconvert(), arg("semiring"),

@@ -112,13 +112,14 @@ def linear(
 ) -> NDArray[Any]: ...
 
 STAR_SIZE: int
+MOST_STAR_SIZE: int
 
 def star(
     a: NDArray[Any],
     semiring: str | HasName,
     *,
     threads: SupportsIndex | None = None,
-) -> None: ...
+) -> bool: ...
 
 class Elimination:
     def __init__(

@@ -61,6 +61,24 @@ def test_closure(ring, n):
             np.testing.assert_array_equal(found, loops(a, ring), err_msg=f"{dtype} {degree}")
 
 
+@pytest.mark.parametrize("n", [513, 700, pytest.param(2049, marks=pytest.mark.slow)])
+def test_large_matrices(n):
+    """Few vertices are on paths, so the loops need few steps."""
+    few = np.random.default_rng(n).permutation(n)[:40]
+    place = (..., few[:, None], few)
+    i = np.arange(n)
+    batch = (2,) if n < 1000 else ()
+    for ring, dtype in ((semirings.minplus, "float32"), (semirings.maxmin, "int16")):
+        a = np.full((*batch, n, n), ring.zero(dtype), dtype)
+        a[place] = random_graphs(ring, dtype, 40, 6, batch)
+        want = a.copy()
+        want[..., i, i] = ring.one(dtype)
+        want[place] = loops(a[place], ring)
+        np.testing.assert_array_equal(closure(a, ring), want)
+        turned = a.T.copy().T
+        np.testing.assert_array_equal(closure(turned, ring, overwrite=True), want)
+
+
 @pytest.mark.parametrize("n", [5, 64, 90])
 def test_batches(n):
     for ring in IDEMPOTENT:
@@ -97,7 +115,7 @@ def test_what_is_big_saturates():
     np.testing.assert_array_equal(closure(a), [[0, 100, 127], [127, 0, 100], [127, 127, 0]])
 
 
-@pytest.mark.parametrize("n", [3, 64, 130])
+@pytest.mark.parametrize("n", [3, 64, 130, 600])
 def test_cycles_that_improve(n):
     for name, sign in (("minplus", -1), ("maxplus", 1)):
         ring = semirings.get(name)
@@ -175,7 +193,7 @@ def test_bytes_in_the_other_order():
 
 
 def test_progress_and_interruption():
-    a = random_graphs(semirings.minplus, "float32", 300, 4)
+    a = random_graphs(semirings.minplus, "float32", 520, 4)
     shares = []
     closure(a, progress=shares.append)
     assert shares == sorted(shares) and shares[-1] == 1 and len(shares) > 3
@@ -201,6 +219,6 @@ def test_threads_give_the_same_bits():
 
 
 def test_star_of_small_matrices_says_what_it_takes():
-    for wrong in (np.zeros((65, 65)), np.zeros(3), np.zeros((2, 3))):
-        with pytest.raises(ValueError, match=r"a: expected shape \(.*n\) with n <= 64"):
+    for wrong in (np.zeros((513, 513)), np.zeros(3), np.zeros((2, 3))):
+        with pytest.raises(ValueError, match=r"a: expected shape \(.*n\) with n <= 512"):
             _core.star(wrong, "minplus")

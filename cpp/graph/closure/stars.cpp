@@ -1,7 +1,10 @@
 #include "graph/closure/stars.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <new>
 
+#include "reference.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
 
@@ -11,27 +14,41 @@ namespace {
 // A loop over the batch, as its tasks see it.
 struct Run {
     const Stars& stars;
+    const Halves how;
     void (*star)(const StarArgs&);
+    char one[8];
     ptrdiff_t items_per_task;
+    std::atomic<bool> diverges = false, no_memory = false;
 };
 
-StarArgs item_of(const Stars& stars, ptrdiff_t item) {
-    StarArgs args{.n = stars.n, .a = stars.a, .factors = nullptr};
+View item_of(const Stars& stars, ptrdiff_t item) {
+    View a = stars.a;
     for (int axis = stars.batch.dims - 1; axis >= 0; --axis) {
         const ptrdiff_t i = item % stars.batch.shape[axis];
         item /= stars.batch.shape[axis];
-        args.a.data += i * stars.batch.c_stride[axis];
+        a.data += i * stars.batch.c_stride[axis];
     }
-    return args;
+    return a;
+}
+
+bool star_of(const Run& run, const View& a) {
+    const Stars& stars = run.stars;
+    if (stars.n > star_size) return star_by_halves(run.how, a, stars.n);
+    run.star({.n = stars.n, .a = a, .factors = nullptr});
+    return has_ones(a, stars.n, run.one, item_size(stars.dtype));
 }
 
 void run_task(void* context, ptrdiff_t task, int) {
-    const Run& run = *static_cast<const Run*>(context);
+    Run& run = *static_cast<Run*>(context);
     const FloatEnvironment environment;
-    const Stars& stars = run.stars;
     const ptrdiff_t first = task * run.items_per_task;
-    const ptrdiff_t last = std::min(first + run.items_per_task, stars.batch.items);
-    for (ptrdiff_t item = first; item < last; ++item) run.star(item_of(stars, item));
+    const ptrdiff_t last = std::min(first + run.items_per_task, run.stars.batch.items);
+    try {
+        for (ptrdiff_t item = first; item < last; ++item)
+            if (!star_of(run, item_of(run.stars, item))) run.diverges = true;
+    } catch (const std::bad_alloc&) {
+        run.no_memory = true;
+    }
 }
 
 // A loop over the columns of a block row, as its tasks see it.
@@ -56,15 +73,26 @@ void run_replay(void* context, ptrdiff_t task, int) {
 
 }  // namespace
 
-void compute_stars(const Stars& stars, const Isa& isa, int threads) {
-    if (stars.n == 0 || stars.batch.items == 0) return;
-    // So many that a task takes longer than a worker needs to fetch it.
-    const ptrdiff_t items_per_task =
-        std::max<ptrdiff_t>((ptrdiff_t{1} << 18) / (stars.n * stars.n * stars.n), 1);
+bool compute_stars(const Stars& stars, const Choice& choice, Multiply multiply) {
+    if (stars.n == 0 || stars.batch.items == 0) return true;
+    // Large matrices share the threads among the items where there are enough, or else each of
+    // their products does.
+    const bool by_items = stars.n <= star_size || stars.batch.items >= choice.threads;
+    const int threads = by_items ? choice.threads : 1;
+    Choice of_item = choice;
+    if (by_items) of_item.threads = 1;
     Run run{.stars = stars,
-            .star = isa.table->sets[stars.semiring][static_cast<int>(stars.dtype)].star,
-            .items_per_task = items_per_task};
-    parallel_for(threads, (stars.batch.items - 1) / items_per_task + 1, run_task, &run);
+            .how = {stars.semiring, stars.dtype, of_item, multiply},
+            .star = choice.isa->table->sets[stars.semiring][static_cast<int>(stars.dtype)].star,
+            .one = {},
+            // So many that a task takes longer than a worker needs to fetch it.
+            .items_per_task =
+                std::max<ptrdiff_t>((ptrdiff_t{1} << 18) / (stars.n * stars.n * stars.n), 1)};
+    char zero[8];
+    constants(stars.semiring, stars.dtype, zero, run.one);
+    parallel_for(threads, ceil_div(stars.batch.items, run.items_per_task), run_task, &run);
+    if (run.no_memory) throw std::bad_alloc();
+    return !run.diverges;
 }
 
 void eliminate(const BlockRow& row, const Isa& isa, int threads) {

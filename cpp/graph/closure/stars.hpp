@@ -1,13 +1,15 @@
-// The Kleene stars of a batch of small matrices, and one step of the star of a large matrix: a row
-// of blocks. Semirings are idempotent; matrices hold no NaN.
+// The Kleene stars of a batch of matrices that fit L2, and one step of the star of a large matrix:
+// a row of blocks. Semirings are idempotent; matrices hold no NaN.
 #pragma once
 
-#include "dispatch.hpp"
+#include "graph/closure/halves.hpp"
 #include "product.hpp"
 
 namespace tropical {
 
-// A batch of n x n matrices, n <= star_size. batch.c_stride says where the matrices lie.
+inline constexpr ptrdiff_t most_star_size = 512;
+
+// A batch of n x n matrices, n <= most_star_size. batch.c_stride says where the matrices lie.
 struct Stars {
     int semiring;
     DType dtype;
@@ -15,8 +17,11 @@ struct Stars {
     View a;
     Batch batch;
 };
-// Replaces each matrix A by A* = one (+) A (+) A (x) A (+) ...
-void compute_stars(const Stars& stars, const Isa& isa, int threads);
+// Replaces each matrix A by A* = one (+) A (+) A (x) A (+) ..., with `multiply` where n >
+// star_size. False if one of them has no star: an element of its diagonal is then better than one,
+// and all elements lie between those of A and of the best paths. Throws std::bad_alloc, which
+// leaves some matrices as they are.
+bool compute_stars(const Stars& stars, const Choice& choice, Multiply multiply);
 
 // A block row of a large matrix: its rows [first, first + n), n <= star_size. a and before are the
 // n x columns elements of these rows. before[i, j] is the vertex before j on the path of a[i, j].

@@ -73,7 +73,10 @@ def _paths() -> Iterator[Bar]:
 
     def dense(n: int, dtype: str, rival: str) -> Pair:
         w = paths.dense(n, dtype)
-        return paths.ours(w, cores), paths.numba(w, cores) if rival == "numba" else paths.scipy(w)
+        if rival == "scipy":
+            return paths.ours(w, cores), paths.scipy(w)
+        makers = (partial(paths.numba, w, cores, in_turns=turns) for turns in (False, True))
+        return paths.ours(w, cores), fastest(makers)
 
     group = "paths"
     promises = {

@@ -123,8 +123,8 @@ def logplus() -> Product:
 def floyd_warshall() -> Callable[[Array], Array]:
     """Compile the k-i-j loop on weights (n, n), which it replaces by the lengths of paths.
 
-    Rows run in parallel: in step k no row reads what another row writes, except row k, which the
-    step leaves as it is.
+    Rows run in parallel. The row of k is copied, so that LLVM knows that no store changes it. With
+    AVX2, LLVM stores the minima by a mask, which takes some processors long: see `in_turns`.
     """
     numba = require("numba")
     prange = numba.prange
@@ -132,14 +132,38 @@ def floyd_warshall() -> Callable[[Array], Array]:
     def lengths(a: Array) -> Array:
         n = a.shape[0]
         for k in range(n):
+            via = a[k].copy()
             for i in prange(n):
                 x = a[i, k]
                 for j in range(n):
-                    y = x + a[k, j]
+                    y = x + via[j]
                     a[i, j] = y if y < a[i, j] else a[i, j]  # noqa: FURB136
         return a
 
-    compiled: Callable[[Array], Array] = numba.njit(parallel=True)(lengths)
+    compiled: Callable[[Array], Array] = numba.njit(parallel=True, fastmath=True)(lengths)
+    return compiled
+
+
+@functools.cache
+def in_turns() -> Callable[[Array], Array]:
+    """Compile the loop of `floyd_warshall` from one array to another and back, without masks."""
+    numba = require("numba")
+    prange = numba.prange
+
+    def lengths(a: Array) -> Array:
+        n = a.shape[0]
+        b = np.empty_like(a)
+        for k in range(n):
+            via = a[k].copy()
+            for i in prange(n):
+                x = a[i, k]
+                for j in range(n):
+                    y = x + via[j]
+                    b[i, j] = y if y < a[i, j] else a[i, j]  # noqa: FURB136
+            a, b = b, a
+        return a
+
+    compiled: Callable[[Array], Array] = numba.njit(parallel=True, fastmath=True)(lengths)
     return compiled
 
 

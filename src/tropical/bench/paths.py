@@ -74,10 +74,14 @@ def scipy(graph: Any, method: str = "FW") -> Contender:
     return Contender(f"scipy {method}", call, 2.0 * _work(graph))
 
 
-def numba(w: Array, threads: int = 1) -> Contender:
-    """Make a contender of numba's k-i-j loop, rows in parallel and vectorized."""
+def numba(w: Array, threads: int = 1, *, in_turns: bool = False) -> Contender:
+    """Make a contender of numba's k-i-j loop, rows in parallel and vectorized.
+
+    `in_turns` goes from one array to another and back; which of the two loops is faster depends on
+    the processor and on n.
+    """
     require_threads(threads)
-    loop = numba_loops.floyd_warshall()
+    loop = numba_loops.in_turns() if in_turns else numba_loops.floyd_warshall()
 
     def call() -> object:
         a = w.copy()
@@ -85,7 +89,8 @@ def numba(w: Array, threads: int = 1) -> Contender:
         return loop(a)
 
     call()
-    return Contender("numba", call, 2.0 * _work(w), numba_loops.limited(threads))
+    name = "numba in turns" if in_turns else "numba"
+    return Contender(name, call, 2.0 * _work(w), numba_loops.limited(threads))
 
 
 def reach(n: int, degree: float) -> NDArray[np.bool_]:

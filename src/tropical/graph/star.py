@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from .progress import Report
 
 __all__ = ["DivergenceError", "closure"]
+
+MOST_HALVED = 2048  # vertices of a graph whose star is computed by halves, which takes memory
+BLOCK = 1024  # the most vertices of a block of a larger graph
 
 
 class DivergenceError(ValueError):
@@ -69,8 +73,8 @@ def closure(
     Notes
     -----
     Floyd and Warshall's algorithm by blocks (G. Venkataraman, S. Sahni and S. Mukhopadhyaya, "A
-    blocked all-pairs shortest-paths algorithm", Journal of Experimental Algorithmics 8, 2003). All
-    blocks but the smallest are matrix products.
+    blocked all-pairs shortest-paths algorithm", Journal of Experimental Algorithmics 8, 2003), and
+    for up to 2,048 vertices by halves of halves. All blocks but the smallest are matrix products.
 
     A sum or product beyond the dtype becomes infinite (the dtype's greatest or least integer). If
     that is the semiring's zero, it also means "no path": pass a wider dtype if paths may be that
@@ -123,34 +127,83 @@ def star_in_place(a: Array, ring: Semiring, progress: Report) -> None:
         return
     parts = list(split(a, most_work(a)))
     for done, part in enumerate(parts):
-        _star(part, ring, share_of(progress, done, len(parts)))
+        _star(part, ring, _Count(share_of(progress, done, len(parts)), a.shape[-1] ** 3))
         progress((done + 1) / len(parts))
 
 
-def _star(a: Array, ring: Semiring, progress: Report) -> None:
+@dataclass
+class _Count:
+    """How many products of elements are done, of how many: those of one matrix of the batch."""
+
+    report: Report
+    total: int
+    done: int = 0
+
+    def add(self, products: int) -> None:
+        self.done += products
+        if self.done < self.total:
+            self.report(self.done / self.total)
+
+
+def _star(a: Array, ring: Semiring, count: _Count) -> None:
+    """Replace `a` (..., n, n) by its star; n vertices take n^3 products of elements."""
     n = a.shape[-1]
-    if n <= _core.STAR_SIZE:
-        _core.star(a, ring)
-        check_divergence(a, ring)
-        return
-    size = 64 if n <= 512 else 128 if n <= 2048 else 256
-    for start in range(0, n, size):
-        block = slice(start, start + size)
+    if n <= _core.MOST_STAR_SIZE:
+        if not _core.star(a, ring):
+            check_divergence(a, ring)
+        count.add(n**3)
+    elif n <= MOST_HALVED:
+        _star_by_halves(a, ring, count)
+    else:
+        _star_by_blocks(a, ring, count)
+
+
+def _star_by_halves(a: Array, ring: Semiring, count: _Count) -> None:
+    """Replace `a` by its star: first all paths through the first half, then through the second.
+
+    No element of `a` gets worse at any time. `_core.star` does the same to halves that are small.
+    """
+    half = _multiple(a.shape[-1] // 2)
+    first, second = a[..., :half, :half], a[..., half:, half:]
+    out_of, into = a[..., :half, half:], a[..., half:, :half]
+    _star(first, ring, count)
+    out, back = np.empty_like(out_of), np.empty_like(into)
+    _add_product(out, first, out_of, ring, count, accumulate=False)
+    _add_product(back, into, first, ring, count, accumulate=False)
+    _add_product(second, into, out, ring, count)
+    _star(second, ring, count)
+    _add_product(into, second, back, ring, count)
+    _add_product(first, out, into, ring, count)
+    _add_product(out_of, out, second, ring, count)
+
+
+def _star_by_blocks(a: Array, ring: Semiring, count: _Count) -> None:
+    """Replace `a` by its star with little memory: paths through a block of vertices at a time."""
+    n = a.shape[-1]
+    size = _multiple(-(-n // -(-n // BLOCK)))
+    blocks = [slice(start, start + size) for start in range(0, n, size)]
+    for block in blocks:
+        others = [other for other in blocks if other != block]
         corner = a[..., block, block]
-        _star(corner, ring, lambda share: None)
-        _add_product(a[..., block, :], corner.copy(), a[..., block, :].copy(), ring)
-        left, right = a[..., :, block].copy(), a[..., block, :].copy()
-        for rows in (slice(0, start), slice(start + size, n)):
-            _add_product(a[..., rows, :], left[..., rows, :], right, ring)
-        if start + size < n:
-            progress((start + size) / n)
+        _star(corner, ring, count)
+        for columns in others:
+            panel = a[..., block, columns]
+            _add_product(panel, corner, panel.copy(), ring, count)
+        for rows in others:
+            left = a[..., rows, block].copy()
+            _add_product(a[..., rows, :], left, a[..., block, :], ring, count)
 
 
-def _add_product(out: Array, a: Array, b: Array, ring: Semiring) -> None:
-    step = max(most_work(a) // max(2 * b.size, 1), 64)
-    for start in range(0, out.shape[-2], step):
-        rows = slice(start, start + step)
-        _core.gemm(a[..., rows, :], b, semiring=ring, out=out[..., rows, :], accumulate=True)
+def _multiple(n: int) -> int:
+    """Round up to a multiple of the order of the stars that the core computes."""
+    return -(-n // _core.STAR_SIZE) * _core.STAR_SIZE
+
+
+def _add_product(
+    out: Array, a: Array, b: Array, ring: Semiring, count: _Count, accumulate: bool = True
+) -> None:
+    _core.gemm(a, b, semiring=ring, out=out, accumulate=accumulate)
+    count.add(out.shape[-2] * out.shape[-1] * a.shape[-1])
 
 
 def check_divergence(a: Array, ring: Semiring) -> None:

@@ -1,5 +1,6 @@
 // Kleene stars of small matrices and block rows, compared with the same loops in scalar code, for
 // every instruction set.
+#include "gemm.hpp"
 #include "graph/closure/stars.hpp"
 #include "tests/definition.hpp"
 
@@ -50,7 +51,7 @@ void check_stars(int semiring, ptrdiff_t n, ptrdiff_t items, bool turned, Random
         stars.batch.dims = 1;
         stars.batch.items = stars.batch.shape[0] = items;
         stars.batch.c_stride[0] = n * n * size;
-        compute_stars(stars, *isa, 2);
+        compute_stars(stars, {std::nullopt, isa, 2}, gemm);
         for (ptrdiff_t item = 0; item < items; ++item) {
             const auto from = all.c.begin() + item * n * n;
             std::vector<T> one(from, from + n * n);
@@ -84,6 +85,47 @@ TEST_CASE("stars of every size, by definition") {
                                                 random);
         });
     }
+}
+
+// Chains of edges of weight one, `items` of them; then, if `closed`, each is a cycle that improves.
+template <class T>
+void check_chains(const Arithmetic& arithmetic, ptrdiff_t n, ptrdiff_t items, bool closed) {
+    const Definition& d = definition_of(arithmetic.semiring);
+    constexpr ptrdiff_t size = sizeof(T);
+    std::vector<T> a(static_cast<std::size_t>(items * n * n), zero_of<T>(d));
+    for (ptrdiff_t row = 0; row < items * n; ++row) {
+        if (row % n + 1 < n)
+            a[static_cast<std::size_t>(row * n + row % n + 1)] = one_of<T>(d);
+        else if (closed)
+            a[static_cast<std::size_t>(row * n)] = static_cast<T>(-1);
+    }
+    Stars stars{arithmetic.semiring, arithmetic.dtype, n, {}, {}};
+    stars.a = {reinterpret_cast<char*>(a.data()), n * size, size};
+    stars.batch.dims = 1;
+    stars.batch.items = stars.batch.shape[0] = items;
+    stars.batch.c_stride[0] = n * n * size;
+    const bool has_star = compute_stars(stars, {std::nullopt, usable_isas().back(), 2}, gemm);
+    REQUIRE(has_star == !closed);
+    for (ptrdiff_t i = 0; i < items * n && !closed; ++i)
+        for (ptrdiff_t j = 0; j < n; ++j)
+            REQUIRE(a[static_cast<std::size_t>(i * n + j)] ==
+                    (j < i % n ? zero_of<T>(d) : one_of<T>(d)));
+}
+
+TEST_CASE("stars by halves") {
+    for (const Arithmetic& arithmetic : every_arithmetic()) {
+        if (!kernels_of(*usable_isas().front(), arithmetic).star) continue;
+        with_type(arithmetic.dtype, [&](auto zero) {
+            for (const ptrdiff_t n : {65, 130, 192})
+                for (const ptrdiff_t items : {1, 3})
+                    check_chains<decltype(zero)>(arithmetic, n, items, false);
+        });
+    }
+    for (const ptrdiff_t n : {3, 64, 65, 200, 512})
+        for (const ptrdiff_t items : {1, 2}) {
+            check_chains<float>({semiring_named("minplus"), id_of<Float32>}, n, items, true);
+            check_chains<std::int32_t>({semiring_named("minplus"), id_of<Int32>}, n, items, true);
+        }
 }
 
 // Floyd and Warshall's loops over the rows and the vertices of one block.
@@ -155,11 +197,11 @@ TEST_CASE("rows of a matrix through their own vertices, with predecessors") {
 
 TEST_CASE("nothing to do") {
     Stars stars{semiring_named("minplus"), id_of<Float32>, 0, {}, {}};
-    compute_stars(stars, *usable_isas().front(), 2);
+    REQUIRE(compute_stars(stars, {std::nullopt, usable_isas().front(), 2}, gemm));
     stars.n = 3;
     stars.batch.dims = 1;
     stars.batch.items = stars.batch.shape[0] = 0;
-    compute_stars(stars, *usable_isas().front(), 2);
+    REQUIRE(compute_stars(stars, {std::nullopt, usable_isas().front(), 2}, gemm));
 }
 
 TEST_SUITE_END();
