@@ -18,7 +18,7 @@ struct Settings {
 // takes about 2 microseconds, one of wake_share 30: to wake a worker costs the caller 8.
 Settings suggest_settings() {
     const Caches& c = caches();
-    return {{c.l1d * 3, c.l2 * 3 / 8, std::clamp<ptrdiff_t>(c.l3 / 8, MiB, 4 * MiB), 256, 128,
+    return {{c.l1d * 3, c.l2 * 3 / 8, std::clamp<ptrdiff_t>(c.l3 / 8, MiB, 4 * MiB), 256, 128, 64,
              1 << 17, 1 << 21}};
 }
 
@@ -74,10 +74,11 @@ CacheBlocks packed_blocks(const Product& p, const Kernels& kernels, ptrdiff_t bl
 
 CacheBlocks direct_blocks(const Product& p, const Kernels& kernels) {
     const DirectNeeds& needs = kernels.direct_needs;
-    const bool in_place = p.b.col_stride == item_size(p.dtype) && !p.attained.index.data;
-    return {.mc = p.m,
-            .kc = balanced_steps(p.k, in_place ? needs.most_kc : needs.most_kc_copied),
-            .nc = p.n};
+    const bool in_place = p.b.col_stride == item_size(p.dtype);
+    const ptrdiff_t most_kc = p.attained.index.data ? needs.most_kc_argmax
+                              : in_place            ? needs.most_kc
+                                                    : needs.most_kc_copied;
+    return {.mc = p.m, .kc = balanced_steps(p.k, most_kc), .nc = p.n};
 }
 
 }  // namespace tropical

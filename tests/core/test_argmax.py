@@ -93,7 +93,8 @@ def test_the_optimum_at_each_depth(isa, semiring, dtype, kernel):
     s = oracle.SEMIRINGS[semiring]
     kc = tropical.explain(8, 33, 5000, dtype=dtype, semiring=semiring, kernel="packed").kc
     m, n, k = 3, 35, 2 * kc + 70
-    depths = {0, 1, 62, 63, 64, 65, 127, 128, kc - 1, kc, kc + 1, 2 * kc - 1, 2 * kc, k - 2, k - 1}
+    depths = {0, 1, 63, 64, 126, 127, 128, 254, 255, 256, k - 2, k - 1}
+    depths |= {kc - 1, kc, kc + 1, 2 * kc - 1, 2 * kc}
     for p, second in itertools.product(sorted(depths), (None, 1, 64, kc)):
         if second is None or p + second < k:
             a, b = np.full((m, k), s.zero(dtype)), np.full((k, n), s.zero(dtype))
