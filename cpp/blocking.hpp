@@ -40,8 +40,8 @@ void choose_setting(Setting which, ptrdiff_t value);
 struct CacheBlocks {
     ptrdiff_t mc, kc, nc;
 };
-// For blocks of C of at most block_m x block_n. direct walks k in steps of kc, and never cuts m or
-// n.
+// For blocks of C of at most block_m x block_n. direct walks k in steps of kc, cuts m where C would
+// else be written far from the order of memory, and never cuts n.
 CacheBlocks packed_blocks(const Product& p, const Kernels& kernels, ptrdiff_t block_m,
                           ptrdiff_t block_n);
 CacheBlocks direct_blocks(const Product& p, const Kernels& kernels);

@@ -104,6 +104,18 @@ def test_the_optimum_at_each_depth(isa, semiring, dtype, kernel):
             check(a, b, semiring, (c, np.full((m, n), p)), kernel=kernel)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "int8"])
+@pytest.mark.parametrize("kind", ["ties", "edge", "nan", "zeros"])
+def test_a_large_c_by_few_rows(isa, dtype, kind):
+    """Where a strip of C leaves the cache, direct computes a few rows after the other."""
+    m, n, k = 67, 1 << 16, 2
+    plan = tropical.explain(m, n, k, dtype=dtype, return_argmax=True, threads=1)
+    assert plan.kernel == "direct" and plan.mc < m
+    a, b, want = sample(m, n, k, "maxplus", dtype, kind)
+    check(a, b, "maxplus", want, threads=1)
+    assert_same_bits(tropical.gemm(a, b, threads=1), want[0])
+
+
 @pytest.mark.parametrize("semiring,dtype", SELECTIVE)
 @pytest.mark.parametrize("kernel", [None, *KERNELS])
 def test_all_products_zero(isa, semiring, dtype, kernel):
