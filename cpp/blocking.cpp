@@ -18,7 +18,7 @@ struct Settings {
 // takes about 2 microseconds, one of wake_share 30: to wake a worker costs the caller 8.
 Settings suggest_settings() {
     const Caches& c = caches();
-    return {{c.l1d * 3, c.l2 * 3 / 8, std::clamp<ptrdiff_t>(c.l3 / 8, MiB, 4 * MiB), 256, 128,
+    return {{c.l1d * 3, c.l2 * 3 / 8, std::clamp<ptrdiff_t>(c.l3 / 8, MiB, 4 * MiB), 256, 128, 64,
              1 << 17, 1 << 21}};
 }
 
@@ -35,6 +35,20 @@ ptrdiff_t balanced(ptrdiff_t size, ptrdiff_t block, ptrdiff_t unit) {
 
 // The steps of the fewest equal blocks of at most `most`.
 ptrdiff_t balanced_steps(ptrdiff_t k, ptrdiff_t most) { return ceil_div(k, ceil_div(k, most)); }
+
+// Rows of C that direct computes at a time. It goes down C strip by strip, far from the order of
+// memory: C leaves its cache between strips where it is large, or where the rows are whole pages
+// apart and so share sets. Where it then takes longer to write C than to compute so few steps,
+// direct goes by so few rows that the processor fetches and writes each from one end to the other.
+ptrdiff_t rows_at_a_time(const Product& p) {
+    constexpr ptrdiff_t steps_of_a_write = 4, rows_together = 12, page = 4096;
+    const ptrdiff_t item = item_size(p.dtype), index_size = sizeof(ptrdiff_t);
+    const ptrdiff_t written = item + (p.attained.index.data ? index_size : 0);
+    const bool by_rows = p.b.col_stride == item && p.c.col_stride == item;
+    if (!by_rows || p.k * item > steps_of_a_write * written) return p.m;
+    const ptrdiff_t room = p.c.row_stride % page == 0 ? caches().l2 : caches().l3 / 3;
+    return p.m * p.n * written > room ? std::min(rows_together, p.m) : p.m;
+}
 
 std::atomic<ptrdiff_t>& chosen(Setting which) {
     static constinit std::atomic<ptrdiff_t> values[setting_count] = {};
@@ -74,10 +88,11 @@ CacheBlocks packed_blocks(const Product& p, const Kernels& kernels, ptrdiff_t bl
 
 CacheBlocks direct_blocks(const Product& p, const Kernels& kernels) {
     const DirectNeeds& needs = kernels.direct_needs;
-    const bool in_place = p.b.col_stride == item_size(p.dtype) && !p.attained.index.data;
-    return {.mc = p.m,
-            .kc = balanced_steps(p.k, in_place ? needs.most_kc : needs.most_kc_copied),
-            .nc = p.n};
+    const bool in_place = p.b.col_stride == item_size(p.dtype);
+    const ptrdiff_t most_kc = p.attained.index.data ? needs.most_kc_argmax
+                              : in_place            ? needs.most_kc
+                                                    : needs.most_kc_copied;
+    return {.mc = rows_at_a_time(p), .kc = balanced_steps(p.k, most_kc), .nc = p.n};
 }
 
 }  // namespace tropical

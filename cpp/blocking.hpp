@@ -13,19 +13,21 @@ enum class Setting {
     panel,         // bytes of a packed panel of B, KC x NC
     direct_side,   // the largest m, and square root of k * n, of a direct product of floats
     heavy_side,    // the same of integers and with argmax, which pack better
+    argmax_steps,  // the most steps of a direct product with argmax; 1 or 2 bytes: twice that
     thread_share,  // products of float32 that are worth a thread which is awake
     wake_share,    // and those that are worth waking one
 };
-inline constexpr int setting_count = 7;
+inline constexpr int setting_count = 8;
 inline constexpr const char* setting_names[setting_count] = {
-    "micro_panel", "block", "panel", "direct_side", "heavy_side", "thread_share", "wake_share"};
+    "micro_panel", "block",        "panel",        "direct_side",
+    "heavy_side",  "argmax_steps", "thread_share", "wake_share"};
 
 struct Range {
     ptrdiff_t least, most;
 };
 inline constexpr Range setting_ranges[setting_count] = {
     {8 * KiB, 4 * MiB}, {16 * KiB, 64 * MiB}, {64 * KiB, 256 * MiB}, {1, 2048},
-    {1, 2048},          {1 << 10, 1 << 30},   {1 << 10, 1 << 30}};
+    {1, 2048},          {16, 1024},           {1 << 10, 1 << 30},    {1 << 10, 1 << 30}};
 
 // As it was chosen, else as it is suggested.
 ptrdiff_t setting(Setting which);
@@ -38,8 +40,8 @@ void choose_setting(Setting which, ptrdiff_t value);
 struct CacheBlocks {
     ptrdiff_t mc, kc, nc;
 };
-// For blocks of C of at most block_m x block_n. direct walks k in steps of kc, and never cuts m or
-// n.
+// For blocks of C of at most block_m x block_n. direct walks k in steps of kc, cuts m where C would
+// else be written far from the order of memory, and never cuts n.
 CacheBlocks packed_blocks(const Product& p, const Kernels& kernels, ptrdiff_t block_m,
                           ptrdiff_t block_n);
 CacheBlocks direct_blocks(const Product& p, const Kernels& kernels);

@@ -37,6 +37,13 @@ bool takes_few_rows(const Product& p) {
     return !p.attained.index.data || item_size(p.dtype) >= 4;
 }
 
+// Steps up to which packing costs more than it saves. With the argmax packed searches once for each
+// element, and direct takes twice as long for each product; products of narrow elements cost less.
+ptrdiff_t few_steps(const Product& p, const DirectNeeds& needs) {
+    if (!p.attained.index.data || p.attained.lookup.data) return needs.few_steps;
+    return setting(Setting::argmax_steps) * (item_size(p.dtype) < 4 ? 2 : 1);
+}
+
 // Why to compute straight from strides; null where it does not pay. Direct reads A and B in place,
 // so it wins while B stays in L2, and where so little is computed with each element that packing
 // would dominate.
@@ -45,7 +52,7 @@ const char* reason_for_direct(const Product& p, const Kernels& kernels) {
     if (needs.packs_always) return nullptr;
     if (p.m <= needs.few_rows || takes_few_rows(p))
         return "few rows: packing would read more than the product does";
-    if (p.k <= needs.few_steps) return "few steps: packing would take longer than the product";
+    if (p.k <= few_steps(p, needs)) return "few steps: packing would take longer than the product";
     const bool light = needs.light && !p.attained.index.data;
     const ptrdiff_t side = setting(light ? Setting::direct_side : Setting::heavy_side);
     const ptrdiff_t item = item_size(p.dtype);

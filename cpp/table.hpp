@@ -1,4 +1,4 @@
-// 494 lines, as everything that crosses the border stands in one file.
+// 500 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, no
 // code. Matrices travel as bytes: a pointer, and strides in bytes (view.hpp).
 #pragma once
@@ -370,8 +370,9 @@ struct DirectNeeds {
     int few_rows, few_steps;
     bool light;
     const char* packs_always = nullptr;
-    ptrdiff_t most_kc;         // where B is read in place
-    ptrdiff_t most_kc_copied;  // where strips of B pass through L1, and with the argmax
+    ptrdiff_t most_kc;             // where B is read in place
+    ptrdiff_t most_kc_copied;      // where strips of B pass through L1
+    ptrdiff_t most_kc_argmax = 0;  // an index of int8 counts no more than 127 steps
     Cost cost;
 };
 

@@ -33,16 +33,24 @@ void unpack_rows(char* target, ptrdiff_t depth, const char* panel, ptrdiff_t k) 
         }
 }
 
-// The first step in [0, segment) at which a[p] (x) b[p] equals `best`; one of them does.
+// The first step in [0, segment) at which a[p] (x) b[p] equals `best`; one of them does. Registers
+// are compared without a branch between them, which could not be predicted, as far as 64 bits hold
+// the lanes.
 template <class R>
 [[gnu::always_inline]] inline ptrdiff_t first_attaining(const char* a, const char* b,
                                                         typename R::T best) {
+    using T = typename R::T;
     using V = typename R::V;
-    for (ptrdiff_t p = 0; p < segment<R>; p += R::lanes) {
-        const ptrdiff_t offset = p * static_cast<ptrdiff_t>(sizeof(typename R::T));
-        const V product = R::multiply(load<V>(a + offset), load<V>(b + offset));
-        const int lane = first_equal<typename R::T>(product, broadcast<V>(best));
-        if (lane >= 0) return p + lane;
+    constexpr ptrdiff_t stride = lane_stride<T, Mask<V>>(), size = sizeof(T);
+    constexpr ptrdiff_t most = 64 / stride, together = most < segment<R> ? most : segment<R>;
+    for (ptrdiff_t p = 0; p < segment<R>; p += together) {
+        std::uint64_t bits = 0;
+        for (ptrdiff_t q = 0; q < together; q += R::lanes) {
+            const ptrdiff_t offset = (p + q) * size;
+            const V product = R::multiply(load<V>(a + offset), load<V>(b + offset));
+            bits |= equal_bits<T>(product, broadcast<V>(best)) << q * stride;
+        }
+        if (bits != 0) return p + __builtin_ctzll(bits) / stride;
     }
     return 0;
 }

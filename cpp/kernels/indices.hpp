@@ -60,9 +60,29 @@ template <int NV, class M, class Locate>
     }
 }
 
+// Whole rows of steps where nothing was there before.
+template <int NV, class M>
+[[gnu::always_inline]] inline void store_rows(const M* where, int rows, const View& index) {
+    using T = __typeof__(M{}[0]);
+    using Wide = Register<ptrdiff_t, sizeof(M)>;
+    constexpr ptrdiff_t size = sizeof(T), wide = sizeof(ptrdiff_t), L = lanes<ptrdiff_t, Wide>;
+    using Part = Register<T, L * size>;
+    for (int i = 0; i < rows; ++i) {
+        const char* const source = reinterpret_cast<const char*>(where + i * NV);
+        char* const target = index.data + i * index.row_stride;
+        TROPICAL_UNROLL for (ptrdiff_t j = 0; j < NV * lanes<T, M>; j += L) {
+            const Wide step = __builtin_convertvector(load<Part>(source + j * size), Wide);
+            store(target + j * wide, step > Wide{} ? step : Wide{});
+        }
+    }
+}
+
 // Where steps were counted one by one. Out of line: one copy for all semirings.
 template <int NV, class M>
 [[gnu::noinline]] void store_steps(const M* where, const TileOfC& c, int rows, const IndexOfC& to) {
+    constexpr ptrdiff_t columns = NV * lanes<__typeof__(M{}[0]), M>;
+    if (!to.continues && c.m >= rows && c.n >= columns && to.index.col_stride == sizeof(ptrdiff_t))
+        return store_rows<NV>(where, rows, to.index);
     store_indices<NV>(where, c, rows, to, [](ptrdiff_t, ptrdiff_t, ptrdiff_t w) { return w; });
 }
 

@@ -1,4 +1,4 @@
-// 238 lines, as every operation on a register stands here once.
+// 251 lines, as every operation on a register stands here once.
 // One register of T for every instruction set: load, store, broadcast, select, transpose, find.
 // Written on the compilers' vector extensions, so that the same lines become SSE2, AVX2, AVX-512 or
 // NEON; intrinsics only where those extensions fall short. All of it has internal linkage: see
@@ -120,7 +120,7 @@ constexpr int lane_stride() {
     if (sizeof(M) == 64) return 1;
 #endif
 #if defined(__x86_64__)
-    return sizeof(T);
+    return sizeof(T) == 2 ? 2 : 1;
 #elif defined(__aarch64__)
     return 4 * sizeof(T);
 #else
@@ -140,12 +140,20 @@ template <class T, class M>
     }
 #endif
 #if defined(__AVX2__)
-    if constexpr (sizeof(M) == 32)
-        return static_cast<std::uint32_t>(_mm256_movemask_epi8(__m256i(mask)));
+    if constexpr (sizeof(M) == 32) {
+        const int bits = sizeof(T) == 8   ? _mm256_movemask_pd(__m256d(mask))
+                         : sizeof(T) == 4 ? _mm256_movemask_ps(__m256(mask))
+                                          : _mm256_movemask_epi8(__m256i(mask));
+        return static_cast<std::uint32_t>(bits);
+    }
 #endif
 #if defined(__x86_64__)
-    if constexpr (sizeof(M) == 16)
-        return static_cast<std::uint32_t>(_mm_movemask_epi8(__m128i(mask)));
+    if constexpr (sizeof(M) == 16) {
+        const int bits = sizeof(T) == 8   ? _mm_movemask_pd(__m128d(mask))
+                         : sizeof(T) == 4 ? _mm_movemask_ps(__m128(mask))
+                                          : _mm_movemask_epi8(__m128i(mask));
+        return static_cast<std::uint32_t>(bits);
+    }
 #elif defined(__aarch64__)  // four bits a byte: there is no movemask
     const uint8x8_t nibbles = vshrn_n_u16(vreinterpretq_u16_u8(uint8x16_t(mask)), 4);
     return vget_lane_u64(vreinterpret_u64_u8(nibbles), 0);
@@ -175,28 +183,33 @@ template <class T, class M>
     return bits == 0 ? -1 : __builtin_ctzll(bits) / lane_stride<T, M>();
 }
 
-// The index of the first lane in which a and b are equal, or -1.
+// a == b as lane_bits.
 template <class T, class V>
-[[gnu::always_inline]] inline int first_equal(V a, V b) {
+[[gnu::always_inline]] inline std::uint64_t equal_bits(V a, V b) {
 #if defined(__AVX512BW__)
     // As it stands below, gcc turns the mask into a register and back.
     if constexpr (sizeof(V) == 64) {
-        std::uint64_t bits = 0;
         constexpr bool floating = T(0.5) != T(0);
         if constexpr (floating && sizeof(T) == 4)
-            bits = _mm512_cmp_ps_mask(__m512(a), __m512(b), _CMP_EQ_OQ);
+            return _mm512_cmp_ps_mask(__m512(a), __m512(b), _CMP_EQ_OQ);
         if constexpr (floating && sizeof(T) == 8)
-            bits = _mm512_cmp_pd_mask(__m512d(a), __m512d(b), _CMP_EQ_OQ);
-        if constexpr (sizeof(T) == 1) bits = _mm512_cmpeq_epi8_mask(__m512i(a), __m512i(b));
-        if constexpr (sizeof(T) == 2) bits = _mm512_cmpeq_epi16_mask(__m512i(a), __m512i(b));
+            return _mm512_cmp_pd_mask(__m512d(a), __m512d(b), _CMP_EQ_OQ);
+        if constexpr (sizeof(T) == 1) return _mm512_cmpeq_epi8_mask(__m512i(a), __m512i(b));
+        if constexpr (sizeof(T) == 2) return _mm512_cmpeq_epi16_mask(__m512i(a), __m512i(b));
         if constexpr (!floating && sizeof(T) == 4)
-            bits = _mm512_cmpeq_epi32_mask(__m512i(a), __m512i(b));
+            return _mm512_cmpeq_epi32_mask(__m512i(a), __m512i(b));
         if constexpr (!floating && sizeof(T) == 8)
-            bits = _mm512_cmpeq_epi64_mask(__m512i(a), __m512i(b));
-        return bits == 0 ? -1 : __builtin_ctzll(bits);
+            return _mm512_cmpeq_epi64_mask(__m512i(a), __m512i(b));
     }
 #endif
-    return first_set<T>(a == b);
+    return lane_bits<T>(a == b);
+}
+
+// The index of the first lane in which a and b are equal, or -1.
+template <class T, class V>
+[[gnu::always_inline]] inline int first_equal(V a, V b) {
+    const std::uint64_t bits = equal_bits<T>(a, b);
+    return bits == 0 ? -1 : __builtin_ctzll(bits) / lane_stride<T, Mask<V>>();
 }
 
 template <int N>

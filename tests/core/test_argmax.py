@@ -93,7 +93,8 @@ def test_the_optimum_at_each_depth(isa, semiring, dtype, kernel):
     s = oracle.SEMIRINGS[semiring]
     kc = tropical.explain(8, 33, 5000, dtype=dtype, semiring=semiring, kernel="packed").kc
     m, n, k = 3, 35, 2 * kc + 70
-    depths = {0, 1, 62, 63, 64, 65, 127, 128, kc - 1, kc, kc + 1, 2 * kc - 1, 2 * kc, k - 2, k - 1}
+    depths = {0, 1, 63, 64, 126, 127, 128, 254, 255, 256, k - 2, k - 1}
+    depths |= {kc - 1, kc, kc + 1, 2 * kc - 1, 2 * kc}
     for p, second in itertools.product(sorted(depths), (None, 1, 64, kc)):
         if second is None or p + second < k:
             a, b = np.full((m, k), s.zero(dtype)), np.full((k, n), s.zero(dtype))
@@ -101,6 +102,18 @@ def test_the_optimum_at_each_depth(isa, semiring, dtype, kernel):
                 a[:, q], b[q] = s.one(dtype), s.one(dtype)
             c = np.full((m, n), s.multiply(s.one(dtype), s.one(dtype)))
             check(a, b, semiring, (c, np.full((m, n), p)), kernel=kernel)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int8"])
+@pytest.mark.parametrize("kind", ["ties", "edge", "nan", "zeros"])
+def test_a_large_c_by_few_rows(isa, dtype, kind):
+    """Where a strip of C leaves the cache, direct computes a few rows after the other."""
+    m, n, k = 67, 1 << 16, 2
+    plan = tropical.explain(m, n, k, dtype=dtype, return_argmax=True, threads=1)
+    assert plan.kernel == "direct" and plan.mc < m
+    a, b, want = sample(m, n, k, "maxplus", dtype, kind)
+    check(a, b, "maxplus", want, threads=1)
+    assert_same_bits(tropical.gemm(a, b, threads=1), want[0])
 
 
 @pytest.mark.parametrize("semiring,dtype", SELECTIVE)

@@ -20,8 +20,8 @@ from tropical.measure.timing import Contender, Timings
 EXTREMES = [
     {"micro_panel": 8 << 10, "block": 16 << 10, "panel": 64 << 10, "direct_side": 1},
     {"micro_panel": 4 << 20, "block": 64 << 20, "panel": 256 << 20, "direct_side": 2048},
-    {"heavy_side": 1, "thread_share": 1 << 10, "wake_share": 1 << 10},
-    {"heavy_side": 2048, "thread_share": 1 << 30, "wake_share": 1 << 30},
+    {"heavy_side": 1, "argmax_steps": 16, "thread_share": 1 << 10, "wake_share": 1 << 10},
+    {"heavy_side": 2048, "argmax_steps": 1024, "thread_share": 1 << 30, "wake_share": 1 << 30},
     {"thread_share": 1 << 10, "wake_share": 1 << 30},  # on workers only if they are awake
 ]
 
@@ -59,6 +59,11 @@ def test_settings_reach_the_plan():
     assert plan.kernel == "packed" and plan.kc * plan.nr * 4 <= 16 << 10
     _core.set_settings({"direct_side": 300})
     assert tropical.explain(200, 200, 200).kernel == "direct"
+    _core.set_settings({"argmax_steps": 20})
+    for dtype, most in (("float32", 20), ("int64", 20), ("int16", 40), ("uint8", 40)):
+        for k, kernel in ((most, "direct"), (most + 1, "packed")):
+            plan = tropical.explain(300, 300, k, dtype=dtype, semiring="maxmin", return_argmax=True)
+            assert plan.kernel == kernel, (dtype, k)
     assert _core.settings()["micro_panel"] == _core.suggested_settings()["micro_panel"]
 
 

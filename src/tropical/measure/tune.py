@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,15 +138,26 @@ def _tune_switch(
     return Finding(setting, suggested, max(best, values[1] // 2), gain)
 
 
+def _both_kernels(
+    a: NDArray[Any], b: NDArray[Any], *, return_argmax: bool = False
+) -> tuple[Contender, Contender]:
+    direct, packed = (
+        contenders.ours(a, b, name=kernel, kernel=kernel, return_argmax=return_argmax)
+        for kernel in ("direct", "packed")
+    )
+    return direct, packed
+
+
 def _direct_or_packed(
     sides: Sequence[int], dtype: str
 ) -> Iterator[tuple[int, Contender, Contender]]:
     for n in sides:
-        a, b = contenders.operands(n, n, n, dtype)
-        direct, packed = (
-            contenders.ours(a, b, name=kernel, kernel=kernel) for kernel in ("direct", "packed")
-        )
-        yield n, direct, packed
+        yield n, *_both_kernels(*contenders.operands(n, n, n, dtype))
+
+
+def _argmax_by_steps(steps: Sequence[int]) -> Iterator[tuple[int, Contender, Contender]]:
+    for k in steps:
+        yield k, *_both_kernels(*contenders.operands(512, k, 512), return_argmax=True)
 
 
 def _one_or_two_threads(sides: Sequence[int]) -> Iterator[tuple[int, Contender, Contender]]:
@@ -176,6 +188,7 @@ def _steps() -> dict[str, Callable[[str, float], Finding]]:
         "panel": blocks(1536, 0.5, 1, 2),
         "direct_side": switch(_direct_or_packed((64, 96, 128, 192, 256, 320), "float32")),
         "heavy_side": switch(_direct_or_packed((32, 64, 96, 128, 192, 256), "int32")),
+        "argmax_steps": switch(_argmax_by_steps((16, 32, 48, 64, 96, 128, 192))),
     }
     if _core.config()["cores"] > 1:
         steps["thread_share"] = switch(_one_or_two_threads((48, 64, 80, 96, 128, 160)))
