@@ -8,7 +8,6 @@
 #include <new>
 #include <utility>
 
-#include "empty_sums.hpp"
 #include "reference.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
