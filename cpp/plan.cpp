@@ -1,3 +1,4 @@
+// 213 lines, as every rule that chooses a kernel stands here.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -25,25 +26,42 @@ ptrdiff_t nan_bytes(const Plan& plan, const Product& p) {
     return round_up(2 * (cut.block_m + cut.block_n) * index_size, cache_line);
 }
 
-// Whether direct goes by few rows. By columns, a dot product costs as much as 64 steps of a strip
-// of B through L1, which more rows of A share; where sums are taken in the order of p, a square
-// costs as much as 16. By rows, a step of the argmax takes four bytes of its element.
-bool takes_few_rows(const Product& p) {
-    if (p.m > most_direct_rows) return false;
-    if (along_columns(p.b, p.n)) {
-        const bool exact = sums_are_exact(p.semiring, p.dtype);
-        return p.n == 1 || p.k >= (exact ? 48 + 48 * ((p.m + 1) / 2) : 16 + 16 * p.m);
-    }
-    return !p.attained.index.data || item_size(p.dtype) >= 4;
+// plustimes over floats.
+bool adds_floats(const Product& p, const Kernels& kernels) {
+    return !sums_are_exact(p.semiring, p.dtype) && !kernels.direct_needs.packs_always;
 }
 
-// Why to compute straight from strides; null where it does not pay. Direct reads A and B in place,
-// so it wins while B stays in L2, and where so little is computed with each element that packing
-// would dominate.
+// Whether direct goes by few rows. By columns, a dot product costs as much as 64 steps of a strip
+// of B through L1, which more rows of A share; where sums are taken in the order of p, a square
+// costs as much as 16. By rows, a step of the argmax takes four bytes of its element, and
+// sums that fill few registers are better kept there, in a strip.
+bool takes_few_rows(const Product& p) {
+    if (p.m > most_direct_rows) return false;
+    const bool exact = sums_are_exact(p.semiring, p.dtype);
+    if (along_columns(p.b, p.n))
+        return p.n == 1 || p.k >= (exact ? 48 + 48 * ((p.m + 1) / 2) : 16 + 16 * p.m);
+    const ptrdiff_t item = item_size(p.dtype), bytes = p.n * item;
+    if (p.attained.index.data) return item >= 4;
+    return p.m == 1 || (exact ? bytes > 32 || p.k < 512 : bytes > 64);
+}
+
+// Whether so few tiles would read a packed operand that packing it takes longer than the product.
+// What is read in place has to stay in a cache, or is read once.
+bool packs_in_vain(const Product& p, const Kernels& tile) {
+    if (!adds_floats(p, tile)) return false;
+    const auto stays = [&](ptrdiff_t lines) {
+        return lines * p.k * item_size(p.dtype) <= setting(Setting::panel);
+    };
+    const bool one_strip = p.n <= tile.nr;
+    return (p.m <= 32 && (one_strip || stays(p.n))) || (one_strip && stays(p.m));
+}
+
+// Why to compute straight from strides; null where it does not pay. Direct reads A and B in place:
+// it wins while B stays in L2, and where so little is computed that packing would dominate.
 const char* reason_for_direct(const Product& p, const Kernels& kernels) {
     const DirectNeeds& needs = kernels.direct_needs;
     if (needs.packs_always) return nullptr;
-    if (p.m <= needs.few_rows || takes_few_rows(p))
+    if (p.m <= needs.few_rows || takes_few_rows(p) || packs_in_vain(p, kernels))
         return "few rows: packing would read more than the product does";
     if (p.k <= needs.few_steps) return "few steps: packing would take longer than the product";
     const bool light = needs.light && !p.attained.index.data;
@@ -66,14 +84,16 @@ bool has_tiny_items(const Problem& p, const Kernels& kernels, const Partition& c
 }
 
 // Rows of C must be contiguous for the vector stores; a narrow C is turned so that its long side
-// lies along registers.
+// lies along registers. That costs a store for each element, more than empty lanes in short sums.
 bool better_transposed(const Product& p, const Kernels& narrow) {
     const ptrdiff_t item = item_size(p.dtype);
     if (p.attained.lookup.data) return false;
     if (p.n <= most_direct_rows && p.n > 1 && p.m > most_direct_rows &&
         takes_few_rows(transposed(p)))
         return true;
-    if (p.n == 1 || (p.n <= narrow.turned_columns && p.m >= narrow.nr)) return p.m > p.n;
+    const bool short_sums = adds_floats(p, narrow) && p.k <= 8 * p.n;
+    if (p.n == 1 || (p.n <= narrow.turned_columns && p.m >= narrow.nr && !short_sums))
+        return p.m > p.n;
     return p.c.col_stride != item && p.c.row_stride == item && p.m > 1;
 }
 
@@ -142,8 +162,8 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     plan.transposed = better_transposed(problem, set.narrow);
     const Product p = oriented(problem, plan.transposed);
     plan.kernels = &pick_tile(set, p);
-    const char* const direct = reason_for_direct(p, set.wide);
-    const char* const packs = set.wide.direct_needs.packs_always;
+    const char* const direct = reason_for_direct(p, *plan.kernels);
+    const char* const packs = plan.kernels->direct_needs.packs_always;
     plan.kernel = choice.kernel.value_or(direct ? KernelKind::direct : KernelKind::packed);
     plan.reason = choice.kernel ? "chosen by the caller"
                   : direct      ? direct
