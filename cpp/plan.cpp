@@ -1,4 +1,4 @@
-// 213 lines, as every rule that chooses a kernel stands here.
+// 222 lines, as every rule that chooses a kernel stands here.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ ptrdiff_t nan_bytes(const Plan& plan, const Product& p) {
 
 // plustimes over floats.
 bool adds_floats(const Product& p, const Kernels& kernels) {
-    return !sums_are_exact(p.semiring, p.dtype) && !kernels.direct_needs.packs_always;
+    return !sums_are_exact(p.semiring, p.dtype) && !kernels.direct_needs.packs;
 }
 
 // Whether direct goes by few rows. By columns, a dot product costs as much as 64 steps of a strip
@@ -56,11 +56,19 @@ bool packs_in_vain(const Product& p, const Kernels& tile) {
     return (p.m <= 32 && (one_strip || stays(p.n))) || (one_strip && stays(p.m));
 }
 
+// logplus: whether blocks of k in lanes take fewer exponentials than tiles, which packing pads.
+bool takes_few_sums(const Product& p, const Kernels& tile) {
+    const ptrdiff_t lines = p.m * (p.n + 1);  // of B once for each row of A
+    return 2 * lines <= round_up(p.m, tile.mr) + round_up(p.n, tile.nr) &&
+           ceil_div(p.k, log_steps) >= lines;
+}
+
 // Why to compute straight from strides; null where it does not pay. Direct reads A and B in place:
 // it wins while B stays in L2, and where so little is computed that packing would dominate.
 const char* reason_for_direct(const Product& p, const Kernels& kernels) {
     const DirectNeeds& needs = kernels.direct_needs;
-    if (needs.packs_always) return nullptr;
+    if (needs.packs)
+        return takes_few_sums(p, kernels) ? "few long sums: packing would pad them" : nullptr;
     if (p.m <= needs.few_rows || takes_few_rows(p) || packs_in_vain(p, kernels))
         return "few rows: packing would read more than the product does";
     if (p.k <= needs.few_steps) return "few steps: packing would take longer than the product";
@@ -163,7 +171,7 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     const Product p = oriented(problem, plan.transposed);
     plan.kernels = &pick_tile(set, p);
     const char* const direct = reason_for_direct(p, *plan.kernels);
-    const char* const packs = plan.kernels->direct_needs.packs_always;
+    const char* const packs = plan.kernels->direct_needs.packs;
     plan.kernel = choice.kernel.value_or(direct ? KernelKind::direct : KernelKind::packed);
     plan.reason = choice.kernel ? "chosen by the caller"
                   : direct      ? direct
@@ -179,7 +187,8 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     plan.tiny_items =
         plan.kernel == KernelKind::direct && has_tiny_items(problem, *plan.kernels, plan.partition);
     if (plan.tiny_items) plan.transposed = false;
-    plan.few_rows = plan.kernel == KernelKind::direct && !plan.tiny_items && takes_few_rows(p);
+    plan.few_rows = plan.kernel == KernelKind::direct && !plan.tiny_items &&
+                    (packs ? takes_few_sums(p, *plan.kernels) : takes_few_rows(p));
     plan.blocks =
         plan.kernel == KernelKind::direct
             ? direct_blocks(p, *plan.kernels)
