@@ -1,4 +1,4 @@
-// 429 lines, as the tasks, the five loops and the reruns are read as one algorithm.
+// 428 lines, as the tasks, the five loops and the reruns are read as one algorithm.
 // Start reading here: gemm() plans, runs every task, and mends what the vector kernels leave.
 #include "gemm.hpp"
 
@@ -8,7 +8,6 @@
 #include <new>
 #include <utility>
 
-#include "empty_sums.hpp"
 #include "reference.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"

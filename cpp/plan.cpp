@@ -1,3 +1,4 @@
+// 229 lines, as every rule that chooses a kernel stands here.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -25,16 +26,41 @@ ptrdiff_t nan_bytes(const Plan& plan, const Product& p) {
     return round_up(2 * (cut.block_m + cut.block_n) * index_size, cache_line);
 }
 
+// plustimes over floats.
+bool adds_floats(const Product& p, const Kernels& kernels) {
+    return !sums_are_exact(p.semiring, p.dtype) && !kernels.direct_needs.packs;
+}
+
 // Whether direct goes by few rows. By columns, a dot product costs as much as 64 steps of a strip
 // of B through L1, which more rows of A share; where sums are taken in the order of p, a square
-// costs as much as 16. By rows, a step of the argmax takes four bytes of its element.
+// costs as much as 16. By rows, a step of the argmax takes four bytes of its element, and
+// sums that fill few registers are better kept there, in a strip.
 bool takes_few_rows(const Product& p) {
     if (p.m > most_direct_rows) return false;
-    if (along_columns(p.b, p.n)) {
-        const bool exact = sums_are_exact(p.semiring, p.dtype);
+    const bool exact = sums_are_exact(p.semiring, p.dtype);
+    if (along_columns(p.b, p.n))
         return p.n == 1 || p.k >= (exact ? 48 + 48 * ((p.m + 1) / 2) : 16 + 16 * p.m);
-    }
-    return !p.attained.index.data || item_size(p.dtype) >= 4;
+    const ptrdiff_t item = item_size(p.dtype), bytes = p.n * item;
+    if (p.attained.index.data) return item >= 4;
+    return p.m == 1 || (exact ? bytes > 32 || p.k < 512 : bytes > 64);
+}
+
+// Whether so few tiles would read a packed operand that packing it takes longer than the product.
+// What is read in place has to stay in a cache, or is read once.
+bool packs_in_vain(const Product& p, const Kernels& tile) {
+    if (!adds_floats(p, tile)) return false;
+    const auto stays = [&](ptrdiff_t lines) {
+        return lines * p.k * item_size(p.dtype) <= setting(Setting::panel);
+    };
+    const bool one_strip = p.n <= tile.nr;
+    return (p.m <= 32 && (one_strip || stays(p.n))) || (one_strip && stays(p.m));
+}
+
+// logplus: whether blocks of k in lanes take fewer exponentials than tiles, which packing pads.
+bool takes_few_sums(const Product& p, const Kernels& tile) {
+    const ptrdiff_t lines = p.m * (p.n + 1);  // of B once for each row of A
+    return 2 * lines <= round_up(p.m, tile.mr) + round_up(p.n, tile.nr) &&
+           ceil_div(p.k, log_steps) >= lines;
 }
 
 // Steps up to which packing costs more than it saves. With the argmax packed searches once for each
@@ -44,13 +70,13 @@ ptrdiff_t few_steps(const Product& p, const DirectNeeds& needs) {
     return setting(Setting::argmax_steps) * (item_size(p.dtype) < 4 ? 2 : 1);
 }
 
-// Why to compute straight from strides; null where it does not pay. Direct reads A and B in place,
-// so it wins while B stays in L2, and where so little is computed with each element that packing
-// would dominate.
+// Why to compute straight from strides; null where it does not pay. Direct reads A and B in place:
+// it wins while B stays in L2, and where so little is computed that packing would dominate.
 const char* reason_for_direct(const Product& p, const Kernels& kernels) {
     const DirectNeeds& needs = kernels.direct_needs;
-    if (needs.packs_always) return nullptr;
-    if (p.m <= needs.few_rows || takes_few_rows(p))
+    if (needs.packs)
+        return takes_few_sums(p, kernels) ? "few long sums: packing would pad them" : nullptr;
+    if (p.m <= needs.few_rows || takes_few_rows(p) || packs_in_vain(p, kernels))
         return "few rows: packing would read more than the product does";
     if (p.k <= few_steps(p, needs)) return "few steps: packing would take longer than the product";
     const bool light = needs.light && !p.attained.index.data;
@@ -73,14 +99,16 @@ bool has_tiny_items(const Problem& p, const Kernels& kernels, const Partition& c
 }
 
 // Rows of C must be contiguous for the vector stores; a narrow C is turned so that its long side
-// lies along registers.
+// lies along registers. That costs a store for each element, more than empty lanes in short sums.
 bool better_transposed(const Product& p, const Kernels& narrow) {
     const ptrdiff_t item = item_size(p.dtype);
     if (p.attained.lookup.data) return false;
     if (p.n <= most_direct_rows && p.n > 1 && p.m > most_direct_rows &&
         takes_few_rows(transposed(p)))
         return true;
-    if (p.n == 1 || (p.n <= narrow.turned_columns && p.m >= narrow.nr)) return p.m > p.n;
+    const bool short_sums = adds_floats(p, narrow) && p.k <= 8 * p.n;
+    if (p.n == 1 || (p.n <= narrow.turned_columns && p.m >= narrow.nr && !short_sums))
+        return p.m > p.n;
     return p.c.col_stride != item && p.c.row_stride == item && p.m > 1;
 }
 
@@ -149,8 +177,8 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     plan.transposed = better_transposed(problem, set.narrow);
     const Product p = oriented(problem, plan.transposed);
     plan.kernels = &pick_tile(set, p);
-    const char* const direct = reason_for_direct(p, set.wide);
-    const char* const packs = set.wide.direct_needs.packs_always;
+    const char* const direct = reason_for_direct(p, *plan.kernels);
+    const char* const packs = plan.kernels->direct_needs.packs;
     plan.kernel = choice.kernel.value_or(direct ? KernelKind::direct : KernelKind::packed);
     plan.reason = choice.kernel ? "chosen by the caller"
                   : direct      ? direct
@@ -166,7 +194,8 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     plan.tiny_items =
         plan.kernel == KernelKind::direct && has_tiny_items(problem, *plan.kernels, plan.partition);
     if (plan.tiny_items) plan.transposed = false;
-    plan.few_rows = plan.kernel == KernelKind::direct && !plan.tiny_items && takes_few_rows(p);
+    plan.few_rows = plan.kernel == KernelKind::direct && !plan.tiny_items &&
+                    (packs ? takes_few_sums(p, *plan.kernels) : takes_few_rows(p));
     plan.blocks =
         plan.kernel == KernelKind::direct
             ? direct_blocks(p, *plan.kernels)

@@ -1,6 +1,9 @@
+// 257 lines, as what knows the definition, and needs no vectors, stands in one file.
 #include "reference.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 #include "definition.hpp"
 
@@ -115,6 +118,101 @@ void spread(const Product& g, const NaNMarks& nan) {
         for (ptrdiff_t q = 0; q < columns.count; ++q) put(i, columns.marked[q]);
 }
 
+// `count` contiguous elements: some one by one, then as many again, up to blocks of 512 bytes, as
+// memcpy uses the widest registers of the processor.
+template <class T>
+void fill_line(char* line, ptrdiff_t count, T value) {
+    constexpr ptrdiff_t size = sizeof(T), one_by_one = 64 / size, block = 512 / size;
+    if constexpr (size == 1) {
+        std::memset(line, value, static_cast<std::size_t>(count));
+        return;
+    }
+    ptrdiff_t filled = std::min(count, one_by_one);
+    for (ptrdiff_t i = 0; i < filled; ++i) std::memcpy(line + i * size, &value, sizeof value);
+    while (filled < count) {
+        const ptrdiff_t more = std::min({filled, block, count - filled});
+        std::memcpy(line + filled * size, line, static_cast<std::size_t>(more * size));
+        filled += more;
+    }
+}
+
+// Calls whole(data, count) for lines of contiguous elements, or one(data) for each element, in the
+// order of memory.
+template <class T>
+void for_each_line(View v, ptrdiff_t m, ptrdiff_t n, auto whole, auto one) {
+    constexpr ptrdiff_t size = sizeof(T);
+    const auto ascend = [&v](ptrdiff_t count, ptrdiff_t& stride) {
+        if (stride >= 0) return;
+        v.data += (count - 1) * stride;
+        stride = -stride;
+    };
+    ascend(m, v.row_stride);
+    ascend(n, v.col_stride);
+    if (n == 1 || (m > 1 && v.row_stride < v.col_stride)) {
+        v = transposed(v);
+        std::swap(m, n);
+    }
+    if (v.col_stride == size && v.row_stride == n * size) n *= std::exchange(m, 1);
+    for (ptrdiff_t i = 0; i < m; ++i)
+        if (v.col_stride == size)
+            whole(at(v, i, 0).data, n);
+        else
+            for (ptrdiff_t j = 0; j < n; ++j) one(at(v, i, j).data);
+}
+
+template <class T>
+void fill_matrix(const View& v, ptrdiff_t m, ptrdiff_t n, T value) {
+    for_each_line<T>(
+        v, m, n, [=](char* line, ptrdiff_t count) { fill_line(line, count, value); },
+        [=](char* element) { std::memcpy(element, &value, sizeof value); });
+}
+
+// x (+) zero for a T or a register of them, where (+) is not plustimes'.
+template <class S, class T, class V>
+V with_zero(V x) {
+    if constexpr (selective<S>) x = S::Add::apply(static_cast<V>(V{} + S::template zero<T>), x);
+    if constexpr (same_type<typename S::Add, Or>)
+        return static_cast<V>(static_cast<V>(x != V{}) & static_cast<V>(V{} + T{1}));
+    else if constexpr (std::is_floating_point_v<T>)
+        return x + T{0};  // as canonical()
+    else
+        return x;
+}
+
+// C = C (+) zero.
+template <class S, class T>
+void meet_zero(const Product& g) {
+    const auto meet = [](char* data, auto x) {
+        std::memcpy(&x, data, sizeof x);
+        x = with_zero<S, T>(x);
+        std::memcpy(data, &x, sizeof x);
+    };
+    const auto line = [=](char* data, ptrdiff_t count) {
+        typedef T V __attribute__((vector_size(16)));
+        constexpr ptrdiff_t size = sizeof(T), lanes = sizeof(V) / size;
+        ptrdiff_t i = 0;
+        for (; i + lanes <= count; i += lanes) meet(data + i * size, V{});
+        for (; i < count; ++i) meet(data + i * size, T{});
+    };
+    for_each_line<T>(g.c, g.m, g.n, line, [=](char* element) { meet(element, T{}); });
+}
+
+template <class S, class T>
+void no_products(const Product& g) {
+    constexpr T zero = S::template zero<T>;
+    constexpr bool neutral = std::is_integral_v<T> && (zero == lowest<T> || zero == highest<T>);
+    if (!g.accumulate && !g.epilogue.start.data)
+        fill_matrix(g.c, g.m, g.n, finished<S>(g, zero));
+    else if (g.epilogue.empty() && same_type<typename S::Add, Plus>)
+        return;
+    else if constexpr (fuses<S, T>)
+        for (ptrdiff_t i = 0; i < g.m; ++i)
+            for (ptrdiff_t j = 0; j < g.n; ++j)
+                write(g.c, i, j, finished<S>(g, start<S, T>(g, i, j)));
+    else if constexpr (!same_type<typename S::Add, Plus> && !(selective<S> && neutral))
+        meet_zero<S, T>(g);
+}
+
 }  // namespace
 
 void naive_kernel(const Product& p) {
@@ -137,6 +235,14 @@ void spread_nan(const Product& p, const NaNMarks& nan) {
         if constexpr (Row::kind == Kind::floating) spread<typename Row::type>(p, nan);
     };
     with_item(static_cast<int>(p.dtype), spread_in, DTypes{});
+}
+
+void fill_empty(const Product& p) {
+    const bool by_columns = std::abs(p.c.row_stride) < std::abs(p.c.col_stride);
+    const Product g = by_columns ? transposed(p) : p;
+    with_types(g.semiring, g.dtype,
+               [&]<class S, class Row>() { no_products<S, typename Row::type>(g); });
+    if (g.attained.index.data) fill_matrix(g.attained.index, g.m, g.n, ptrdiff_t{-1});
 }
 
 void constants(int semiring, DType dtype, char* zero, char* one) {

@@ -1,5 +1,6 @@
-// The definition, in scalars: the naive and the cache-blocked kernel, and the few loops around the
-// vector kernels that need not be fast. Covers every operand; compiled without vector instructions.
+// The definition, in scalars: the naive and the cache-blocked kernel, products without steps, and
+// the few loops around the vector kernels that need not be fast. Covers every operand; compiled
+// without vector instructions.
 #pragma once
 
 #include "product.hpp"
@@ -8,6 +9,10 @@ namespace tropical {
 
 void naive_kernel(const Product& p);
 void tiled_kernel(const Product& p);
+
+// A product with k == 0: C = accumulate ? C (+) zero : zero, or what the epilogue makes of its
+// start, as fast as memory takes it; index = -1.
+void fill_empty(const Product& p);
 
 // C = C (+) part, for a part of the sum over p that starts at first_p; part_index counts from
 // there.

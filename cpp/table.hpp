@@ -1,4 +1,4 @@
-// 500 lines, as everything that crosses the border stands in one file.
+// 501 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, no
 // code. Matrices travel as bytes: a pointer, and strides in bytes (view.hpp).
 #pragma once
@@ -365,14 +365,14 @@ struct Cost {
 
 // When to compute straight from strides, in numbers: with m <= few_rows or k <= few_steps; else
 // while the operands are small. `light`: a product is two instructions, so that small means larger.
-// packs_always: null, or why it never pays to read an operand in place.
+// packs: null, or why it pays to pack all but a few long sums.
 struct DirectNeeds {
     int few_rows, few_steps;
     bool light;
-    const char* packs_always = nullptr;
+    const char* packs = nullptr;
     ptrdiff_t most_kc;             // where B is read in place
     ptrdiff_t most_kc_copied;      // where strips of B pass through L1
-    ptrdiff_t most_kc_argmax = 0;  // an index of int8 counts no more than 127 steps
+    ptrdiff_t most_kc_argmax = 0;  // an index of int8 counts steps 0 to 127
     Cost cost;
 };
 
@@ -393,8 +393,9 @@ struct PackedNeeds {
 // it. Those that read operands return true when they noticed an operand that their arithmetic does
 // not cover: a NaN that they were not asked to mark (results are right but for the rows and columns
 // to which it must spread), or another (results are void where KernelSet has careful kernels).
-// direct_rows: m <= 4, see rows.hpp. The argmax kernels are null unless the semiring is selective;
-// batch, which marks no NaN, is null for logplus. It covers what packing covers.
+// direct_rows: m <= 4, see rows.hpp; any few sums over logplus. The argmax kernels are null unless
+// the semiring is selective; batch, which marks no NaN, is null for logplus. It covers what packing
+// covers.
 struct Kernels {
     int mr, nr;
     int turned_columns;  // a C of at most so many columns, and of nr rows or more, is better turned

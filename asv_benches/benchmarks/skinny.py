@@ -51,6 +51,34 @@ class RightHandSides(Call):
         self.call()
 
 
+class LongSums(Call):
+    """Few sums of many terms."""
+
+    params = (["plustimes", "logplus"], ["float32", "float64"], ["1 1", "2 2", "4 4", "8 8"])
+    param_names = ("semiring", "dtype", "m n")
+
+    def setup(self, semiring: str, dtype: str, sums: str) -> None:
+        m, n = map(int, sums.split())
+        self.prepare(contenders.ours, *contenders.operands(m, 100_000, n, dtype), semiring)
+
+    def time_gemm(self, *_: object) -> None:
+        self.call()
+
+
+class FewRowsAndColumns(Call):
+    """What packing would take longer than the product for."""
+
+    params = (["float32", "float64"], ["8 700 700", "700 700 8", "32 10000 32", "4096 16 4"])
+    param_names = ("dtype", "m k n")
+
+    def setup(self, dtype: str, shape: str) -> None:
+        m, k, n = map(int, shape.split())
+        self.prepare(contenders.ours, *contenders.operands(m, k, n, dtype), "plustimes")
+
+    def time_gemm(self, *_: object) -> None:
+        self.call()
+
+
 class NarrowBits(Call):
     params = ([16, 256, 257],)
     param_names = ("n",)

@@ -92,7 +92,7 @@ class TinyItems:
 
 
 class EmptySums:
-    """k == 0, beside what NumPy takes to fill the result."""
+    """k == 0, beside what NumPy takes to fill the result, and to copy it."""
 
     params = (["float32", "int8"], ["rows", "columns", "every other column"])
     param_names = ("dtype", "out")
@@ -102,10 +102,17 @@ class EmptySums:
         memory = np.ones((n, 2 * n), dtype)
         views = {"rows": memory[:, :n], "columns": memory[:, :n].T}
         self.out = views.get(out, memory[:, ::2])
+        self.other = self.out.copy(order="K")
         self.a, self.b = np.ones((n, 0), dtype), np.ones((0, n), dtype)
 
     def time_gemm(self, *_: object) -> None:
         tropical.gemm(self.a, self.b, out=self.out)
 
+    def time_accumulate(self, *_: object) -> None:
+        tropical.gemm(self.a, self.b, semiring="maxtimes", out=self.out, accumulate=True)
+
     def time_fill(self, *_: object) -> None:
         self.out.fill(1)
+
+    def time_copy(self, *_: object) -> None:
+        np.copyto(self.out, self.other)

@@ -157,7 +157,7 @@ void macro_argmax(const MacroArgs& g) {
     }
 }
 
-// An index beside every accumulator, for products too small to pack; at most 127 steps, so that
+// An index beside every accumulator, for products too small to pack; at most 128 steps, so that
 // int8 can count them.
 template <class R, int MR, int NV, class A>
 [[gnu::always_inline]] inline void one_pass_kernel(ptrdiff_t k, A a, const char* b,

@@ -1,4 +1,4 @@
-// 241 lines, as steps over both kinds of numbers share their loops.
+// 252 lines, as steps over both kinds of numbers share their loops.
 // Steps of hidden Markov chains: a row of numbers, one for each state, times the transitions. The
 // states lie in the lanes; several chains share the loads of the transitions. See ChainArgs in
 // table.hpp.

@@ -6,90 +6,22 @@
 // bits of an element depend on its row and column alone.
 #pragma once
 
-#include "kernels/log_pack.hpp"
+#include "kernels/log_sums.hpp"
 #include "kernels/micro_kernel.hpp"
 
 namespace tropical {
 namespace {
 
-// Where x is finite.
-template <class V>
-[[gnu::always_inline]] inline Mask<V> finite(V x) {
-    return x - x == V{};
-}
-
-// exponent * log(2) + low, what logarithm() gives.
-template <class T, class V>
-[[gnu::always_inline]] inline V log_from_parts(V exponent, V low) {
-    return exponent * broadcast<V>(log_2_high<T>) + (exponent * broadcast<V>(log_2_low<T>) + low);
-}
-
-// log(exp(x) + exp(y)), elementwise.
-template <class T, class V>
-[[gnu::always_inline]] inline V log_of_sum(V x, V y) {
-    const V larger = x > y ? x : y, smaller = x > y ? y : x;
-    const V distance = x == y ? V{} : smaller - larger;  // of equal infinities as well
-    V exponent;
-    const V low = logarithm<T>(exponential<T>(distance, V{}) + broadcast<V>(T{1}), exponent);
-    return larger + log_from_parts<T>(exponent, low);
-}
-
-// shift_a + shift_b + log(sum), the sum scaled; what rounds is the last addition.
-template <class T, class V>
-[[gnu::always_inline]] inline V log_of_scaled(V sum, V shift_a, V shift_b) {
-    V exponent;
-    const V low = logarithm<T>(sum, exponent);
-    exponent -= broadcast<V>(static_cast<T>(2 * Scaled<T>::scale));
-    const V shift = shift_a + shift_b, power = exponent * broadcast<V>(log_2_high<T>);
-    const V high = shift + power;
-    const V rest = error_of_sum(shift_a, shift_b, shift) + error_of_sum(shift, power, high);
-    const V value =
-        high + ((finite(high) ? rest : V{}) + (exponent * broadcast<V>(log_2_low<T>) + low));
-    return sum == V{} ? broadcast<V>(-highest<T>) : value;
-}
-
-// C[0, 0:count] = A[0, :] (x) B[:, 0:count] for one register of columns, term by term: their
-// maximum first.
-template <class R>
-[[gnu::noinline]] typename R::V log_sum_by_terms(const ConstView& a, ConstView b, ptrdiff_t k,
-                                                 ptrdiff_t count) {
-    using V = typename R::V;
-    using T = typename R::T;
-    constexpr ptrdiff_t size = sizeof(T);
-    alignas(64) char copy[log_steps * sizeof(V)];
-    if (b.col_stride != size) {
-        count = count < R::lanes ? count : R::lanes;
-        pack<AsIs<T>, sizeof(V), R::lanes>({copy, b.data, count, k, b.col_stride, b.row_stride});
-        b = {copy, sizeof(V), size};
-    }
-    const auto term = [&](ptrdiff_t p) {
-        return broadcast<V>(load_scalar<T>(a.data + p * a.col_stride)) +
-               load_some<T, V>(b.data + p * b.row_stride, size, count);
-    };
-    constexpr int chains = 4;  // hide the latency of max
-    V most[chains];
-    for (V& chain : most) chain = broadcast<V>(-highest<T>);
-    ptrdiff_t p = 0;
-    for (; p + chains <= k; p += chains) TROPICAL_UNROLL
-        for (int c = 0; c < chains; ++c) most[c] = sum_of<Max>(term(p + c), most[c]);
-    for (; p < k; ++p) most[0] = sum_of<Max>(term(p), most[0]);
-    const V shift = sum_of<Max>(sum_of<Max>(most[0], most[1]), sum_of<Max>(most[2], most[3]));
-    V sum{};
-    for (p = 0; p < k; ++p)  // NaN is -inf beside +inf: annihilated
-        sum += exponential<T>(sum_of<Max>(term(p) - shift, broadcast<V>(-highest<T>)), V{});
-    V exponent;
-    const V low = logarithm<T>(sum, exponent);
-    return finite(shift) ? shift + log_from_parts<T>(exponent, low) : shift;
-}
-
 // One tile of C: as they were before packing, rows of A from its first and columns of B from its
-// first, and what their lines carry.
+// first, and what their lines carry. steps: null, or C has one row, whose elements are blocks of
+// one sum.
 struct LogTile {
     ConstView a, b;
     Lines rows, columns;
     ptrdiff_t k;
     bool accumulate;
     TileOfC c;
+    const LanesOfSteps* steps = nullptr;
 };
 
 // Sums to logarithms, and these to C.
@@ -99,18 +31,21 @@ template <class R, int NV>
     using T = typename R::T;
     constexpr ptrdiff_t size = sizeof(T), L = R::lanes;
     const TileOfC& c = g.c;
+    const auto of_row = [&](const char* of_rows, ptrdiff_t i) {
+        return g.steps ? load<V>(of_rows) : broadcast<V>(load_scalar<T>(of_rows + i * size));
+    };
     for (ptrdiff_t i = 0; i < mr && i < c.m; ++i)
         for (ptrdiff_t v = 0; v < NV && v * L < c.n; ++v) {
             const V sum = sums[i * NV + v];
             const ptrdiff_t count = c.n - v * L;
-            V value = log_of_scaled<T>(sum, broadcast<V>(load_scalar<T>(g.rows.maxima + i * size)),
+            V value = log_of_scaled<T>(sum, of_row(g.rows.maxima, i),
                                        load<V>(g.columns.maxima + v * L * size));
-            const Mask<V> small =
-                (sum < broadcast<V>(load_scalar<T>(g.rows.thresholds + i * size))) |
-                (sum < load<V>(g.columns.thresholds + v * L * size));
+            const Mask<V> small = (sum < of_row(g.rows.thresholds, i)) |
+                                  (sum < load<V>(g.columns.thresholds + v * L * size));
             if (first_set<T>(small) >= 0) {
                 const V by_terms =
-                    log_sum_by_terms<R>(at(g.a, i, 0), at(g.b, 0, v * L), g.k, count);
+                    g.steps ? log_sums_of_lanes<R>(*g.steps)
+                            : log_sum_by_terms<R>(at(g.a, i, 0), at(g.b, 0, v * L), g.k, count);
                 value = small ? by_terms : value;
             }
             char* const target = at(c.view, i, v * L).data;

@@ -1,4 +1,4 @@
-// 212 lines, as the two sides of the gate, the caller and the workers, must be read together.
+// 215 lines, as the two sides of the gate, the caller and the workers, must be read together.
 #include "runtime/pool.hpp"
 
 #include <algorithm>

@@ -10,8 +10,6 @@
 #include <map>
 #include <sstream>
 
-#include "empty_sums.hpp"
-
 namespace tropical::test {
 namespace {
 

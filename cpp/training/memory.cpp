@@ -1,4 +1,4 @@
-// 257 lines, as allocation and release share the state that they count.
+// 254 lines, as allocation and release share the state that they count.
 #include "training/memory.hpp"
 
 #include <algorithm>

@@ -122,6 +122,15 @@ def test_the_scheduler_chooses_rightly(isa, semiring, dtype):
             check(a, b, semiring, c)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_few_tiles_read_is_not_packed(dtype):
+    for shape in [(8, 300, 400), (300, 4, 400), (32, 32, 3000)]:
+        plan = tropical.explain(*shape, dtype=dtype, semiring="plustimes")
+        assert plan.kernel == "direct", shape
+    assert tropical.explain(300, 400, 400, dtype=dtype, semiring="plustimes").kernel == "packed"
+    assert tropical.explain(8, 9000, 9000, dtype=dtype, semiring="plustimes").kernel == "packed"
+
+
 def test_kernels_are_distinct():
     """`explain` cannot claim one kernel's name for another's tile: the packed one is blocked."""
     packed = tropical.explain(1000, 1000, 1000, kernel="packed")

@@ -16,6 +16,7 @@ import tropical
 pytestmark = pytest.mark.parametrize("semiring,dtype", LOGPLUS)
 SHAPES = [(1, 1, 1), (5, 7, 9), (33, 65, 40), (13, 70, 600), (70, 33, 33), (1, 99, 300)]
 SHAPES += [(99, 1, 300), (1, 1, 2000), (3, 2, 1500), (250, 20, 40), (4, 3, 1)]
+SHAPES += [(1, 1, 9000), (1, 3, 4100), (2, 2, 3100)]  # blocks of k in lanes: full, and not
 # What every type holds in exp, doubles alone, none; distances most of which round.
 SPREADS = (1.0, 40.0, 300.0, 5000.0, 1e25)
 
@@ -85,6 +86,36 @@ def test_every_remainder(isa, semiring, dtype, spread):
 def test_same_bits_on_one_instruction_set(isa, semiring, dtype, spread):
     for shape in SHAPES:
         support.check_ways(gemm, *sample(*shape, dtype, spread)[:2])
+
+
+@pytest.mark.parametrize("spread", [1.0, 300.0])
+def test_same_bits_in_any_company(isa, semiring, dtype, spread):
+    """An element of a few sums, whose blocks of k are lanes, and of many, which are packed."""
+    a, b, _ = sample(1, 3, 4100, dtype, spread)
+    many = gemm(np.repeat(a, 40, axis=0), np.repeat(b, 11, axis=1))
+    assert tropical.explain(1, 3, 4100, dtype=dtype, semiring=semiring).kernel == "direct"
+    assert_same_bits(gemm(a, b), many[:1, ::11])
+    start = values((1, 3), dtype, 7)
+    many = gemm(
+        np.repeat(a, 40, axis=0),
+        b,
+        out=np.repeat(start, 40, axis=0),
+        accumulate=True,
+        kernel="packed",
+    )
+    assert_same_bits(gemm(a, b, out=start, accumulate=True), many[:1])
+
+
+@pytest.mark.parametrize("where", [0, 4099])
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_special_values_in_lanes(isa, semiring, dtype, where, value):
+    a, b, _ = sample(1, 1, 4100, dtype, 1.0)
+    a = a.copy()
+    a[0, where] = value
+    b = np.where(np.isinf(b), 0, b).astype(dtype)
+    assert_same_bits(gemm(a, b), gemm(a, b, kernel="packed"))
+    if value != -np.inf:
+        np.testing.assert_array_equal(gemm(a, b), [[value]])
 
 
 def test_scalar_kernels_do_not_depend_on_threads(isa, semiring, dtype):

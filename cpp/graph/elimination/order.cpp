@@ -1,4 +1,4 @@
-// 300 lines, as the quotient graph and the elimination of a vertex from it are one data structure.
+// 290 lines, as the quotient graph and the elimination of a vertex from it are one data structure.
 #include "graph/elimination/order.hpp"
 
 #include <algorithm>
