@@ -20,9 +20,7 @@
 namespace tropical {
 namespace {
 
-int online_cores() {
-    return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
-}
+int online_cores() { return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))); }
 
 }  // namespace
 

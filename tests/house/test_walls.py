@@ -75,6 +75,13 @@ def test_no_circle():
     TopologicalSorter(below).prepare()
 
 
+def test_ground_floor_is_short():
+    """At most 20 files and 6 folders."""
+    entries = list(CPP.iterdir())
+    assert sum(entry.is_file() for entry in entries) <= 20
+    assert sum(entry.is_dir() for entry in entries) <= 6
+
+
 def test_functions_are_short():
     """At most 45 lines."""
     for path in SOURCES:
