@@ -13,6 +13,7 @@ import numpy as np
 
 import tropical
 from tropical import _core
+from tropical.arrays import is_kind
 from tropical.semirings import Semiring
 from tropical.semirings import get as semiring_named
 
@@ -193,7 +194,7 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
         result = tensor_of(checked(_gemm(x, y, semiring=ring.name)), None)
     elif not ring.selective:
         c = _gemm(x, y, semiring=ring.name)
-        x, y = (z if z.dtype.kind == "f" else z.astype(c.dtype) for z in (x, y))
+        x, y = (z if is_kind(z.dtype, "floating") else z.astype(c.dtype) for z in (x, y))
         a, b = (z if isinstance(z, Tensor) else w for z, w in ((a, x), (b, y)))
         shifted = _log_product(a - shift(x, -1), b - shift(y, -2))
         result = replaced(shifted, checked(c))

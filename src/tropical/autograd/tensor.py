@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from tropical.arrays import unmasked
+from tropical.arrays import is_kind, unmasked
 
 from .value import Array, Handle, Hook, Node, leaf, recording
 
@@ -79,7 +79,7 @@ def _float_array(data: Any, dtype: DTypeLike | None) -> Array:
     array = np.asarray(unmasked("data", data), dtype=dtype)
     if array.dtype in _DTYPES:
         return array
-    if dtype is None and array.dtype.kind in "biu":
+    if dtype is None and is_kind(array.dtype, "bool", "integer"):
         return array.astype(np.float64)
     if array.dtype.newbyteorder("=") in _DTYPES:
         return array.astype(array.dtype.newbyteorder("="))

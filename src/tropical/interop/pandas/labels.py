@@ -40,7 +40,7 @@ def numbers_of(name: str, frame: pd.DataFrame, ring: Semiring) -> Array:
     ]
     common = np.result_type(*kinds) if kinds else np.dtype(np.float64)
     missing = frame.isna().any(axis=None)
-    if missing and common.kind in "iu":
+    if missing and is_kind(common, "integer"):
         common = np.dtype(np.float64)
     values = (
         frame.to_numpy(common, na_value=ring.zero(common)) if missing else frame.to_numpy(common)
