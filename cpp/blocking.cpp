@@ -89,10 +89,10 @@ CacheBlocks packed_blocks(const Product& p, const Kernels& kernels, ptrdiff_t bl
 CacheBlocks direct_blocks(const Product& p, const Kernels& kernels) {
     const DirectNeeds& needs = kernels.direct_needs;
     const bool in_place = p.b.col_stride == item_size(p.dtype);
-    const ptrdiff_t most_kc = p.attained.index.data ? needs.most_kc_argmax
-                              : in_place            ? needs.most_kc
-                                                    : needs.most_kc_copied;
-    return {.mc = rows_at_a_time(p), .kc = balanced_steps(p.k, most_kc), .nc = p.n};
+    const ptrdiff_t most = p.attained.index.data ? needs.most_kc_argmax
+                           : in_place            ? needs.most_kc
+                                                 : needs.most_kc_copied;
+    return {.mc = rows_at_a_time(p), .kc = balanced_steps(p.k, most), .nc = p.n};
 }
 
 }  // namespace tropical
