@@ -18,7 +18,7 @@ template <class T, class V>
 [[gnu::always_inline]] inline V load_some(const char* source, ptrdiff_t stride, ptrdiff_t count) {
     constexpr ptrdiff_t size = sizeof(T);
     if (stride == size && count >= lanes<T, V>) return load<V>(source);
-    if (stride == size) return load_first<T, V>(source, count);
+    if (stride == size) return load_partial<V>(source, count * size);
     T elements[lanes<T, V>] = {};
     for (ptrdiff_t i = 0; i < count && i < lanes<T, V>; ++i)
         elements[i] = load_scalar<T>(source + i * stride);

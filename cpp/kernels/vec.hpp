@@ -1,4 +1,4 @@
-// 265 lines, as every operation on a register stands here once.
+// 251 lines, as every operation on a register stands here once.
 // One register of T for every instruction set: load, store, broadcast, select, transpose, find.
 // Written on the compilers' vector extensions, so that the same lines become SSE2, AVX2, AVX-512 or
 // NEON; intrinsics only where those extensions fall short. All of it has internal linkage: see
@@ -96,20 +96,6 @@ template <class V>
     __builtin_memcpy(&v, source, static_cast<std::size_t>(bytes) % sizeof(V));
     return v;
 #endif
-}
-
-// The first `count` < lanes elements, as load_partial. AVX2 masks elements of 4 and 8 bytes alone.
-template <class T, class V>
-[[gnu::always_inline]] inline V load_first(const char* source, ptrdiff_t count) {
-#if defined(__AVX2__) && !defined(__AVX512BW__)
-    if constexpr (sizeof(V) == 32 && sizeof(T) >= 4) {
-        const auto words = static_cast<int>(count * ptrdiff_t{sizeof(T)} / 4);
-        const __m256i exists =
-            _mm256_cmpgt_epi32(_mm256_set1_epi32(words), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-        return V(_mm256_maskload_epi32(reinterpret_cast<const int*>(source), exists));
-    }
-#endif
-    return load_partial<V>(source, count * ptrdiff_t{sizeof(T)});
 }
 
 // Writes the first `bytes` < sizeof(V) bytes of v and nothing else.
