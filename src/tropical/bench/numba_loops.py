@@ -120,47 +120,31 @@ def logplus() -> Product:
 
 
 @functools.cache
-def floyd_warshall() -> Callable[[Array], Array]:
-    """Compile the k-i-j loop on weights (n, n), which it replaces by the lengths of paths.
+def floyd_warshall(*, in_turns: bool = False) -> Callable[[Array], Array]:
+    """Compile the k-i-j loop on weights (n, n), which returns the lengths of paths.
 
     Rows run in parallel. The row of k is copied, so that LLVM knows that no store changes it. With
-    AVX2, LLVM stores the minima by a mask, which takes some processors long: see `in_turns`.
+    AVX2, LLVM stores the minima in place by a mask, which takes some processors long; `in_turns`
+    goes from one array to another and back instead, without masks. Both overwrite the weights.
     """
     numba = require("numba")
     prange = numba.prange
 
-    def lengths(a: Array) -> Array:
-        n = a.shape[0]
-        for k in range(n):
-            via = a[k].copy()
-            for i in prange(n):
-                x = a[i, k]
-                for j in range(n):
-                    y = x + via[j]
-                    a[i, j] = y if y < a[i, j] else a[i, j]  # noqa: FURB136
-        return a
+    def update(target: Array, row: Array, x: float, via: Array) -> None:
+        for j in range(via.size):
+            y = x + via[j]
+            target[j] = y if y < row[j] else row[j]  # noqa: FURB136
 
-    compiled: Callable[[Array], Array] = numba.njit(parallel=True, fastmath=True)(lengths)
-    return compiled
-
-
-@functools.cache
-def in_turns() -> Callable[[Array], Array]:
-    """Compile the loop of `floyd_warshall` from one array to another and back, without masks."""
-    numba = require("numba")
-    prange = numba.prange
+    relax = numba.njit(fastmath=True)(update)
 
     def lengths(a: Array) -> Array:
-        n = a.shape[0]
-        b = np.empty_like(a)
-        for k in range(n):
+        b = np.empty_like(a) if in_turns else a
+        for k in range(a.shape[0]):
             via = a[k].copy()
-            for i in prange(n):
-                x = a[i, k]
-                for j in range(n):
-                    y = x + via[j]
-                    b[i, j] = y if y < a[i, j] else a[i, j]  # noqa: FURB136
-            a, b = b, a
+            for i in prange(a.shape[0]):
+                relax(b[i] if in_turns else a[i], a[i], a[i, k], via)
+            if in_turns:
+                a, b = b, a
         return a
 
     compiled: Callable[[Array], Array] = numba.njit(parallel=True, fastmath=True)(lengths)

@@ -81,7 +81,7 @@ def numba(w: Array, threads: int = 1, *, in_turns: bool = False) -> Contender:
     the processor and on n.
     """
     require_threads(threads)
-    loop = numba_loops.in_turns() if in_turns else numba_loops.floyd_warshall()
+    loop = numba_loops.floyd_warshall(in_turns=in_turns)
 
     def call() -> object:
         a = w.copy()
