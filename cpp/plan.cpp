@@ -1,4 +1,4 @@
-// 229 lines, as every rule that chooses a kernel stands here.
+// 230 lines, as every rule that chooses a kernel stands here.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -76,8 +76,9 @@ const char* reason_for_direct(const Product& p, const Kernels& kernels) {
     const DirectNeeds& needs = kernels.direct_needs;
     if (needs.packs)
         return takes_few_sums(p, kernels) ? "few long sums: packing would pad them" : nullptr;
-    if (p.m <= needs.few_rows || takes_few_rows(p) || packs_in_vain(p, kernels))
+    if (p.m <= needs.few_rows || takes_few_rows(p))
         return "few rows: packing would read more than the product does";
+    if (packs_in_vain(p, kernels)) return "few tiles: packing would take longer than the product";
     if (p.k <= few_steps(p, needs)) return "few steps: packing would take longer than the product";
     const bool light = needs.light && !p.attained.index.data;
     const ptrdiff_t side = setting(light ? Setting::direct_side : Setting::heavy_side);
