@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from tropical import _core, semirings
 from tropical.arrays import Array, check_square, is_kind
 
 from .edges import matrix_of
-from .progress import most_work, share_of, split
+from .progress import most_work, split
 from .reachability import reach
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from .progress import Report
 
 __all__ = ["DivergenceError", "closure"]
-
-MOST_HALVED = 2048  # vertices of a graph whose star is computed by halves, which takes memory
-BLOCK = 1024  # the most vertices of a block of a larger graph
 
 
 class DivergenceError(ValueError):
@@ -73,8 +70,8 @@ def closure(
     Notes
     -----
     Floyd and Warshall's algorithm by blocks (G. Venkataraman, S. Sahni and S. Mukhopadhyaya, "A
-    blocked all-pairs shortest-paths algorithm", Journal of Experimental Algorithmics 8, 2003), and
-    for up to 2,048 vertices by halves of halves. All blocks but the smallest are matrix products.
+    blocked all-pairs shortest-paths algorithm", Journal of Experimental Algorithmics 8, 2003), for
+    blocks of up to 512 vertices by halves of halves. All but the smallest are matrix products.
 
     A sum or product beyond the dtype becomes infinite (the dtype's greatest or least integer). If
     that is the semiring's zero, it also means "no path": pass a wider dtype if paths may be that
@@ -126,84 +123,42 @@ def star_in_place(a: Array, ring: Semiring, progress: Report) -> None:
         a[..., i, i] = True
         return
     parts = list(split(a, most_work(a)))
-    for done, part in enumerate(parts):
-        _star(part, ring, _Count(share_of(progress, done, len(parts)), a.shape[-1] ** 3))
-        progress((done + 1) / len(parts))
+    done, total = 0, len(parts) * a.shape[-1] ** 3
+    for part in parts:
+        for products in _star(part, ring):
+            done += products
+            if done < total:
+                progress(done / total)
+    progress(1.0)
 
 
-@dataclass
-class _Count:
-    """How many products of elements are done, of how many: those of one matrix of the batch."""
+def _star(a: Array, ring: Semiring) -> Iterator[int]:
+    """Replace `a` (..., n, n) by its star: all paths through a block of vertices, then the next.
 
-    report: Report
-    total: int
-    done: int = 0
-
-    def add(self, products: int) -> None:
-        self.done += products
-        if self.done < self.total:
-            self.report(self.done / self.total)
-
-
-def _star(a: Array, ring: Semiring, count: _Count) -> None:
-    """Replace `a` (..., n, n) by its star; n vertices take n^3 products of elements."""
-    n = a.shape[-1]
-    if n <= _core.MOST_STAR_SIZE:
-        if not _core.star(a, ring):
-            check_divergence(a, ring)
-        count.add(n**3)
-    elif n <= MOST_HALVED:
-        _star_by_halves(a, ring, count)
-    else:
-        _star_by_blocks(a, ring, count)
-
-
-def _star_by_halves(a: Array, ring: Semiring, count: _Count) -> None:
-    """Replace `a` by its star: first all paths through the first half, then through the second.
-
-    No element of `a` gets worse at any time. `_core.star` does the same to halves that are small.
+    Yields how many of the n^3 products of elements of a matrix each step took.
     """
-    half = _multiple(a.shape[-1] // 2)
-    first, second = a[..., :half, :half], a[..., half:, half:]
-    out_of, into = a[..., :half, half:], a[..., half:, :half]
-    _star(first, ring, count)
-    out, back = np.empty_like(out_of), np.empty_like(into)
-    _add_product(out, first, out_of, ring, count, accumulate=False)
-    _add_product(back, into, first, ring, count, accumulate=False)
-    _add_product(second, into, out, ring, count)
-    _star(second, ring, count)
-    _add_product(into, second, back, ring, count)
-    _add_product(first, out, into, ring, count)
-    _add_product(out_of, out, second, ring, count)
-
-
-def _star_by_blocks(a: Array, ring: Semiring, count: _Count) -> None:
-    """Replace `a` by its star with little memory: paths through a block of vertices at a time."""
     n = a.shape[-1]
-    size = _multiple(-(-n // -(-n // BLOCK)))
-    blocks = [slice(start, start + size) for start in range(0, n, size)]
+    count = max(-(-n // _core.MOST_STAR_SIZE), 1)  # of blocks
+    size = max(-(-n // count // _core.STAR_SIZE), 1) * _core.STAR_SIZE
+    blocks = [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
     for block in blocks:
-        others = [other for other in blocks if other != block]
         corner = a[..., block, block]
-        _star(corner, ring, count)
+        if not _core.star(corner, ring):
+            check_divergence(corner, ring)
+        yield corner.shape[-1] ** 3
+        others = [other for other in blocks if other != block]
         for columns in others:
             panel = a[..., block, columns]
-            _add_product(panel, corner, panel.copy(), ring, count)
+            yield _add_product(panel, corner, panel.copy(), ring)
         for rows in others:
             left = a[..., rows, block].copy()
-            _add_product(a[..., rows, :], left, a[..., block, :], ring, count)
+            yield _add_product(a[..., rows, :], left, a[..., block, :], ring)
 
 
-def _multiple(n: int) -> int:
-    """Round up to a multiple of the order of the stars that the core computes."""
-    return -(-n // _core.STAR_SIZE) * _core.STAR_SIZE
-
-
-def _add_product(
-    out: Array, a: Array, b: Array, ring: Semiring, count: _Count, accumulate: bool = True
-) -> None:
-    _core.gemm(a, b, semiring=ring, out=out, accumulate=accumulate)
-    count.add(out.shape[-2] * out.shape[-1] * a.shape[-1])
+def _add_product(out: Array, a: Array, b: Array, ring: Semiring) -> int:
+    """Compute ``out = out (+) a (x) b``; return the products of elements in one matrix."""
+    _core.gemm(a, b, semiring=ring, out=out, accumulate=True)
+    return int(out.shape[-2] * out.shape[-1] * a.shape[-1])
 
 
 def check_divergence(a: Array, ring: Semiring) -> None:
