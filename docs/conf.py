@@ -1,5 +1,8 @@
 """Sphinx configuration; the package must be installed: the API and the semiring table read it."""
 
+import importlib
+from pathlib import Path
+
 import _tropical_networkx
 import tropical
 
@@ -12,6 +15,12 @@ autodoc_mock_imports = ["jax", "torch"]  # too big to build pages with
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"tropical {release}"
+# MathJax comes from a package, and the site keeps the one file that it needs: no page loads
+# anything from another site. The package's own extension would copy all of its 24 MB.
+mathjax_package = Path(importlib.import_module("sphinx-mathjax-offline").__file__ or "").parent
+mathjax_path = "tex-svg.js"
+html_static_path = ["_static", str(mathjax_package / "static/mathjax" / mathjax_path)]
+html_css_files = ["site.css"]
 default_role = "py:obj"
 numpydoc_show_class_members = False
 autodoc_typehints = "none"  # signatures without types and overloads: Parameters describes them
