@@ -74,6 +74,9 @@ def open_page(page: Page, path: Path) -> list[str]:
     for event, handler in handlers.items():
         page.on(event, handler)
     page.goto(path.as_uri())
+    page.evaluate("window.MathJax?.startup?.promise")  # resolved when the formulas are drawn
+    if page.query_selector("mjx-merror"):
+        wrong.append("a formula is wrong")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
         wide = page.evaluate("document.documentElement.scrollWidth")
