@@ -190,10 +190,19 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The manual builds with its own extra alone, and its sh blocks run; pytest runs the others."""
+    """The manual builds with its own extra alone; its links, its pages in Chromium, its sh blocks.
+
+    The build runs the notebooks, and pytest the pycon blocks. `nox -s docs -- links` checks the
+    links to other sites, and nothing else.
+    """
     install(session, "docs")
     folder = Path(session.create_tmp()).resolve()
+    if session.posargs == ["links"]:
+        session.run("sphinx-build", "-q", "-b", "linkcheck", "docs", folder / "links")
+        return
     session.run("sphinx-build", "-q", "-W", "--keep-going", "docs", folder / "html")
+    session.install("playwright>=1.50")  # which drives the machine's Chromium
+    session.run("python", ".ci/check_site.py", folder / "html")
     install(session, "bench", "mnist", "test")
     for page in [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/guide/*.md")]:
         if blocks := output_of("python3", ".ci/blocks.py", "sh", page):

@@ -6,6 +6,7 @@ semiring and never look at its name or its symbols.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -197,7 +198,8 @@ def get(semiring: str | Semiring) -> Semiring:
     Raises
     ------
     ValueError
-        If there is no such semiring; the message lists the known names.
+        If there is no such semiring; the message lists the known names, and for a name such as
+        ``"max-plus"`` or ``"(max, +)"`` says which semiring is meant.
     TypeError
         If `semiring` is neither.
 
@@ -216,9 +218,27 @@ def get(semiring: str | Semiring) -> Semiring:
     try:
         return _BY_NAME[semiring.replace("_", "")]
     except KeyError:
+        meant = _meant(semiring)
+        hint = f"; did you mean {meant!r}? The" if meant else "; the"
         raise ValueError(
-            f"unknown semiring {semiring!r}; the known ones are {', '.join(names())}"
+            f"unknown semiring {semiring!r}{hint} known ones are {', '.join(names())}"
         ) from None
+
+
+def _meant(name: str) -> str | None:
+    """Return the name of the semiring that is spelled like `name`, by its letters or its symbols.
+
+    Examples
+    --------
+    >>> _meant("Max-Plus"), _meant("(max,+)"), _meant("minpluss"), _meant("nothing")
+    ('maxplus', 'maxplus', 'minplus', None)
+    """
+    import difflib  # here, as importing tropical is to cost little more than NumPy's import
+
+    spellings = {s.name: s.name for s in ALL} | {f"{s.add},{s.multiply}": s.name for s in ALL}
+    plain = re.sub(r"[^a-z,+]", "", name.lower())
+    near = difflib.get_close_matches(plain, spellings, n=1, cutoff=0.75)
+    return spellings[near[0]] if near else None
 
 
 if TYPE_CHECKING:  # the names of the core's list, as no type checker reads C++

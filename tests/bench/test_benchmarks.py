@@ -110,6 +110,31 @@ def test_table_of_chosen_rows(capsys):
     assert "minplus" not in printed
 
 
+def test_the_promises_show_when_asked_for(tmp_path, capsys):
+    """What users see without asking is what was measured, not what the project accepts."""
+    row = ("--quick", "--rows", "MAXPLUS float32 64$")
+    assert main(row) == 0
+    assert not re.search(r"\bbars?\b|\bmet\b|>=", capsys.readouterr().out)
+    assert main([*row, "--promises"]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"share of the ceiling\n +maxplus float32 64 +[\d.]+ >= 0.80", printed)
+    assert re.search(r"\d+ of \d+ bars met", printed)
+
+
+def test_the_table_as_markdown(tmp_path):
+    path = tmp_path / "figures.md"
+    assert main(["--quick", "--rows", "maxplus float32 (64|128)$", "--markdown", str(path)]) == 0
+    page = path.read_text(encoding="utf-8")
+    assert re.search(
+        r"^Measured on \d{4}-\d\d-\d\d by `python -m tropical table`", page, re.MULTILINE
+    )
+    assert "\n## Share of the ceiling\n\n| Case | Ratio | Quartiles | Rates |\n" in page
+    row = r"^\| maxplus float32 64 \| [\d.]+ \| [\d.]+ \| [\d./ ]+ \|$"
+    assert re.search(row, page, re.MULTILINE)
+    widths = [line.count("|") for line in page.splitlines() if line.startswith("|")]
+    assert set(widths) == {5}
+
+
 def test_table_refuses_bad_patterns(capsys):
     assert main(["--rows", "no such row"]) == 2
     assert "no such row" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""python -m tropical: answers on the flight network against a plain Dijkstra; errors; info."""
+"""python -m tropical: answers on the flight network against a plain Dijkstra; errors; rates."""
 
 import csv
 import heapq
@@ -8,14 +8,19 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support import run_command
 
 import tropical
-from tropical.cli import main
+from tropical.cli import COMMANDS, main
+from tropical.cli.rates import rates_of
+from tropical.measure import contenders
+from tropical.measure.timing import QUICK
 
 DATA = Path(tropical.__file__).parent / "data"
 ROUTE = re.compile(
@@ -158,10 +163,53 @@ def test_version(capsys):
     assert error.value.code == 0 and tropical.__version__ in capsys.readouterr().out
 
 
+def test_welcome():
+    """A question and its answer come first, then what to try next; few lines, and none is wide."""
+    run = run_command(sys.executable, "-W", "error", "-m", "tropical", timeout=60)
+    assert (run.returncode, run.stderr) == (0, "")
+    lines = run.stdout.splitlines()
+    assert "305 airports" in lines[0] and "5,366 routes" in lines[0]
+    assert len(lines) < 40 and max(map(len, lines)) <= 100
+    ((route, km, legs, least),) = ROUTE.findall(run.stdout)
+    pairs = list(itertools.pairwise(route.split(" - ")))
+    assert len(pairs) == int(legs) and min(FLIGHTS[pair] for pair in pairs) == number(least)
+    shortest = dijkstra(route[:3])
+    assert abs(shortest[route[-3:]] - number(km)) < 1
+    assert f"{widest(route[:3], route[-3:])} or more a year" in run.stdout
+    assert re.search(r"91,810 ways, in \d+ ms", run.stdout)
+    for command in re.findall(r"^  python -m tropical (\w+)", run.stdout, re.MULTILINE):
+        assert command in COMMANDS
+
+
+def test_rates(capsys):
+    """No share is more than 100%, and no rate more than the ceiling beside it."""
+    assert main(["rates"]) == 0
+    out = capsys.readouterr().out
+    for semiring in tropical.semirings.ALL:
+        pattern = rf"{re.escape(str(semiring))}\s+\w+\s+([\d.]+)\s+([\d.]+)\s+(\d+)%"
+        ((rate, ceiling, share),) = re.findall(pattern, out)
+        assert float(rate) <= float(ceiling) and int(share) <= 100
+
+
+def test_a_share_is_at_most_one(monkeypatch):
+    """Also where the ceiling was measured while another program had the processor."""
+
+    def slow(*arguments):
+        ceiling = contenders.ceiling(*arguments)
+        return replace(ceiling, work=ceiling.work / 1e3)
+
+    monkeypatch.setattr(
+        "tropical.cli.rates.contenders",
+        SimpleNamespace(ours=contenders.ours, operands=contenders.operands, ceiling=slow),
+    )
+    (found,) = rates_of("maxplus", "float32", budget=QUICK)
+    assert found.share == 1 and found.ceiling == found.rate
+
+
 @pytest.fixture(scope="module")
 def everything():
-    """What `python -m tropical` prints."""
-    run = run_command(sys.executable, "-W", "error", "-m", "tropical", timeout=60)
+    """What `python -m tropical flights` prints."""
+    run = run_command(sys.executable, "-W", "error", "-m", "tropical", "flights", timeout=60)
     assert (run.returncode, run.stderr) == (0, "")
     return run.stdout
 
@@ -174,8 +222,6 @@ def test_everything(everything):
         assert len(pairs) == int(legs) and min(FLIGHTS[pair] for pair in pairs) == number(least)
         assert abs(sum(kilometers(*pair) for pair in pairs) - number(km)) < 1
     assert len(ROUTE.findall(everything)) >= 6
-    for semiring in tropical.semirings.ALL:
-        assert re.search(rf"{re.escape(str(semiring))}\s+\w+\s+[\d.]+\s+[\d.]+\s+\d+%", everything)
 
 
 def test_everything_counts_reachable_pairs(everything):

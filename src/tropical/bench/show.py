@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from tropical.bench.record import Record
 from tropical.measure.statistics import Comparison, compare_paired
 
 # The width of each column; a negative width means that the text begins at the left.
+RATIOS = (-52, 8, -14, -6, 0)
 PROMISES = (-52, 8, -8, -4, -14, -6, 0)
 CASE = (-18, 9, 9, 7, 9, 11, 28, 9)
 
@@ -22,7 +24,7 @@ def line(widths: tuple[int, ...], *cells: str) -> str:
 
 
 def heading(environment: dict[str, Any]) -> str:
-    """Return the lines that open the table of promises."""
+    """Return the lines that open the table."""
     return (
         "{cpu}, {cores} cores, {isa} in use, {compiler}\n"
         "tropical {version}, NumPy {libraries[numpy]}, Python {python}, {system}\n"
@@ -33,33 +35,74 @@ def heading(environment: dict[str, Any]) -> str:
     ).format(**{**environment, "blas": ", ".join(environment["blas"]) or "unknown"})
 
 
-def promise_line(record: Record | None = None) -> str:
-    """Return the line of a promise; the line of the headings without a record."""
+def promise_line(record: Record | None = None, *, promises: bool = False) -> str:
+    """Return the line of a ratio, with its promise if asked for; without a record, the headings."""
+    widths = PROMISES if promises else RATIOS
     if record is None:
-        return line(PROMISES, "", "measured", "bar", "met", "spread", "rounds", "rates")
+        promised = ("bar", "met") if promises else ()
+        return line(widths, "", "measured", *promised, "spread", "rounds", "rates")
     if record.measured is None:
         return f"  {record.case:<52} skipped: {record.skipped}"
-    quartiles, kept = record.quartiles(), record.rounds
+    promised = (_bar(record), _met(record)) if promises else ()
+    kept = record.rounds
     return line(
-        PROMISES,
+        widths,
         record.case,
         f"{record.measured:.3f}",
-        "" if record.bar is None else f"{'<=' if record.at_most else '>='} {record.bar:.2f}",
-        {None: "-", True: "yes", False: "NO"}[record.met],
-        f"{quartiles[0]:.2f}..{quartiles[2]:.2f}" if quartiles else "",
+        *promised,
+        _spread(record),
         f"{kept}-{record.discarded}" if record.discarded else f"{kept or ''}",
-        " / ".join(f"{times.rate / 1e9:.2f}" for times in record.times.values()),
+        _rates(record),
     )
 
 
-def summary(records: list[Record], left_out: int, seconds: float) -> str:
-    """Return the line that closes the table of promises."""
+def _bar(record: Record) -> str:
+    return "" if record.bar is None else f"{'<=' if record.at_most else '>='} {record.bar:.2f}"
+
+
+def _met(record: Record) -> str:
+    return {None: "-", True: "yes", False: "NO"}[record.met]
+
+
+def _spread(record: Record) -> str:
+    quartiles = record.quartiles()
+    return f"{quartiles[0]:.2f}..{quartiles[2]:.2f}" if quartiles else ""
+
+
+def _rates(record: Record) -> str:
+    return " / ".join(f"{times.rate / 1e9:.2f}" for times in record.times.values())
+
+
+def markdown(environment: dict[str, Any], records: Sequence[Record], date: str) -> str:
+    """Return a page of Markdown: the machine and the date, then a table for each group."""
+    blas = ", ".join(environment["blas"]) or "unknown"
+    first = (
+        f"Measured on {date} by `python -m tropical table`, in one run, on {environment['cpu']}, "
+        f"{environment['cores']} cores, {environment['isa']} in use, {environment['compiler']}."
+    )
+    versions = f"tropical {environment['version']}, NumPy {environment['libraries']['numpy']}"
+    lines = [first, f"{versions}, BLAS: {blas}."]
+    for group, rows in itertools.groupby(records, lambda record: record.group):
+        measured = [record for record in rows if record.measured is not None]
+        if not measured:
+            continue
+        lines += ["", f"## {group[:1].upper()}{group[1:]}", ""]
+        lines += ["| Case | Ratio | Quartiles | Rates |", "|---|---:|---|---|"]
+        for row in measured:
+            cells = (row.case, f"{row.measured:.2f}", _spread(row), _rates(row))
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def summary(records: list[Record], left_out: int, seconds: float, *, promises: bool = False) -> str:
+    """Return the line that closes the table."""
     verdicts = [record.met for record in records if record.met is not None]
     skipped = sum(record.measured is None for record in records)
     discarded = sum(record.discarded for record in records)
     rounds = discarded + sum(record.rounds for record in records)
+    met = f"{sum(verdicts)} of {len(verdicts)} bars met; " if promises else ""
     return (
-        f"\n{sum(verdicts)} of {len(verdicts)} bars met; {skipped} rows skipped,"
+        f"\n{met}{len(records) - skipped} rows, {skipped} skipped,"
         f" {left_out} left out; {discarded} of {rounds} rounds discarded, in which the ceiling"
         f" moved by more than 10%; {seconds:.0f} s"
     )

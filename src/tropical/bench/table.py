@@ -1,7 +1,8 @@
-"""`python -m tropical table`: every promise of `bars`, measured in one run on this machine.
+"""`python -m tropical table`: every ratio of `bars`, measured in one run on this machine.
 
-Each row: the median ratio over the rounds, the bar, whether it is met, the quartiles, the rounds
-kept and discarded, and the rates of ours and of the reference.
+Each row: the median ratio over the rounds, the quartiles, the rounds kept and discarded, and the
+rates of ours and of the reference. `--promises` adds the least ratio that the project accepts, and
+whether this run reached it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tropical.measure.timing import QUICK, Budget
 
 # --quick leaves out larger products: the same code runs for the smaller ones.
 QUICK_WORK = 6e8
+SHORT = "--quick: one short round a row; shows that everything runs, and measures nothing."
 
 
 def measure(bar: Bar, budget: Budget) -> Record:
@@ -55,7 +57,8 @@ def _measure_all(chosen: Sequence[Bar], budget: Budget) -> Iterator[Record]:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m tropical table", description="Measure every promised ratio on this machine."
+        prog="python -m tropical table",
+        description="Measure every figure of the manual on this machine.",
     )
     parser.add_argument(
         "--quick", action="store_true", help="one short round a row: does everything run?"
@@ -66,7 +69,15 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         default="",
         help="only the rows whose 'group: case' matches this regular expression",
     )
+    parser.add_argument(
+        "--promises",
+        action="store_true",
+        help="also show the least ratio that the project accepts, and whether it is met",
+    )
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write the rows to FILE")
+    parser.add_argument(
+        "--markdown", metavar="FILE", type=Path, help="also write a page of Markdown to FILE"
+    )
     options = parser.parse_args(argv)
     try:
         options.rows = re.compile(options.rows, re.IGNORECASE)
@@ -88,8 +99,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     environment = record.environment()
     print(show.heading(environment))
     if options.quick:
-        print("--quick: one short round a row; shows that everything runs, and measures nothing.")
-    print("\n" + show.promise_line())
+        print(SHORT)
+    print("\n" + show.promise_line(promises=options.promises))
     numbers = (
         Record(f.group, f.case, bar=f.value, at_most=True, number=f.count()) for f in counted
     )
@@ -98,9 +109,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not rows or rows[-1].group != row.group:
             print(row.group)
         rows.append(row)
-        print(show.promise_line(row), flush=True)
+        print(show.promise_line(row, promises=options.promises), flush=True)
     seconds = time.perf_counter() - start
-    print(show.summary(rows, len(matching) - len(chosen), seconds))
+    left_out = len(matching) - len(chosen)
+    print(show.summary(rows, left_out, seconds, promises=options.promises))
     if options.json:
         record.write(options.json, environment, rows, quick=options.quick, seconds=seconds)
+    if options.markdown:
+        page = show.markdown(environment, rows, time.strftime("%Y-%m-%d"))
+        first = f"{SHORT}\n\n" if options.quick else ""
+        options.markdown.write_text(first + page, encoding="utf-8")
     return 0
