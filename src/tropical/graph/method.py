@@ -19,7 +19,7 @@ from .wanted import Wanted, wanted
 if TYPE_CHECKING:
     from .edges import GraphLike, Weight
 
-RING = semirings.minplus
+RING: semirings.Semiring = semirings.minplus
 
 METHODS = {
     "FW": "Floyd and Warshall's algorithm by blocks",

@@ -111,7 +111,7 @@ def transitive_closure(
         paths = paths[..., want.sources, :]
     if min_only:
         axes = 1 if want.sources is None else want.sources.ndim
-        paths = paths.any(axis=tuple(range(-1 - axes, -1)))
+        paths = np.asarray(paths.any(axis=tuple(range(-1 - axes, -1))))
     return paths if want.targets is None else paths[..., want.targets]
 
 

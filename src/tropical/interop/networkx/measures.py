@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from .lengths import Node
 
 try:
-    from networkx.algorithms.centrality.betweenness import _rescale
+    from networkx.algorithms.centrality.betweenness import (
+        _rescale,  # pyright: ignore[reportAttributeAccessIssue]
+    )
 except ImportError:
     _rescale = None
 # Before networkx 3.6, samples were scaled otherwise.

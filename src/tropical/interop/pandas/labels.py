@@ -77,7 +77,8 @@ def positions(one: str, wanted: pd.Index, other: str, given: pd.Index) -> Array:
 
 def _missing(labels: pd.Index) -> Array:
     if isinstance(labels, library().MultiIndex):
-        return np.asarray(np.any(np.less(labels.codes, 0), axis=0))
+        codes = labels.codes  # pyright: ignore[reportAttributeAccessIssue]
+        return np.asarray(np.any(np.less(codes, 0), axis=0))
     return np.asarray(labels.isna())
 
 

@@ -14,9 +14,9 @@ from .operators import differentiable, operator
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torch import Tensor
+    from torch import Tensor  # pyright: ignore[reportAttributeAccessIssue]
 
-torch = require("torch", "'tropical-blas[torch]'")
+torch: Any = require("torch", "'tropical-blas[torch]'")
 
 
 def crf_log_likelihood(

@@ -14,11 +14,11 @@ from .products import check_tensor, gemm, widened
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from torch import Tensor
+    from torch import Tensor  # pyright: ignore[reportAttributeAccessIssue]
 
     from tropical.semirings import Semiring
 
-torch = require("torch", "'tropical-blas[torch]'")
+torch: Any = require("torch", "'tropical-blas[torch]'")
 
 
 class _Tensors:

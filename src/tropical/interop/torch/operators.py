@@ -14,9 +14,9 @@ from tropical.extras import require
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from torch import Tensor
+    from torch import Tensor  # pyright: ignore[reportAttributeAccessIssue]
 
-torch = require("torch", "'tropical-blas[torch]'")
+torch: Any = require("torch", "'tropical-blas[torch]'")
 
 
 def operator(name: str, schema: str, compute: Callable[..., Any], fake: Callable[..., Any]) -> Any:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import ArrayLike
-    from torch import Tensor
+    from torch import Tensor  # pyright: ignore[reportAttributeAccessIssue]
 
     from tropical.semirings import Semiring
 
-torch = require("torch", "'tropical-blas[torch]'")
+torch: Any = require("torch", "'tropical-blas[torch]'")
 
 _ONES = {ring.name: ring.one("float64") for ring in semirings.ALL if ring.selective}
 
