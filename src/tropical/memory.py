@@ -79,8 +79,9 @@ class memory_mode(Block[object]):
     """Within a ``with`` block, allocate the data of this context's arrays in `mode`.
 
     Arrays stay valid after the block. A mode is part of the context, as NumPy's allocator is
-    (`contextvars`): a thread that starts in the block does not inherit the mode, and a task of
-    asyncio has the mode of the context that created the task. All threads share one memory.
+    (`contextvars`): a thread that starts in the block does not inherit the mode (without a GIL,
+    CPython's threads do), and a task of asyncio has the mode of the context that created the task.
+    All threads share one memory.
 
     Parameters
     ----------

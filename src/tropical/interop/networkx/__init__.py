@@ -6,7 +6,7 @@ functions of the same name. They take a `DenseGraph` as a graph, and return the 
 
 from __future__ import annotations
 
-from networkx.algorithms import distance_measures
+import networkx as nx
 
 from .choice import can_run, should_run
 from .graph import DenseGraph, convert_from_nx, convert_to_nx
@@ -53,7 +53,7 @@ from .searches import (
     single_source_dijkstra_path_length,
 )
 
-if hasattr(distance_measures, "centroid"):
+if hasattr(nx.algorithms.distance_measures, "centroid"):
     from .measures import centroid  # noqa: F401  (before networkx 3.7 the centroid of trees alone)
 
 __all__ = [

@@ -220,7 +220,7 @@ def convert_from_nx(graph: Any, **how: object) -> DenseGraph:
     if not isinstance(graph, nx.Graph):
         raise NotImplementedError(f"not a networkx graph: {type(graph).__name__}")
     if hasattr(graph, "_graph"):  # a view keeps its cache when the graph behind it changes
-        graph.__networkx_cache__ = None  # pyright: ignore[reportAttributeAccessIssue]
+        graph.__networkx_cache__ = None
     return DenseGraph(graph)
 
 

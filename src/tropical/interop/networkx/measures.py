@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from .lengths import Node
 
 try:
-    from networkx.algorithms.centrality.betweenness import (
-        _rescale,  # pyright: ignore[reportAttributeAccessIssue]
-    )
+    from networkx.algorithms.centrality.betweenness import _rescale
 except ImportError:
     _rescale = None
 # Before networkx 3.6, samples were scaled otherwise.

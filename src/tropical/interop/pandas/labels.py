@@ -77,8 +77,7 @@ def positions(one: str, wanted: pd.Index, other: str, given: pd.Index) -> Array:
 
 def _missing(labels: pd.Index) -> Array:
     if isinstance(labels, library().MultiIndex):
-        codes = labels.codes  # pyright: ignore[reportAttributeAccessIssue]
-        return np.asarray(np.any(np.less(codes, 0), axis=0))
+        return np.asarray(np.any(np.less(labels.codes, 0), axis=0))
     return np.asarray(labels.isna())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def read_edges(
     for label in (source, target, *(() if weight is None else (weight,))):
         if (count := edges.columns.tolist().count(label)) > 1:
             raise ValueError(f"edges: expected one column {label!r}, got {count}")
-    ends: Any = edges[[source, target]]
+    ends = edges[[source, target]]
     if ends.isna().any(axis=None):
         row = edges.index[ends.isna().any(axis=1)].tolist()[0]
         raise ValueError(f"edges: expected {source!r} and {target!r} in row {row!r}, got none")
@@ -47,8 +47,7 @@ def read_edges(
     rows, columns = codes.reshape(2, -1)
     weights = np.full(len(edges), ring.one("float64" if "float64" in ring.dtypes else "bool"))
     if weight is not None:
-        column: Any = edges[[weight]]
-        weights = numbers_of("edges", column, ring)[:, 0]
+        weights = numbers_of("edges", edges[[weight]], ring)[:, 0]
         if is_kind(weights.dtype, "integer"):  # an integer dtype has no infinity
             weights = weights.astype(np.float64)
     return rows, columns, weights, labels

@@ -14,7 +14,7 @@ from .products import check_tensor, gemm, widened
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from torch import Tensor  # pyright: ignore[reportAttributeAccessIssue]
+    from torch import Tensor
 
     from tropical.semirings import Semiring
 

@@ -14,7 +14,7 @@ from tropical.extras import require
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from torch import Tensor  # pyright: ignore[reportAttributeAccessIssue]
+    from torch import Tensor
 
 torch: Any = require("torch", "'tropical-blas[torch]'")
 

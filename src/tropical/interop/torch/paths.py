@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import ArrayLike
-    from torch import Tensor  # pyright: ignore[reportAttributeAccessIssue]
+    from torch import Tensor
 
     from tropical.semirings import Semiring
 

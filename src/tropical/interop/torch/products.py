@@ -26,7 +26,7 @@ from .weighted import shifted, weighted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from torch import Tensor  # pyright: ignore[reportAttributeAccessIssue]
+    from torch import Tensor
 
     from tropical.semirings import Semiring
 

@@ -12,7 +12,7 @@ from .operators import differentiable, in_front, operator
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torch import Tensor  # pyright: ignore[reportAttributeAccessIssue]
+    from torch import Tensor
 
 torch: Any = require("torch", "'tropical-blas[torch]'")
 
