@@ -121,7 +121,7 @@ def _warn_of_zeros(a: Array, ring: Semiring) -> None:
             "w: most elements are 0, which is an edge of weight 0 in an array, not a missing edge; "
             f"where there is no edge, expected {ring.zero(a.dtype)}, or pass "
             "scipy.sparse.csr_array(w)",
-            stacklevel=5,  # the caller of `shortest_paths`
+            stacklevel=6,  # the caller of `shortest_paths`
         )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tropical import semirings
 from tropical.arrays import Array
+from tropical.foreign import answers_alike
 
 from .edge_arrays import Compressed, Edges, compressed, in_core
 from .edges import read_pattern
@@ -27,6 +28,7 @@ Bools = NDArray[np.bool_]
 ROWS = 1 << 12  # of one call of the core, between two reports of progress
 
 
+@answers_alike
 def transitive_closure(
     a: GraphLike,
     *,
