@@ -8,12 +8,13 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[Any]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 __all__ = ["answers_alike", "check_device", "from_dlpack", "like"]
@@ -34,7 +35,7 @@ _DEVICES = {
 }
 
 
-def from_dlpack(x: Any, name: str = "x") -> Array:
+def from_dlpack(x: Any, name: str = "x") -> NDArray[Any]:
     """Return an array of another library as one of NumPy, in the same memory.
 
     Parameters
