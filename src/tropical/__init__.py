@@ -4,14 +4,13 @@
 place of (+, x), and with (+, x) itself; `semirings` lists them.
 """
 
-__version__ = "0.1.0"
-
 import importlib as _importlib
 import sys as _sys
 import typing as _typing
 
 from . import semirings
 from ._core import GemmWorkspace, gemm, get_num_threads, set_num_threads
+from ._version import __version__
 from .config import Plan, explain, options, show_config
 from .einsum import einsum  # the function takes the name of its package, for good
 

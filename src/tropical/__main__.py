@@ -5,7 +5,8 @@ import sys
 
 from tropical.cli import main
 
-if __name__ == "__main__":
+
+def _run() -> int:
     try:
         status = main()
         sys.stdout.flush()
@@ -14,8 +15,12 @@ if __name__ == "__main__":
             print(f"python -m tropical: error: {error}", file=sys.stderr)
         # What is still buffered cannot be written when Python exits either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 1
     except MemoryError as error:
         print(f"python -m tropical: error: out of memory: {error}", file=sys.stderr)
-        status = 1
-    sys.exit(status)
+    else:
+        return status
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(_run())

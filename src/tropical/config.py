@@ -217,9 +217,9 @@ class options(Block[Options]):
     An argument that is None keeps the value from outside the block. Blocks can nest, and an object
     also decorates functions. The options belong to the context (`contextvars`), as those of
     `numpy.errstate` do: a task of asyncio and `asyncio.to_thread` have the options of the context
-    that created them, a new thread has none. The arguments
-    of a call come first, then these options, then the environment variables TROPICAL_KERNEL,
-    TROPICAL_ISA and TROPICAL_NUM_THREADS.
+    that created them, a new thread has none (without a GIL, CPython's threads begin with a copy of
+    the context that starts them). The arguments of a call come first, then these options, then the
+    environment variables TROPICAL_KERNEL, TROPICAL_ISA and TROPICAL_NUM_THREADS.
 
     Parameters
     ----------

@@ -11,15 +11,18 @@ from __future__ import annotations
 import warnings
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from . import _core
 from .context import Block, Blocks
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 Mode = Literal["off", "pool"]
 
 # The mode of this context, or None. Every backward pass asks, so this is the C function.
-get_memory_mode = _core.get_memory_mode
+get_memory_mode: Callable[[], str | None] = _core.get_memory_mode
 
 
 @dataclass(frozen=True)
@@ -76,8 +79,9 @@ class memory_mode(Block[object]):
     """Within a ``with`` block, allocate the data of this context's arrays in `mode`.
 
     Arrays stay valid after the block. A mode is part of the context, as NumPy's allocator is
-    (`contextvars`): a thread that starts in the block does not inherit the mode, and a task of
-    asyncio has the mode of the context that created the task. All threads share one memory.
+    (`contextvars`): a thread that starts in the block does not inherit the mode (without a GIL,
+    CPython's threads do), and a task of asyncio has the mode of the context that created the task.
+    All threads share one memory.
 
     Parameters
     ----------
@@ -110,7 +114,7 @@ class memory_mode(Block[object]):
     _open: ClassVar[Blocks] = ContextVar("tropical.memory.open")
 
     def __init__(self, mode: Mode) -> None:
-        self.mode = _known(mode)
+        self.mode: str | None = _known(mode)
 
     def __repr__(self) -> str:
         return f"memory_mode({self.mode!r})"

@@ -242,8 +242,15 @@ def _meant(name: str) -> str | None:
 
 
 if TYPE_CHECKING:  # the names of the core's list, as no type checker reads C++
-    _one = get("one")
-    plustimes = maxplus = minplus = maxtimes = mintimes = maxmin = minmax = orand = logplus = _one
+    plustimes: Semiring
+    maxplus: Semiring
+    minplus: Semiring
+    maxtimes: Semiring
+    mintimes: Semiring
+    maxmin: Semiring
+    minmax: Semiring
+    orand: Semiring
+    logplus: Semiring
 else:
 
     def __getattr__(name: str) -> Semiring:

@@ -41,8 +41,21 @@ globals().update(_core.make_ufuncs())  # two for each semiring in the core's lis
 if TYPE_CHECKING:  # their names, as no type checker reads C++
     import numpy as np
 
-    _one: np.ufunc = np.add
-    plustimes = maxplus = minplus = maxtimes = mintimes = maxmin = minmax = orand = logplus = _one
-    plustimes_multiply = maxplus_multiply = minplus_multiply = maxtimes_multiply = _one
-    mintimes_multiply = maxmin_multiply = minmax_multiply = orand_multiply = _one
-    logplus_multiply = _one
+    plustimes: np.ufunc
+    plustimes_multiply: np.ufunc
+    maxplus: np.ufunc
+    maxplus_multiply: np.ufunc
+    minplus: np.ufunc
+    minplus_multiply: np.ufunc
+    maxtimes: np.ufunc
+    maxtimes_multiply: np.ufunc
+    mintimes: np.ufunc
+    mintimes_multiply: np.ufunc
+    maxmin: np.ufunc
+    maxmin_multiply: np.ufunc
+    minmax: np.ufunc
+    minmax_multiply: np.ufunc
+    orand: np.ufunc
+    orand_multiply: np.ufunc
+    logplus: np.ufunc
+    logplus_multiply: np.ufunc

@@ -26,6 +26,8 @@ from tropical.autograd import (
     products,
 )
 
+pytestmark = pytest.mark.portable
+
 pool = functools.partial(autograd.max_pool2d, np.ones((1, 1, 4, 4)))
 PAIR = "expected one or two ints"
 

@@ -2,10 +2,12 @@
 
 import asyncio
 import contextvars
+import sys
 import threading
 
 import numpy as np
 import pytest
+from support import in_threads
 
 import tropical
 from tropical import _core
@@ -35,6 +37,8 @@ KINDS = [
     ),
     pytest.param(no_grad, enable_grad, is_grad_enabled, (True, False, True), id="no_grad"),
 ]
+# Whether a thread begins with a copy of the context that starts it, as in CPython without a GIL.
+INHERITED = bool(getattr(sys.flags, "thread_inherit_context", 0))
 every_kind = pytest.mark.parametrize("first, second, ask, answers", KINDS)
 
 
@@ -90,7 +94,8 @@ def test_one_object_in_two_threads(first, second, ask, answers):
     assert ask() == outside
     left.set()
     thread.join()
-    assert seen == [outside, inside, inside, outside]
+    at_first = inside if INHERITED else outside
+    assert seen == [at_first, inside, inside, at_first]
     assert ask() == outside
 
 
@@ -194,6 +199,92 @@ def test_a_block_that_ends_in_another_context_changes_nothing(first, second, ask
     contextvars.copy_context().run(block.__enter__)
     block.__exit__(None, None, None)
     assert ask() == outside
+
+
+@every_kind
+def test_eight_threads_do_not_see_each_others_blocks(first, second, ask, answers):
+    outside, in_first, in_second = answers
+    together = threading.Barrier(8, timeout=20)
+
+    def work(number):
+        make, expected = ((first, in_first), (second, in_second))[number % 2]
+        for _ in range(20):
+            together.wait()
+            assert ask() == outside  # also where threads inherit, as they start outside of blocks
+            together.wait()
+            with make():
+                together.wait()
+                assert ask() == expected
+
+    in_threads(work, 8)
+    assert ask() == outside
+
+
+# Each caller's own kernel and threads, and what then runs.
+CHOICES = [("naive", 1), ("tiled", 2), ("packed", 3), ("direct", 4)]
+
+
+def plan_within(kernel, threads):
+    with tropical.options(kernel=kernel, threads=threads):
+        plan = tropical.explain(2000, 2000, 2000)
+        yield plan.kernel == kernel and plan.threads <= threads
+        x = np.arange(12, dtype=np.float32).reshape(3, 4)
+        yield np.array_equal(tropical.gemm(x, x.T), (x[:, None] + x).max(-1))
+
+
+def test_threads_compute_by_their_own_options():
+    together = threading.Barrier(len(CHOICES), timeout=20)
+
+    def work(number):
+        for done in plan_within(*CHOICES[number]):
+            together.wait()
+            assert done
+
+    in_threads(work, len(CHOICES))
+
+
+def test_tasks_compute_by_their_own_options():
+    async def work(choice):
+        with tropical.options(kernel=choice[0], threads=choice[1]):
+            for _ in range(3):
+                await asyncio.sleep(0)
+                plan = await asyncio.to_thread(tropical.explain, 2000, 2000, 2000)
+                assert plan.kernel == tropical.explain(9, 9, 9).kernel == choice[0]
+                assert plan.threads <= choice[1]
+
+    async def all_at_once():
+        await asyncio.gather(*map(work, CHOICES))
+
+    asyncio.run(all_at_once())
+
+
+def test_tasks_record_by_their_own_blocks():
+    async def work(make, recorded):
+        x = Tensor([1.0, 2.0], requires_grad=True)
+        with make():
+            await asyncio.sleep(0)
+            assert (x * x).requires_grad == recorded
+            await asyncio.sleep(0)
+            assert (await asyncio.to_thread(lambda: x * x)).requires_grad == recorded
+        assert (x * x).requires_grad
+
+    async def both():
+        await asyncio.gather(work(no_grad, False), work(enable_grad, True))
+
+    asyncio.run(both())
+
+
+def test_the_process_has_one_number_of_threads():
+    """`set_num_threads` is for all threads and tasks; `options` of a context go before it."""
+    before = tropical.get_num_threads()
+    seen = []
+    try:
+        with tropical.options(threads=2):
+            in_threads(lambda _: tropical.set_num_threads(3), 1)
+            seen.append(tropical.explain(2000, 2000, 2000).threads)
+        assert tropical.get_num_threads() == 3 and seen[0] <= 2
+    finally:
+        tropical.set_num_threads(before)
 
 
 def test_options_of_the_context_reach_ufuncs():

@@ -13,7 +13,7 @@ from support import KERNELS, LOGPLUS, assert_same_bits, boundaries, random_bits,
 
 import tropical
 
-pytestmark = pytest.mark.parametrize("semiring,dtype", LOGPLUS)
+pytestmark = [pytest.mark.portable, pytest.mark.parametrize("semiring,dtype", LOGPLUS)]
 SHAPES = [(1, 1, 1), (5, 7, 9), (33, 65, 40), (13, 70, 600), (70, 33, 33), (1, 99, 300)]
 SHAPES += [(99, 1, 300), (1, 1, 2000), (3, 2, 1500), (250, 20, 40), (4, 3, 1)]
 SHAPES += [(1, 1, 9000), (1, 3, 4100), (2, 2, 3100)]  # blocks of k in lanes: full, and not

@@ -11,6 +11,8 @@ from support import EXACT, KERNELS, assert_same_bits, check, example, values
 
 import tropical
 
+pytestmark = pytest.mark.portable
+
 SIZE = (21, 75, 13)
 SHAPES = [(1, 1, 1), (9, 40, 1), (3, 2, 700), (70, 1, 50), (1, 70, 50), (45, 150, 70)]
 

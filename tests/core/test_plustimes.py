@@ -10,6 +10,8 @@ from support import KERNELS, ROUNDING, assert_same_bits, values
 
 import tropical
 
+pytestmark = pytest.mark.portable
+
 SHAPES = [(1, 1, 1), (5, 7, 9), (33, 65, 40), (17, 130, 600), (130, 90, 33), (1, 999, 300)]
 SHAPES += [(999, 1, 300), (1, 1, 2000), (3, 2, 5000), (250, 70, 400)]
 

@@ -9,6 +9,8 @@ from tropical import semirings, ufunc
 from tropical.arrays import promote
 from tropical.sequence import viterbi
 
+pytestmark = pytest.mark.portable
+
 OTHERS = sorted({dtype for _, dtype in INSTANCES} | {"float16", "uint64"})
 # Integers of a semiring beside another dtype, and their common dtype if the semiring has it.
 PAIRS = [

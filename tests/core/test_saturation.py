@@ -10,6 +10,8 @@ from support import INTEGERS, KERNELS, boundaries, check, packing_bound, values
 
 import tropical
 
+pytestmark = pytest.mark.portable
+
 BITS8 = np.arange(-128, 128).astype(np.int8)
 SIZE = (21, 75, 13)  # m, n, k: whole tiles and edges of every instruction set
 

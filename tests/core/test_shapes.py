@@ -10,6 +10,8 @@ from support import EXACT, FEW, KERNELS, MATMUL_SHAPES, THREADS, assert_same_bit
 
 import tropical
 
+pytestmark = pytest.mark.portable
+
 WRONG = [
     ((3,), (4,)),
     ((2, 3), (4, 5)),

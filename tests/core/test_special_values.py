@@ -25,6 +25,8 @@ from support import (
 
 import tropical
 
+pytestmark = pytest.mark.portable
+
 SIZE = (21, 75, 13)  # m, n, k: whole tiles and edges of every instruction set
 
 

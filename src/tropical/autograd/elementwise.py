@@ -134,7 +134,7 @@ tanh: Unary = _unary(np.tanh,
     lambda g, y: g * (1 - y * y), "Hyperbolic tangent.")
 sigmoid: Unary = _unary(lambda x: np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.absolute(x))),
     lambda g, y: g * y * (1 - y), "1 / (1 + exp(-x)), without overflow.", "sigmoid")
-relu_operation = Operation(lambda x: np.maximum(x, 0),
+relu_operation: Operation = Operation(lambda x: np.maximum(x, 0),
     lambda g, y: masked(g, data_of(y) > 0))
 absolute: Unary = _unary(np.absolute,
     lambda g, x: g * np.sign(data_of(x)), "The absolute value; the gradient at 0 is 0.")

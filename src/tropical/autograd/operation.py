@@ -64,11 +64,11 @@ class Operation:
     def __init__(self, value: Callable[..., Any], *rules: Rule, broadcasts: bool = False) -> None:
         self.value: Any = value
         self.rules: tuple[Rule, ...] = rules
-        self.inputs = len(rules)
-        self.broadcasts = broadcasts
+        self.inputs: int = len(rules)
+        self.broadcasts: bool = broadcasts
         known = _parameters(value, len(rules))
         # Gradients of rules of others are checked; a list of names says so.
-        self.names = None if all(map(is_own, rules)) else [_name(value), *known]
+        self.names: list[str] | None = None if all(map(is_own, rules)) else [_name(value), *known]
         known.append("y")
         getters, sources = [], []
         for rule in rules:

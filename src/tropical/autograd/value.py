@@ -25,12 +25,12 @@ Rule: TypeAlias = "Callable[..., Gradient]"
 # A function of a gradient, a Tensor, that returns None or a replacement.
 Hook: TypeAlias = "Callable[[Any], Any]"
 
-next_number = itertools.count(1).__next__
+next_number: Callable[[], int] = itertools.count(1).__next__
 OUTPUT = -1
 
 
 # Whether operations of this context record, and its innermost backward pass.
-recording = ContextVar("tropical.autograd.recording", default=True)
+recording: ContextVar[bool] = ContextVar("tropical.autograd.recording", default=True)
 innermost_pass: ContextVar[Any] = ContextVar("tropical.autograd.pass", default=None)
 
 
@@ -81,15 +81,16 @@ class Node:
         saved: tuple[tuple[Any, ...], ...],
         sources: tuple[tuple[int | None, ...], ...],
     ) -> None:
-        self.inputs = inputs
-        self.rules = rules
+        self.inputs: tuple[Node | None, ...] = inputs
+        self.rules: tuple[Rule, ...] = rules
         self.saved: tuple[tuple[Any, ...], ...] | None = saved
-        self.sources = sources
-        self.number = next_number()
-        self.is_leaf = not inputs
-        self.replays = False
-        self.has_foreign_rules = False  # rules that are defined outside of this package
-        self.changed = 0  # when an optimizer last changed the data of the leaf, as a number
+        self.sources: tuple[tuple[int | None, ...], ...] = sources
+        self.number: int = next_number()
+        self.is_leaf: bool = not inputs
+        self.replays: bool = False
+        self.has_foreign_rules: bool = False  # rules that are defined outside of this package
+        # When an optimizer last changed the data of the leaf, as a number.
+        self.changed: int = 0
         self.hooks: dict[int, Hook] | None = None
         self.tensor: weakref.ref[Any] | None = None
 

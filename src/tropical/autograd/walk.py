@@ -113,7 +113,7 @@ class Walk:
     ) -> None:
         self.root = root
         self.deliver = deliver
-        self.retain = recorded if retain is None else retain
+        self.retain: bool = recorded if retain is None else retain
         self.recorded = recorded
         self.wanted = wanted
         self.ends = ends

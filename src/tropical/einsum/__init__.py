@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tropical.foreign import answers_alike
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -28,6 +30,7 @@ if not TYPE_CHECKING:  # a type checker would take every name for one of the mod
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+@answers_alike
 def einsum(
     subscripts: Any,
     /,

@@ -34,7 +34,7 @@ class Arrays(Protocol):
     def diagonal(self, x: Any, first: int, second: int) -> Any:
         """Return x with two axes as one, the last; only equal indices stay."""
 
-    def strides(self, x: Any) -> Sequence[int]:
+    def strides(self, x: Any) -> Sequence[int]:  # pyright: ignore[reportReturnType]
         """Return the distances of neighbors in memory, in any unit."""
 
     def full(self, x: Any, shape: Sequence[int], constant: Callable[[Any], float]) -> Any:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tropical import nn, optim
 from tropical.autograd import Tensor, concatenate, exp, matmul, mse
 from tropical.examples import new_parser
+from tropical.examples.flights import print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,5 +132,4 @@ def drawing(lengths: Array) -> Iterator[str]:
 
 if __name__ == "__main__":
     new_parser("learn_paths", __doc__).parse_args()
-    for line in report():
-        print(line, flush=True)
+    print_lines(report())

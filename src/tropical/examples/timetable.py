@@ -264,10 +264,14 @@ def _map(axes: Any, network: Network, plan: Shuttles) -> None:
     axes.set_title("Busiest lines, and the circuit that sets the pace", fontsize=10)
 
 
-if __name__ == "__main__":
+def _main() -> None:
     parser = new_parser("timetable", __doc__)
     parser.add_argument("picture", nargs="?", metavar="FILE", help="draw the manual's picture")
     options = parser.parse_args()
     print_lines(report(load()))
     if options.picture:
         draw(load(), options.picture)
+
+
+if __name__ == "__main__":
+    _main()

@@ -45,7 +45,11 @@ def learn(seed: int = 0, steps: int = 300) -> nn.Module:
     return model
 
 
-if __name__ == "__main__":
+def _main() -> None:
     new_parser("xor", __doc__).parse_args()
     for (a, b), (answer,) in zip(QUESTIONS, learn()(QUESTIONS).data, strict=True):
         print(f"{a:.0f} xor {b:.0f} = {abs(answer):.3f}")
+
+
+if __name__ == "__main__":
+    _main()

@@ -34,7 +34,7 @@ class CycleError(DivergenceError):
 
     def __init__(self, message: str, cycle: Sequence[int], weight: float) -> None:
         super().__init__(message)
-        self.cycle = list(cycle)
+        self.cycle: list[int] = list(cycle)
         self.weight = weight
 
     def __reduce__(self) -> tuple[Any, ...]:

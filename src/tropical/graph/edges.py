@@ -121,7 +121,7 @@ def _warn_of_zeros(a: Array, ring: Semiring) -> None:
             "w: most elements are 0, which is an edge of weight 0 in an array, not a missing edge; "
             f"where there is no edge, expected {ring.zero(a.dtype)}, or pass "
             "scipy.sparse.csr_array(w)",
-            stacklevel=5,  # the caller of `shortest_paths`
+            stacklevel=6,  # the caller of `shortest_paths`
         )
 
 
@@ -133,7 +133,7 @@ def check_weights(weights: Array, ring: Semiring, least: Any = None, name: str =
     if is_kind(weights.dtype, "bool") or not weights.size:
         return
     known = ring.add_ufunc is np.minimum and least is not None
-    best = least if known else ring.add_ufunc.reduce(weights, axis=None)
+    best: Any = least if known else ring.add_ufunc.reduce(weights, axis=None)
     if np.isnan(best):
         zero = ring.zero(weights.dtype)
         raise ValueError(f"{name}: expected numbers, got a NaN; {zero} says that there is no edge")

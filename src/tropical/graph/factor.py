@@ -58,10 +58,10 @@ class Factor:
 
     def _take(self, weights: Weights) -> None:
         self._weights = weights
-        self.n = weights.edges.n
-        self.semiring = weights.ring
-        self.dtype = weights.edges.dtype
-        self.directed = weights.directed
+        self.n: int = weights.edges.n
+        self.semiring: Semiring = weights.ring
+        self.dtype: np.dtype[Any] = weights.edges.dtype
+        self.directed: bool = weights.directed
 
     @classmethod
     def _of(cls, weights: Weights) -> Factor:

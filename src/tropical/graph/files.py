@@ -119,7 +119,7 @@ def _graphml(source: Source, ring: Semiring, columns: Sequence[str]) -> Named:
     try:
         graph = networkx.read_graphml(io.BytesIO(source.data))
     except Exception as error:
-        line = error.position[0] if hasattr(error, "position") else None  # of XML's parsers
+        line, _ = getattr(error, "position", (None, None))  # of XML's parsers
         raise source.error(error, line) from error
     if columns and graph.size() and all(columns[-1] not in x for *_, x in graph.edges(data=True)):
         raise source.error(f"no edge has {columns[-1]!r}")

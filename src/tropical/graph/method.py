@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from tropical import semirings
 from tropical.arrays import Array, is_kind
+from tropical.foreign import answers_alike
 
 from .counting import Counted, Task, counted, number_of_edges
 from .edges import Edges, both_ways, number_of_vertices, read
@@ -19,7 +20,7 @@ from .wanted import Wanted, wanted
 if TYPE_CHECKING:
     from .edges import GraphLike, Weight
 
-RING = semirings.minplus
+RING: semirings.Semiring = semirings.minplus
 
 METHODS = {
     "FW": "Floyd and Warshall's algorithm by blocks",
@@ -79,6 +80,7 @@ class Method:
         )
 
 
+@answers_alike
 def explain_shortest_paths(
     w: GraphLike,
     method: str = "auto",

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from tropical import semirings
 from tropical.arrays import Array, is_kind
+from tropical.foreign import answers_alike
 
 from .acyclic import acyclic_paths
 from .all_pairs import all_pairs
@@ -61,6 +62,7 @@ def widest_paths(
     min_only: Literal[True],
     **options: Unpack[DirectedOptions],
 ) -> tuple[Array, Predecessors, Predecessors]: ...
+@answers_alike
 def widest_paths(
     w: GraphLike,
     *,
@@ -142,6 +144,7 @@ def minimax_paths(
     min_only: Literal[True],
     **options: Unpack[DirectedOptions],
 ) -> tuple[Array, Predecessors, Predecessors]: ...
+@answers_alike
 def minimax_paths(
     w: GraphLike,
     *,
@@ -269,6 +272,7 @@ def longest_paths(
     min_only: Literal[True],
     **options: Unpack[PathOptions],
 ) -> tuple[Array, Predecessors, Predecessors]: ...
+@answers_alike
 def longest_paths(
     w: GraphLike,
     *,

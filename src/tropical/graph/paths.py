@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tropical.arrays import Array, is_kind
+from tropical.foreign import answers_alike
 
 from .all_pairs import all_pairs, check_writeable
 from .bellman_ford import potentials
@@ -81,6 +82,7 @@ def shortest_paths(
     min_only: Literal[True],
     **options: Unpack[ShortestOptions],
 ) -> tuple[Array, Predecessors, Predecessors]: ...
+@answers_alike
 def shortest_paths(
     w: GraphLike,
     method: str = "auto",

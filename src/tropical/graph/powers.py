@@ -11,6 +11,7 @@ import numpy as np
 
 from tropical import _core, semirings
 from tropical.arrays import Array, check_square
+from tropical.foreign import answers_alike
 
 from .edge_arrays import Edges, in_core
 from .edges import matrix_of, number_of_vertices, read
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 STAY = -1
 
 
+@answers_alike
 def matrix_power(a: GraphLike, n: int, semiring: str | Semiring | None = None) -> Array:
     """Return the n-th power of square matrices, as ``np.linalg.matrix_power`` does.
 
@@ -70,7 +72,7 @@ def matrix_power(a: GraphLike, n: int, semiring: str | Semiring | None = None) -
             "semiring: expected a semiring, got none; maxplus is taken, while other functions of "
             "tropical.graph take minplus",
             DeprecationWarning,
-            stacklevel=2,
+            stacklevel=3,  # the caller of `matrix_power`
         )
     ring = semirings.get(semiring or "maxplus")
     base = matrix_of(a, ring)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tropical import semirings
 from tropical.arrays import Array
+from tropical.foreign import answers_alike
 
 from .edge_arrays import Compressed, Edges, compressed, in_core
 from .edges import read_pattern
@@ -27,6 +28,7 @@ Bools = NDArray[np.bool_]
 ROWS = 1 << 12  # of one call of the core, between two reports of progress
 
 
+@answers_alike
 def transitive_closure(
     a: GraphLike,
     *,
@@ -111,7 +113,7 @@ def transitive_closure(
         paths = paths[..., want.sources, :]
     if min_only:
         axes = 1 if want.sources is None else want.sources.ndim
-        paths = paths.any(axis=tuple(range(-1 - axes, -1)))
+        paths = np.asarray(paths.any(axis=tuple(range(-1 - axes, -1))))
     return paths if want.targets is None else paths[..., want.targets]
 
 

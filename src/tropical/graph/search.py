@@ -54,10 +54,10 @@ class Search:
         if potentials is not None:
             shift = potentials[by_source.source] - potentials[by_source.target]
             weight = np.maximum(by_source.weight + shift, 0)  # rounding can make it negative
-        self.n = edges.n
-        self.dtype = edges.dtype
+        self.n: int = edges.n
+        self.dtype: np.dtype[Any] = edges.dtype
         self.ring = ring
-        self.edges_a_row = len(edges.weight) + edges.n
+        self.edges_a_row: int = len(edges.weight) + edges.n
         self._potentials = potentials
         self._core = in_core(by_source, weight)
 

@@ -98,7 +98,7 @@ class Searcher:
             if ring is not semirings.minplus:
                 raise ValueError(f"graph: expected edges that improve no path of {ring.name}")
             h = potentials(own)
-        self.n = own.n
+        self.n: int = own.n
         self.semiring = ring
         self.dtype = dtype
         self._edges = own

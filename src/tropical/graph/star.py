@@ -9,6 +9,7 @@ import numpy as np
 
 from tropical import _core, semirings
 from tropical.arrays import Array, check_square, is_kind
+from tropical.foreign import answers_alike
 
 from .edges import matrix_of
 from .progress import most_work, split
@@ -27,6 +28,7 @@ class DivergenceError(ValueError):
     """A matrix has no star: a cycle of its graph improves with every round."""
 
 
+@answers_alike
 def closure(
     a: GraphLike,
     semiring: str | Semiring = "minplus",

@@ -46,11 +46,11 @@ class Weights:
         progress: Progress = None,
     ) -> None:
         # replace_some writes to the weights, which are therefore a copy.
-        self.edges = Edges(edges.n, edges.source, edges.target, np.array(edges.weight))
+        self.edges: Edges = Edges(edges.n, edges.source, edges.target, np.array(edges.weight))
         self.ring = ring
         self.directed = directed
         with shown(progress) as report:
-            self.elimination = (
+            self.elimination: _core.Elimination = (
                 order
                 if isinstance(order, _core.Elimination)
                 else eliminated(edges, order, directed, report)

@@ -5,32 +5,12 @@ The protocol: https://dmlc.github.io/dlpack/latest/python_spec.html.
 
 from __future__ import annotations
 
-import sys
-from typing import Any, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 import tropical
-
-Array: TypeAlias = NDArray[Any]
+from tropical.foreign import check_device, from_dlpack, like
 
 __all__ = ["from_dlpack", "gemm"]
-
-# DLDeviceType. Memory pinned on the host is memory of the CPU, too.
-_HOST = (1, 3, 11)
-_DEVICES = {
-    2: "CUDA",
-    4: "OpenCL",
-    7: "Vulkan",
-    8: "Metal",
-    9: "VPI",
-    10: "ROCm",
-    13: "CUDA managed memory",
-    14: "oneAPI",
-    15: "WebGPU",
-    16: "Hexagon",
-}
 
 
 def gemm(a: Any, b: Any, *, out: Any = None, **options: Any) -> Any:
@@ -84,74 +64,10 @@ def gemm(a: Any, b: Any, *, out: Any = None, **options: Any) -> Any:
     """
     given = {"a": a, "b": b} if out is None else {"a": a, "b": b, "out": out}
     for name, x in given.items():  # check every array before a result is written
-        _check_device(x, name)
+        check_device(x, name)
     arrays = [from_dlpack(x, name) for name, x in given.items()]
     target = None if out is None else arrays[2]
     result = tropical.gemm(arrays[0], arrays[1], out=target, **options)
     c, *index = result if isinstance(result, tuple) else (result,)
-    c = _like(a, c) if out is None else out
-    return (c, _like(a, *index)) if index else c
-
-
-def from_dlpack(x: Any, name: str = "x") -> Array:
-    """Return an array of another library as one of NumPy, in the same memory.
-
-    Parameters
-    ----------
-    x : array
-        A NumPy array, or an object with ``__dlpack__`` in the CPU's memory.
-    name : str, default "x"
-        The name of `x` in errors.
-
-    Raises
-    ------
-    TypeError
-        If `x` has no ``__dlpack__``.
-    BufferError
-        If `x` is not on the CPU, or cannot be exported.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tropical.interop.dlpack import from_dlpack
-    >>> x = np.ones(3)
-    >>> np.shares_memory(from_dlpack(x), x)
-    True
-    """
-    _check_device(x, name)
-    if isinstance(x, np.ndarray):
-        return x
-    try:
-        return np.from_dlpack(x)
-    except (BufferError, RuntimeError, ValueError) as error:
-        raise BufferError(f"{name}: {error}") from error
-
-
-def _check_device(x: Any, name: str) -> None:
-    if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
-        raise TypeError(f"{name}: expected an array with __dlpack__, got {type(x).__name__}")
-    try:
-        kind, number = x.__dlpack_device__()
-    except (RuntimeError, ValueError) as error:
-        raise BufferError(f"{name}: {error}") from error
-    if kind not in _HOST:
-        device = _DEVICES.get(kind, f"DLPack's device {int(kind)}")
-        raise BufferError(f"{name}: expected an array on the CPU, got one on {device}:{number}")
-    if _is_tensor(x) and x.is_neg():  # PyTorch exports this view with the wrong sign
-        raise BufferError(f"{name}: expected a tensor, got a lazily negated view; see resolve_neg")
-
-
-def _is_tensor(x: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(x, torch.Tensor)
-
-
-def _like(x: Any, result: Any) -> Any:
-    """Return a result of NumPy as an array of the library of x."""
-    if hasattr(x, "__array_namespace__"):
-        namespace = x.__array_namespace__()
-    elif _is_tensor(x):
-        namespace = sys.modules["torch"]
-    else:
-        return result
-    return result if namespace is np else namespace.from_dlpack(np.asarray(result))
+    c = like(a, c) if out is None else out
+    return (c, like(a, *index)) if index else c

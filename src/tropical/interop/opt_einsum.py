@@ -112,7 +112,11 @@ class Summand(np.ndarray):
         pair = np.stack([np.asarray(self), np.asarray(other)])
         return _summand(einsum("s...->...", pair, semiring=self.ring), self.ring)
 
-    __radd__ = __iadd__ = __add__
+    def __radd__(self, other: Any) -> Summand:
+        return self.__add__(other)
+
+    def __iadd__(self, other: Any) -> Summand:  # noqa: PYI034 - a new array
+        return self.__add__(other)
 
 
 def _summand(array: ArrayLike, ring: Semiring | None) -> Summand:

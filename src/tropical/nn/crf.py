@@ -50,8 +50,8 @@ class CRF(Module):
     def __init__(self, states: int, *, dtype: DTypeLike = np.float32, rng: Rng = None) -> None:
         super().__init__()
         check_sizes(states=states)
-        self.initial = Parameter(uniform((states,), 0.1, dtype=dtype, rng=rng))
-        self.transition = Parameter(uniform((states, states), 0.1, dtype=dtype, rng=rng))
+        self.initial: Parameter = Parameter(uniform((states,), 0.1, dtype=dtype, rng=rng))
+        self.transition: Parameter = Parameter(uniform((states, states), 0.1, dtype=dtype, rng=rng))
 
     def forward(self, emission: Any, states: ArrayLike, lengths: ArrayLike | None = None) -> Tensor:
         """Return the log-likelihood of the states, as `tropical.autograd.crf_log_likelihood`."""

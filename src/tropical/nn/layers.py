@@ -16,7 +16,7 @@ from tropical.autograd.tensor import data_of
 
 from .checks import Rng, check_sizes, float_dtype, generator, not_negative
 from .init import fan_in_uniform, normal, uniform
-from .module import Module, Parameter
+from .module import Array, Module, Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +48,11 @@ class Linear(Module):
     ) -> None:
         super().__init__()
         check_sizes(inputs=inputs, outputs=outputs)
-        self.weight = Parameter(fan_in_uniform((outputs, inputs), dtype=dtype, rng=rng))
+        self.weight: Parameter = Parameter(fan_in_uniform((outputs, inputs), dtype=dtype, rng=rng))
         bound = 1 / math.sqrt(max(inputs, 1))
-        self.bias = Parameter(uniform((outputs,), bound, dtype=dtype, rng=rng)) if bias else None
+        self.bias: Parameter | None = (
+            Parameter(uniform((outputs,), bound, dtype=dtype, rng=rng)) if bias else None
+        )
 
     def forward(self, x: Any, activation: str | None = None) -> Tensor:
         """Return the new rows; `activation` is that of `tropical.autograd.linear`."""
@@ -98,7 +100,7 @@ class TropicalLinear(Module):
         if not ring.selective:
             raise TypeError(f"semiring: expected a selective one, got {ring.name}")
         weight = normal((outputs, inputs), 1.0, dtype=dtype, rng=rng)
-        self.weight = Parameter(np.exp(weight) if ring.nonnegative else weight)
+        self.weight: Parameter = Parameter(np.exp(weight) if ring.nonnegative else weight)
         self.semiring = semiring
 
     def forward(self, x: Any) -> Tensor:
@@ -144,9 +146,11 @@ class Conv2d(Module):
         pair(stride, "stride", 1)
         pair(padding, "padding", 0)
         shape = (filters, channels, *pair(kernel, "kernel", 1))
-        self.weight = Parameter(fan_in_uniform(shape, dtype=dtype, rng=rng))
+        self.weight: Parameter = Parameter(fan_in_uniform(shape, dtype=dtype, rng=rng))
         bound = 1 / math.sqrt(max(math.prod(shape[1:]), 1))
-        self.bias = Parameter(uniform((filters,), bound, dtype=dtype, rng=rng)) if bias else None
+        self.bias: Parameter | None = (
+            Parameter(uniform((filters,), bound, dtype=dtype, rng=rng)) if bias else None
+        )
         self.stride = stride
         self.padding = padding
 
@@ -225,10 +229,10 @@ class BatchNorm(Module):
         if not 0 <= momentum <= 1:
             raise ValueError(f"momentum: expected a number in [0, 1], got {momentum}")
         dtype = float_dtype(dtype)
-        self.weight = Parameter(np.ones(channels, dtype=dtype))
-        self.bias = Parameter(np.zeros(channels, dtype=dtype))
-        self.running_mean = np.zeros(channels, dtype=dtype)
-        self.running_var = np.ones(channels, dtype=dtype)
+        self.weight: Parameter = Parameter(np.ones(channels, dtype=dtype))
+        self.bias: Parameter = Parameter(np.zeros(channels, dtype=dtype))
+        self.running_mean: Array = np.zeros(channels, dtype=dtype)
+        self.running_var: Array = np.ones(channels, dtype=dtype)
         self.momentum = momentum
         self.eps = eps
 
@@ -254,8 +258,8 @@ class LayerNorm(Module):
         check_sizes(length=length)
         not_negative(eps=eps)
         dtype = float_dtype(dtype)
-        self.weight = Parameter(np.ones(length, dtype=dtype))
-        self.bias = Parameter(np.zeros(length, dtype=dtype))
+        self.weight: Parameter = Parameter(np.ones(length, dtype=dtype))
+        self.bias: Parameter = Parameter(np.zeros(length, dtype=dtype))
         self.eps = eps
 
     def forward(self, x: Any) -> Tensor:
@@ -271,7 +275,7 @@ class Embedding(Module):
     ) -> None:
         super().__init__()
         check_sizes(rows=rows, length=length)
-        self.weight = Parameter(normal((rows, length), 1.0, dtype=dtype, rng=rng))
+        self.weight: Parameter = Parameter(normal((rows, length), 1.0, dtype=dtype, rng=rng))
 
     def forward(self, indices: Any) -> Tensor:
         """Return the rows at `indices`.
@@ -369,7 +373,8 @@ class Sequential(Module):
     def forward(self, x: Any) -> Any:
         """Return the output of the last module."""
         done = False  # the module before computed this one
-        for module, following in itertools.pairwise((*self, None)):
+        modules: list[Any] = [*self, None]
+        for module, following in itertools.pairwise(modules):
             if done:
                 done = False
                 continue

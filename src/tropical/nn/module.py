@@ -32,7 +32,7 @@ class Parameter(Tensor):
 
     def __init__(self, data: Any, *, dtype: DTypeLike | None = None) -> None:
         super().__init__(data, requires_grad=True, dtype=dtype)
-        self.data = np.array(self.data, order="C")
+        self.data: Array = np.array(self.data, order="C")
 
 
 def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -55,7 +55,8 @@ def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 class _Kind(ABCMeta):
     """The class of `Module`: notes which arrays a constructor has set."""
 
-    __instancecheck__ = type.__instancecheck__  # ABCMeta's takes ten times as long
+    if not TYPE_CHECKING:
+        __instancecheck__ = type.__instancecheck__  # ABCMeta's takes ten times as long
 
     def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
         module = super().__call__(*arguments, **keywords)
@@ -215,7 +216,8 @@ class Module(metaclass=_Kind):
 
     def modules(self) -> Iterator[Module]:
         """Yield this module and all inside it."""
-        found, stack = {self}, [self]
+        found: set[Module] = {self}
+        stack: list[Module] = [self]
         while stack:
             module = stack.pop()
             yield module

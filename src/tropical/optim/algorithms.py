@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +76,11 @@ class SGD(Optimizer):
     array([ 0.5, -1. ])
     """
 
-    hyperparameters = (*Optimizer.hyperparameters, "momentum", "nesterov")
+    hyperparameters: ClassVar[tuple[str, ...]] = (
+        *Optimizer.hyperparameters,
+        "momentum",
+        "nesterov",
+    )
 
     def __init__(
         self,
@@ -163,7 +167,7 @@ class Adam(Optimizer):
         ``weight_decay * p`` is added to the gradient.
     """
 
-    hyperparameters = (*Optimizer.hyperparameters, "betas", "eps")
+    hyperparameters: ClassVar[tuple[str, ...]] = (*Optimizer.hyperparameters, "betas", "eps")
 
     def __init__(
         self,
@@ -268,7 +272,7 @@ class Adagrad(Optimizer):
         ``weight_decay * p`` is added to the gradient.
     """
 
-    hyperparameters = (*Optimizer.hyperparameters, "eps")
+    hyperparameters: ClassVar[tuple[str, ...]] = (*Optimizer.hyperparameters, "eps")
 
     def __init__(
         self,
@@ -319,7 +323,7 @@ class RMSProp(Optimizer):
         ``weight_decay * p`` is added to the gradient.
     """
 
-    hyperparameters = (*Optimizer.hyperparameters, "alpha", "eps")
+    hyperparameters: ClassVar[tuple[str, ...]] = (*Optimizer.hyperparameters, "alpha", "eps")
 
     def __init__(
         self,

@@ -73,9 +73,11 @@ class Optimizer:
         self.lr = lr
         self.weight_decay = weight_decay
         self.check({name: getattr(self, name) for name in self.hyperparameters})
-        self.parameters = _leaves(parameters)
-        self.steps = [0] * len(self.parameters)
-        self.states = [tuple(np.zeros_like(p.data) for _ in range(states)) for p in self.parameters]
+        self.parameters: list[Tensor] = _leaves(parameters)
+        self.steps: list[int] = [0] * len(self.parameters)
+        self.states: list[tuple[Array, ...]] = [
+            tuple(np.zeros_like(p.data) for _ in range(states)) for p in self.parameters
+        ]
         self._kinds = [(p.shape, p.dtype) for p in self.parameters]
         length = min(PIECE, max(p.size for p in self.parameters))
         count = 1 + len(self.coefficients(1))

@@ -82,8 +82,8 @@ class Schedule:
             raise TypeError(f"optimizer: expected an Optimizer, got {type(optimizer).__name__}")
         self.optimizer = optimizer
         self.factor = factor
-        self.base_lr = optimizer.lr
-        self.steps = 0
+        self.base_lr: float = optimizer.lr
+        self.steps: int = 0
         self._set_rate()
 
     def step(self) -> None:

@@ -9,12 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropical import _core, semirings
 from tropical.arrays import Array
+from tropical.foreign import answers_alike
 from tropical.semirings import Semiring
 from tropical.sequence.chains import Batch, Layout, read
 
 __all__ = ["k_best", "viterbi"]
 
 
+@answers_alike
 def viterbi(
     log_initial: ArrayLike,
     log_transition: ArrayLike,
@@ -116,6 +118,7 @@ def viterbi(
     return batch.shaped(states[0]), batch.each(scores[0])[()]
 
 
+@answers_alike
 def k_best(
     log_initial: ArrayLike,
     log_transition: ArrayLike,

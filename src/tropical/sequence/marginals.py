@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from tropical import _core
 from tropical.arrays import Array
+from tropical.foreign import answers_alike
 from tropical.sequence.chains import Batch, Layout, read
 
 __all__ = ["Posteriors", "backward", "forward", "log_likelihood", "posteriors"]
@@ -35,6 +36,7 @@ class Posteriors(NamedTuple):
     log_likelihood: Array
 
 
+@answers_alike
 def forward(
     log_initial: ArrayLike,
     log_transition: ArrayLike,
@@ -93,6 +95,7 @@ def forward(
     return batch.shaped(log_alpha), likelihood
 
 
+@answers_alike
 def log_likelihood(
     log_initial: ArrayLike,
     log_transition: ArrayLike,
@@ -137,6 +140,7 @@ def log_likelihood(
     return _sum_paths(batch)
 
 
+@answers_alike
 def backward(
     log_transition: ArrayLike,
     log_emission: ArrayLike,
@@ -183,6 +187,7 @@ def backward(
     return batch.shaped(log_beta)
 
 
+@answers_alike
 def posteriors(
     log_initial: ArrayLike,
     log_transition: ArrayLike,

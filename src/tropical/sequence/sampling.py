@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropical import _core
+from tropical.foreign import answers_alike
 from tropical.sequence.chains import Layout, read
 
 __all__ = ["sample"]
 
 
+@answers_alike
 def sample(
     log_initial: ArrayLike,
     log_transition: ArrayLike,

@@ -61,7 +61,7 @@ class Decoder:
     def __init__(
         self, log_initial: ArrayLike, log_transition: ArrayLike, *, lag: int = 100
     ) -> None:
-        self.lag = operator.index(lag)
+        self.lag: int = operator.index(lag)
         if self.lag < 0:
             raise ValueError(f"lag: expected 0 or more, got {lag}")
         transition = unmasked("log_transition", log_transition)

@@ -10,7 +10,7 @@ import numpy as np
 from tropical import autograd, nn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tropical.autograd import Tensor
 
@@ -74,8 +74,8 @@ def tropical(hidden: Sequence[int], rng: np.random.Generator) -> nn.Module:
     return nn.Sequential(*layers, nn.Linear(hidden[-1], CLASSES, rng=rng))
 
 
-MODELS = {"mlp": mlp, "cnn": cnn, "tropical": tropical}
-HIDDEN = {"mlp": (256,), "cnn": (128,), "tropical": (128, 64)}
+MODELS: dict[str, Callable[..., nn.Module]] = {"mlp": mlp, "cnn": cnn, "tropical": tropical}
+HIDDEN: dict[str, tuple[int, ...]] = {"mlp": (256,), "cnn": (128,), "tropical": (128, 64)}
 
 
 def build(name: str, hidden: Sequence[int] | None = None, seed: int = 0) -> nn.Module:

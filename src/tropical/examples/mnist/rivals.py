@@ -38,7 +38,9 @@ class NumPy(Trainer):
         self.limits: Any = require("threadpoolctl", _INSTALL).threadpool_limits
         self.name = "NumPy"
         self.settings = settings
-        self.layers = [(weight.T.copy(), bias) for weight, bias in weights_of(model)]
+        self.layers: list[tuple[Array, Array]] = [
+            (weight.T.copy(), bias) for weight, bias in weights_of(model)
+        ]
 
     def _step(self, x: Array, labels: Array) -> float:
         values = [x]
@@ -94,7 +96,7 @@ class Torch(Trainer):
     def __init__(self, model: nn.Module, settings: Settings) -> None:
         torch: Any = require("torch", "torch")
         self.torch = torch
-        self.name = f"PyTorch {torch.__version__}"
+        self.name: str = f"PyTorch {torch.__version__}"
         self.settings = settings
         layers = []
         for weight, bias in weights_of(model):
@@ -103,7 +105,7 @@ class Torch(Trainer):
                 layer.weight.copy_(torch.from_numpy(weight))
                 layer.bias.copy_(torch.from_numpy(bias))
             layers += [layer, torch.nn.ReLU()]
-        self.model = torch.nn.Sequential(*layers[:-1])
+        self.model: Any = torch.nn.Sequential(*layers[:-1])
         optimizers = {
             "sgd": lambda p: torch.optim.SGD(p, settings.lr, fused=True),
             "momentum": lambda p: torch.optim.SGD(
@@ -114,7 +116,7 @@ class Torch(Trainer):
             "rmsprop": lambda p: torch.optim.RMSprop(p, settings.lr),
             "adagrad": lambda p: torch.optim.Adagrad(p, settings.lr, fused=True),
         }
-        self.optimizer = optimizers[settings.optimizer](self.model.parameters())
+        self.optimizer: Any = optimizers[settings.optimizer](self.model.parameters())
 
     def epoch(self, images: Array, labels: Array, order: Array, report: Report) -> float:
         """Train once on the digits in this order; return the mean loss."""
@@ -149,9 +151,11 @@ class Jax(Trainer):
             os.environ.setdefault("NPROC", "1")  # XLA's pool reads this once
         jax: Any = require("jax", "jax")
         self.jax = jax
-        self.name = f"JAX {jax.__version__}"
+        self.name: str = f"JAX {jax.__version__}"
         self.settings = settings
-        self.layers = [(weight.T.copy(), bias) for weight, bias in weights_of(model)]
+        self.layers: list[tuple[Array, Array]] = [
+            (weight.T.copy(), bias) for weight, bias in weights_of(model)
+        ]
 
         def scores_of(layers: Any, x: Any) -> Any:
             for weight, bias in layers[:-1]:
@@ -171,8 +175,8 @@ class Jax(Trainer):
             return jax.lax.scan(lambda p, r: step(p, r, images, labels), layers, rows)
 
         self.scores_of = scores_of
-        self.compiled = jax.jit(epoch)
-        self.last = jax.jit(step)
+        self.compiled: Any = jax.jit(epoch)
+        self.last: Any = jax.jit(step)
         self.digits: tuple[Array, Array] | None = None
         self.on_device: tuple[Any, Any] | None = None
 

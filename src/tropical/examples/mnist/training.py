@@ -123,7 +123,9 @@ class Ours(Trainer):
         self.name = "tropical"
         self.model = model
         self.settings = settings
-        self.optimizer = OPTIMIZERS[settings.optimizer](model.parameters(), settings.lr)
+        self.optimizer: optim.Optimizer = OPTIMIZERS[settings.optimizer](
+            model.parameters(), settings.lr
+        )
 
     def _options(self) -> contextlib.AbstractContextManager[object]:
         return tropical.options(kernel=self.settings.kernel, threads=self.settings.threads)

@@ -13,8 +13,8 @@ from tropical.sequence.gradients import log_likelihood_and_gradients, viterbi_an
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-jax = require("jax", "'tropical-blas[jax]'")
-jnp = require("jax.numpy", "'tropical-blas[jax]'")
+jax: Any = require("jax", "'tropical-blas[jax]'")
+jnp: Any = require("jax.numpy", "'tropical-blas[jax]'")
 
 Array: TypeAlias = Any  # jax.Array
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tropical.semirings import Semiring
 
-jnp = require("jax.numpy", "'tropical-blas[jax]'")
+jnp: Any = require("jax.numpy", "'tropical-blas[jax]'")
 
 Array: TypeAlias = Any  # jax.Array
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from tropical.semirings import Semiring
 
-jax = require("jax", "'tropical-blas[jax]'")
-jnp = require("jax.numpy", "'tropical-blas[jax]'")
+jax: Any = require("jax", "'tropical-blas[jax]'")
+jnp: Any = require("jax.numpy", "'tropical-blas[jax]'")
 
 Array: TypeAlias = Any  # jax.Array
 
@@ -122,11 +122,11 @@ def shortest_paths(
     if not directed:
         turned = w.swapaxes(-1, -2)
         w = jnp.where(w <= turned, w, turned)
+    indices, targets = (None if x is None else np.asarray(x) for x in (indices, targets))
     plain = partial(graph.shortest_paths, method=method, indices=indices, targets=targets)
     find = partial(trees.shortest, method=method, indices=indices, targets=targets)
     rows = w.shape[-1:] if indices is None else np.shape(indices)
-    ends = None if targets is None else np.asarray(targets)
-    return _along(w, semirings.minplus, plain, find, rows, ends)
+    return _along(w, semirings.minplus, plain, find, rows, targets)
 
 
 def _check_square(name: str, x: Array) -> None:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from tropical.semirings import Semiring
 
-jax = require("jax", "'tropical-blas[jax]'")
-jnp = require("jax.numpy", "'tropical-blas[jax]'")
+jax: Any = require("jax", "'tropical-blas[jax]'")
+jnp: Any = require("jax.numpy", "'tropical-blas[jax]'")
 
 Array: TypeAlias = Any  # jax.Array
 Pair: TypeAlias = tuple[Array, Array]

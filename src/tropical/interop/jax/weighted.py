@@ -16,12 +16,12 @@ from tropical.extras import require
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-jax = require("jax", "'tropical-blas[jax]'")
-jnp = require("jax.numpy", "'tropical-blas[jax]'")
-ad = require("jax.interpreters.ad", "'tropical-blas[jax]'")
-batching = require("jax.interpreters.batching", "'tropical-blas[jax]'")
-mlir = require("jax.interpreters.mlir", "'tropical-blas[jax]'")
-Primitive = require("jax.extend.core", "'tropical-blas[jax]'").Primitive
+jax: Any = require("jax", "'tropical-blas[jax]'")
+jnp: Any = require("jax.numpy", "'tropical-blas[jax]'")
+ad: Any = require("jax.interpreters.ad", "'tropical-blas[jax]'")
+batching: Any = require("jax.interpreters.batching", "'tropical-blas[jax]'")
+mlir: Any = require("jax.interpreters.mlir", "'tropical-blas[jax]'")
+Primitive: Any = require("jax.extend.core", "'tropical-blas[jax]'").Primitive
 
 Array: TypeAlias = Any  # jax.Array
 

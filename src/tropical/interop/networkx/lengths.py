@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from tropical.arrays import Array
+    from tropical.graph.predecessors import Predecessors
 
     from .graph import DenseGraph
     from .searches import Nearest
@@ -52,8 +53,10 @@ class Lengths:
             if predecessors and not graph.is_whole(weight):
                 raise NotImplementedError(f"{weight}: weights are negative fractions")
         self.graph = graph
-        self.integer = column.integer
-        self.complete = column.complete
+        self.integer: bool = column.integer
+        self.complete: bool = column.complete
+        self.matrix: Array
+        self.before: Predecessors
         matrix = graph.matrix(weight)
         if predecessors:
             self.matrix, self.before = shortest_paths(matrix, "FW", return_predecessors=True)

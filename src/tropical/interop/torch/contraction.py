@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tropical.semirings import Semiring
 
-torch = require("torch", "'tropical-blas[torch]'")
+torch: Any = require("torch", "'tropical-blas[torch]'")
 
 
 class _Tensors:

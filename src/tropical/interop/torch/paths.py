@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tropical.semirings import Semiring
 
-torch = require("torch", "'tropical-blas[torch]'")
+torch: Any = require("torch", "'tropical-blas[torch]'")
 
 _ONES = {ring.name: ring.one("float64") for ring in semirings.ALL if ring.selective}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
     from tropical.semirings import Semiring
 
-    Gradients: TypeAlias = tuple[Tensor | None, Tensor | None]
-
-torch = require("torch", "'tropical-blas[torch]'")
+torch: Any = require("torch", "'tropical-blas[torch]'")
 
 
 def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
@@ -196,7 +194,9 @@ def _gradients(ctx: Any, g: Tensor | None, _: None) -> tuple[Tensor | None, ...]
     return to_a, to_b, None, None
 
 
-def _ordinary(ctx: Any, g: Tensor, index: Tensor, a: Tensor, b: Tensor) -> Gradients:
+def _ordinary(
+    ctx: Any, g: Tensor, index: Tensor, a: Tensor, b: Tensor
+) -> tuple[Tensor | None, Tensor | None]:
     need_a, need_b, *_ = ctx.needs_input_grad
     return (
         _product(g, b.mT, "plustimes")[0].sum_to_size(a.shape) if need_a else None,
@@ -204,7 +204,9 @@ def _ordinary(ctx: Any, g: Tensor, index: Tensor, a: Tensor, b: Tensor) -> Gradi
     )
 
 
-def _logarithmic(ctx: Any, g: Tensor, index: Tensor, a: Tensor, b: Tensor) -> Gradients:
+def _logarithmic(
+    ctx: Any, g: Tensor, index: Tensor, a: Tensor, b: Tensor
+) -> tuple[Tensor | None, Tensor | None]:
     need_a, need_b, *_ = ctx.needs_input_grad
     if not a.shape[-1]:
         return torch.zeros_like(a), torch.zeros_like(b)
@@ -217,7 +219,9 @@ def _logarithmic(ctx: Any, g: Tensor, index: Tensor, a: Tensor, b: Tensor) -> Gr
     )
 
 
-def _selective(ctx: Any, g: Tensor, index: Tensor, *operands: Tensor) -> Gradients:
+def _selective(
+    ctx: Any, g: Tensor, index: Tensor, *operands: Tensor
+) -> tuple[Tensor | None, Tensor | None]:
     (need_a, need_b, *_), (a_shape, b_shape) = ctx.needs_input_grad, ctx.shapes
     to_a = to_b = g
     if operands and a_shape[-1]:

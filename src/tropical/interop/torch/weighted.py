@@ -10,9 +10,11 @@ from tropical.extras import require
 from .operators import differentiable, in_front, operator
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch import Tensor
 
-torch = require("torch", "'tropical-blas[torch]'")
+torch: Any = require("torch", "'tropical-blas[torch]'")
 
 
 def shifted(x: Tensor, dim: int) -> Tensor:
@@ -58,7 +60,7 @@ def _vmap(info: Any, dims: tuple[int | None, ...], *tensors: Tensor) -> tuple[Te
     return weighted(*in_front(dims, tensors)), 0
 
 
-weighted = differentiable(
+weighted: Callable[..., Any] = differentiable(
     operator(
         "weighted",
         "(Tensor u, Tensor r, Tensor v, Tensor s, Tensor t) -> Tensor",
