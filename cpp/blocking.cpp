@@ -88,7 +88,7 @@ CacheBlocks packed_blocks(const Product& p, const Kernels& kernels, ptrdiff_t bl
 
 CacheBlocks direct_blocks(const Product& p, const Kernels& kernels) {
     const DirectNeeds& needs = kernels.direct_needs;
-    const bool in_place = p.b.col_stride == item_size(p.dtype);
+    const bool in_place = rows_in_place(p.b, item_size(p.dtype), p.m, p.k);
     const ptrdiff_t most = p.attained.index.data ? needs.most_kc_argmax
                            : in_place            ? needs.most_kc
                                                  : needs.most_kc_copied;

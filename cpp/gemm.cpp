@@ -156,6 +156,7 @@ void direct_kernel(const Product& p, Run& run, NaNMarks* nan) {
                           .b = p.b,
                           .c = p.c,
                           .accumulate = p.accumulate,
+                          .by_columns = run.plan.by_columns,
                           .attained = p.attained,
                           .epilogue = p.epilogue,
                           .nan = nan};
@@ -216,15 +217,17 @@ void compute(const Product& p, Run& run, int slot) {
     }
 }
 
-// Items [first, last) of the batch, along its last axis many at once. Where one of them holds a
-// NaN, they are computed again one by one, which spreads it; so there are not too many.
-void compute_tiny_items(Run& run, ptrdiff_t first, ptrdiff_t last, int slot) {
+// Items [first, last) of the batch, along its last axis up to `most` at once. Where one of them
+// holds a NaN, they are computed again by fewer, and those one by one, which spreads it.
+void compute_tiny_items(Run& run, ptrdiff_t first, ptrdiff_t last, int slot,
+                        ptrdiff_t most = 512) {
+    constexpr ptrdiff_t few = 16;
     const Batch& batch = run.problem.batch;
     const int axis = batch.dims - 1;
     while (first < last) {
         const Product p = item_of(run.problem, run.plan, first);
         const ptrdiff_t count =
-            std::min<ptrdiff_t>({batch.shape[axis] - first % batch.shape[axis], last - first, 512});
+            std::min({batch.shape[axis] - first % batch.shape[axis], last - first, most});
         if (run.ends_before(products(p.m, p.n, p.k) * static_cast<double>(count), slot)) return;
         const BatchArgs args{.items = count,
                              .m = p.m,
@@ -233,13 +236,17 @@ void compute_tiny_items(Run& run, ptrdiff_t first, ptrdiff_t last, int slot) {
                              .a = p.a,
                              .b = p.b,
                              .c = p.c,
+                             .index = p.attained.index,
                              .a_stride = batch.a_stride[axis],
                              .b_stride = batch.b_stride[axis],
                              .c_stride = batch.c_stride[axis],
+                             .index_stride = batch.index_stride[axis],
                              .accumulate = p.accumulate};
         const bool noticed = run.plan.kernels->batch(args);
         if (noticed && (run.plan.nan_bytes == 0 || run.plan.fallback != Fallback::none))
             run.noticed = true;
+        else if (noticed && most > few)
+            compute_tiny_items(run, first, first + count, slot, few);
         else if (noticed)
             for (ptrdiff_t item = first; item < first + count; ++item)
                 compute(item_of(run.problem, run.plan, item), run, slot);
@@ -356,6 +363,50 @@ Problem without_operands(Problem p) {
     return with_batch_in_rows(p);
 }
 
+template <class V>
+void reverse_rows(V& v, ptrdiff_t rows) {
+    if (v.data) v = {v.data + (rows - 1) * v.row_stride, -v.row_stride, v.col_stride};
+}
+template <class V>
+void reverse_columns(V& v, ptrdiff_t columns) {
+    if (v.data) v = {v.data + (columns - 1) * v.col_stride, v.row_stride, -v.col_stride};
+}
+
+// An axis that runs backward through the larger of the two matrices that share it is taken in the
+// other direction: contiguous elements are read and written many at once. So is p, where sums may
+// be taken in any order.
+Problem walked_forward(Problem p) {
+    const auto backward = [](ptrdiff_t stride, ptrdiff_t length, ptrdiff_t other, ptrdiff_t o) {
+        return (stride < 0 ? -length : length) + (other < 0 ? -o : o) < 0;
+    };
+    View& index = p.attained.index;
+    if (backward(p.a.row_stride, p.k, p.c.row_stride, p.n)) {
+        reverse_rows(p.a, p.m);
+        reverse_rows(p.c, p.m);
+        reverse_rows(index, p.m);
+        reverse_rows(p.epilogue.start, p.m);
+    }
+    if (backward(p.b.col_stride, p.k, p.c.col_stride, p.m)) {
+        reverse_columns(p.b, p.n);
+        reverse_columns(p.c, p.n);
+        reverse_columns(index, p.n);
+        reverse_columns(p.attained.lookup, p.n);
+        reverse_columns(p.epilogue.start, p.n);
+    }
+    if (!index.data && sums_are_exact(p.semiring, p.dtype) &&
+        backward(p.a.col_stride, p.m, p.b.row_stride, p.n)) {
+        reverse_columns(p.a, p.k);
+        reverse_rows(p.b, p.k);
+    }
+    return p;
+}
+
+// Other problems are not worth the copy.
+bool runs_backward(const Product& p) {
+    return (p.a.row_stride | p.a.col_stride | p.b.row_stride | p.b.col_stride | p.c.row_stride |
+            p.c.col_stride) < 0;
+}
+
 void for_each_item(const Problem& problem, const Plan& plan, auto action) {
     for (ptrdiff_t item = 0; item < problem.batch.items; ++item)
         action(item_of(problem, plan, item));
@@ -419,10 +470,16 @@ void gemm(const Problem& problem, const Choice& choice, Workspace& workspace,
     if (problem.m == 0 || problem.n == 0 || problem.batch.items == 0) return;
     const FloatEnvironment environment;
     if (problem.k == 0) return for_each_item(without_operands(problem), Plan{}, fill_empty);
-    if (may_be_shorter(problem.batch))
-        compute_all(with_short_batch(problem), choice, workspace, stop_requested);
+    const auto compute_forward = [&](const Problem& p) {
+        if (may_be_shorter(p.batch))
+            compute_all(with_short_batch(p), choice, workspace, stop_requested);
+        else
+            compute_all(p, choice, workspace, stop_requested);
+    };
+    if (runs_backward(problem))
+        compute_forward(walked_forward(problem));
     else
-        compute_all(problem, choice, workspace, stop_requested);
+        compute_forward(problem);
 }
 
 }  // namespace tropical

@@ -31,18 +31,35 @@ bool adds_floats(const Product& p, const Kernels& kernels) {
     return !sums_are_exact(p.semiring, p.dtype) && !kernels.direct_needs.packs;
 }
 
+constexpr ptrdiff_t shortest_dot = 16;  // costs as much as to copy so many elements
+
+bool has_dense_columns(const ConstView& b) {
+    const auto distance = [](ptrdiff_t stride) { return stride < 0 ? -stride : stride; };
+    return distance(b.row_stride) < distance(b.col_stride);
+}
+
+// Whether few rows meet B by columns, each a dot product. By rows, a row that fills a part of a
+// register costs as much as a whole one.
+bool goes_by_columns(const Product& p) {
+    constexpr ptrdiff_t few_columns = 4;
+    if (p.n == 1) return true;
+    if (p.k < shortest_dot) return false;
+    return has_dense_columns(p.b) ||
+           (p.n <= few_columns && sums_are_exact(p.semiring, p.dtype));
+}
+
 // Whether direct goes by few rows. By columns, a dot product costs as much as 64 steps of a strip
 // of B through L1, which more rows of A share; where sums are taken in the order of p, a square
 // costs as much as 16. By rows, a step of the argmax takes four bytes of its element, and
 // sums that fill few registers are better kept there, in a strip.
 bool takes_few_rows(const Product& p) {
     if (p.m > most_direct_rows) return false;
-    const bool exact = sums_are_exact(p.semiring, p.dtype);
-    if (along_columns(p.b, p.n))
-        return p.n == 1 || p.k >= (exact ? 48 + 48 * ((p.m + 1) / 2) : 16 + 16 * p.m);
+    const bool exact = sums_are_exact(p.semiring, p.dtype), dense = has_dense_columns(p.b);
+    if (goes_by_columns(p))
+        return p.n == 1 || !dense || p.k >= (exact ? 48 + 48 * ((p.m + 1) / 2) : 16 + 16 * p.m);
     const ptrdiff_t item = item_size(p.dtype), bytes = p.n * item;
     if (p.attained.index.data) return item >= 4;
-    return p.m == 1 || (exact ? bytes > 32 || p.k < 512 : bytes > 64);
+    return p.m == 1 || dense || (exact ? bytes > 32 || p.k < 512 : bytes > 64);
 }
 
 // Whether so few tiles would read a packed operand that packing it takes longer than the product.
@@ -91,12 +108,16 @@ const char* reason_for_direct(const Product& p, const Kernels& kernels) {
 // Whether items of a batch are so small that one alone would take mostly calls and empty lanes, and
 // so many along the last axis that a lane for each pays.
 bool has_tiny_items(const Problem& p, const Kernels& kernels, const Partition& cut) {
-    constexpr ptrdiff_t fewest = 8;
+    constexpr ptrdiff_t fewest = 8, most_products = 512;
+    if (p.m * p.n * p.k > most_products) return false;
     const Batch& batch = p.batch;
     const bool many = batch.dims > 0 && batch.shape[batch.dims - 1] >= fewest;
     const bool whole = cut.grid_m * cut.grid_n * cut.parts == 1;
-    return kernels.batch && many && whole && !p.attained.index.data && p.epilogue.empty() &&
-           std::max({p.m * p.k, p.k * p.n, p.m * p.n}) <= most_batch_elements;
+    const bool argmax = p.attained.index.data;
+    const bool plain = !argmax || !(p.accumulate || p.attained.lookup.data);
+    const ptrdiff_t elements = p.m * p.k + p.k * p.n + (argmax ? 2 : 1) * p.m * p.n;
+    return kernels.batch && many && whole && plain && p.epilogue.empty() &&
+           elements <= most_batch_elements;
 }
 
 // Rows of C must be contiguous for the vector stores; a narrow C is turned so that its long side
@@ -110,7 +131,8 @@ bool better_transposed(const Product& p, const Kernels& narrow) {
     const bool short_sums = adds_floats(p, narrow) && p.k <= 8 * p.n;
     if (p.n == 1 || (p.n <= narrow.turned_columns && p.m >= narrow.nr && !short_sums))
         return p.m > p.n;
-    return p.c.col_stride != item && p.c.row_stride == item && p.m > 1;
+    const bool fills = 2 * p.m > narrow.nr || p.m >= p.n;
+    return p.c.col_stride != item && p.c.row_stride == item && p.m > 1 && fills;
 }
 
 // The product as its kernels see it; an axis of length 0 counts as 1, so that nothing divides by 0.
@@ -197,6 +219,7 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     if (plan.tiny_items) plan.transposed = false;
     plan.few_rows = plan.kernel == KernelKind::direct && !plan.tiny_items &&
                     (packs ? takes_few_sums(p, *plan.kernels) : takes_few_rows(p));
+    plan.by_columns = plan.few_rows && goes_by_columns(p);
     plan.blocks =
         plan.kernel == KernelKind::direct
             ? direct_blocks(p, *plan.kernels)

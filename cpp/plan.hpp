@@ -42,6 +42,7 @@ struct Plan {
     const Kernels* kernels;
     Fallback fallback;
     bool few_rows;    // direct: row by row
+    bool by_columns;  // few rows: column by column of B
     bool tiny_items;  // direct: many items of the batch at once, for which it is not turned
     bool transposed;  // computes C^T = B^T (x) A^T
     CacheBlocks blocks;

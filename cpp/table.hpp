@@ -86,27 +86,29 @@ struct MacroArgs {
     ConstView unpacked_a = {}, unpacked_b = {};
 };
 
-// The same product straight from strides, over all of k; k is walked in blocks of kc. nan: unless
-// null, where rows of A and columns of B with NaN are marked.
+// The same product straight from strides, over all of k; k is walked in blocks of kc. by_columns:
+// few rows meet the columns of B one after the other, else its rows. nan: unless null, where rows
+// of A and columns of B with NaN are marked.
 struct DirectArgs {
     ptrdiff_t m, n, k, kc;
     ConstView a, b;
     View c;
-    bool accumulate;
+    bool accumulate, by_columns = false;
     Attained attained = {};
     Epilogue epilogue = {};
     NaNMarks* nan = nullptr;
 };
 
-// `items` products of the same m, n and k, straight from strides: from one to the next, A, B and C
-// move by so many bytes, A or B by 0 if all share it. m * k, k * n and m * n are at most
-// most_batch_elements.
-inline constexpr ptrdiff_t most_batch_elements = 16;
+// `items` products of the same m, n and k, straight from strides: from one to the next, A, B, C and
+// index move by so many bytes, A or B by 0 if all share it. An item has at most most_batch_elements
+// elements: of A, B, C, and index. index: unless its data is null, of ptrdiff_t, as in Attained; then
+// C is not accumulated to.
+inline constexpr ptrdiff_t most_batch_elements = 256;
 struct BatchArgs {
     ptrdiff_t items, m, n, k;
     ConstView a, b;
-    View c;
-    ptrdiff_t a_stride, b_stride, c_stride;
+    View c, index;
+    ptrdiff_t a_stride, b_stride, c_stride, index_stride;
     bool accumulate;
 };
 
@@ -348,12 +350,14 @@ constexpr ptrdiff_t bytes_of_bits(ptrdiff_t count) {
 // and column of B.
 inline constexpr ptrdiff_t log_steps = 512, numbers_a_line = 2;
 
-// The most rows of A that direct_rows takes. It reads the n columns of B one after the other where
-// they are its denser axis, else its rows.
+// The most rows of A that direct_rows takes.
 inline constexpr int most_direct_rows = 4;
-constexpr bool along_columns(const ConstView& b, ptrdiff_t n) {
-    const auto distance = [](ptrdiff_t stride) { return stride < 0 ? -stride : stride; };
-    return n == 1 || distance(b.row_stride) < distance(b.col_stride);
+
+// Whether direct reads the k rows of B where they are. Rows whole pages apart share so few sets of
+// L1 that their strip would leave it before the next tile of rows of A meets it.
+constexpr bool rows_in_place(const ConstView& b, ptrdiff_t item, ptrdiff_t m, ptrdiff_t k) {
+    constexpr ptrdiff_t page = 4096, ways = 8;
+    return b.col_stride == item && (b.row_stride % page || k <= ways || m <= most_direct_rows);
 }
 
 // What a product costs: `products` float32 products take as long as one of this kind; rows and

@@ -3,21 +3,13 @@
 // arithmetic goes from line to line.
 #pragma once
 
-#include "kernels/tile.hpp"
+#include "kernels/argmax.hpp"
 
 namespace tropical {
 namespace {
 
 inline constexpr ptrdiff_t bytes_of_lines = 16 * 1024, most_registers_a_line = 8;
-static_assert(3 * most_batch_elements * 64 <= bytes_of_lines);
-
-template <class T>
-[[gnu::noinline]] void copy_elements(char* target, ptrdiff_t target_stride, const char* source,
-                                     ptrdiff_t source_stride, ptrdiff_t count) {
-#pragma GCC unroll 4
-    for (ptrdiff_t i = 0; i < count; ++i)
-        __builtin_memcpy(target + i * target_stride, source + i * source_stride, sizeof(T));
-}
+static_assert(most_batch_elements * 64 <= bytes_of_lines);
 
 // A matrix of some items: lines of whole registers, `pitch` bytes apart, row by row.
 struct ItemLines {
@@ -32,23 +24,23 @@ struct ItemLines {
 // Lines of `count` items, item_stride bytes apart; zeros, which every codec covers, in the lanes
 // behind them.
 template <class T, class V>
-[[gnu::noinline]] void gather(const ItemLines& lines, const ConstView& v, ptrdiff_t item_stride,
+[[gnu::noinline]] void gather_lines(const ItemLines& lines, const ConstView& v, ptrdiff_t item_stride,
                               ptrdiff_t count) {
     constexpr ptrdiff_t size = sizeof(T), bytes = sizeof(V), L = lanes<T, V>;
     for (ptrdiff_t i = 0; i < lines.rows; ++i)
         for (ptrdiff_t j = 0; j < lines.cols; ++j) {
             char* const line = lines.at(i, j);
             if (count % L) store(line + count / L * bytes, V{});
-            copy_elements<T>(line, size, at(v, i, j).data, item_stride, count);
+            gather<size>(line, at(v, i, j).data, item_stride, count);
         }
 }
 
 template <class T>
-[[gnu::noinline]] void scatter(const View& v, ptrdiff_t item_stride, const ItemLines& lines,
-                               ptrdiff_t count) {
+[[gnu::noinline]] void scatter_lines(const View& v, ptrdiff_t item_stride, const ItemLines& lines,
+                                     ptrdiff_t count) {
     for (ptrdiff_t i = 0; i < lines.rows; ++i)
         for (ptrdiff_t j = 0; j < lines.cols; ++j)
-            copy_elements<T>(at(v, i, j).data, item_stride, lines.at(i, j), sizeof(T), count);
+            scatter<sizeof(T)>(at(v, i, j).data, item_stride, lines.at(i, j), count);
 }
 
 // The first `used` bytes of each line become what the arithmetic takes; true if it does not cover
@@ -87,6 +79,48 @@ template <class R>
             }
 }
 
+// C = A (x) B, and behind the lines of C those of the steps that attained it, as wide as elements.
+template <class R>
+[[gnu::noinline]] void attain_lines(ItemLines a, ItemLines b, ItemLines c, ptrdiff_t used, bool) {
+    using V = typename R::V;
+    using M = Mask<V>;
+    constexpr ptrdiff_t bytes = sizeof(V);
+    for (ptrdiff_t i = 0; i < c.rows; ++i)
+        for (ptrdiff_t j = 0; j < c.cols; ++j)
+            for (ptrdiff_t lane = 0; lane < used; lane += bytes) {
+                V sum[1][1] = {{R::zero()}};
+                M where = ~M{}, step{};
+                const char* x = a.at(i, 0) + lane;
+                const char* y = b.at(0, j) + lane;
+                for (ptrdiff_t p = 0; p < a.cols; ++p, x += a.pitch, y += b.cols * b.pitch) {
+                    const V product = R::multiply(load<V>(x), load<V>(y));
+                    where = R::better(product, sum[0][0]) ? step : where;
+                    sum[0][0] = R::add(product, sum[0][0]);
+                    step += 1;
+                }
+                forget_zeros<R>(sum, &where);
+                store(c.at(i, j) + lane, result<typename R::Codec, typename R::S::Add, false>(
+                                             sum[0][0], V{}, false, Activation::none));
+                store(c.at(i + c.rows, j) + lane, where > M{} ? where : M{});
+            }
+}
+
+// The steps of lines, as elements of index.
+template <class T>
+[[gnu::noinline]] void scatter_steps(const View& index, ptrdiff_t item_stride,
+                                     const ItemLines& lines, ptrdiff_t count) {
+    using Step = __typeof__(Mask<Register<T, 16>>{}[0]);
+    for (ptrdiff_t i = 0; i < lines.rows; ++i)
+        for (ptrdiff_t j = 0; j < lines.cols; ++j) {
+            const char* const steps = lines.at(i, j);
+            char* const target = at(index, i, j).data;
+            for (ptrdiff_t item = 0; item < count; ++item) {
+                const ptrdiff_t p = load_scalar<Step>(steps + item * ptrdiff_t{sizeof(Step)});
+                __builtin_memcpy(target + item * item_stride, &p, sizeof p);
+            }
+        }
+}
+
 // What multiplies lines, as multiply_lines does.
 using MultiplyLines = void (*)(ItemLines a, ItemLines b, ItemLines c, ptrdiff_t used,
                                bool accumulate);
@@ -97,13 +131,14 @@ template <class Codec, class V>
 [[gnu::noinline]] bool multiply_items(const BatchArgs& g, MultiplyLines multiply) {
     using T = typename Codec::T;
     constexpr ptrdiff_t bytes = sizeof(V), L = lanes<T, V>;
-    const ptrdiff_t elements = g.m * g.k + g.k * g.n + g.m * g.n;
+    const bool attains = g.index.data;
+    const ptrdiff_t elements = g.m * g.k + g.k * g.n + (attains ? 2 : 1) * g.m * g.n;
     const ptrdiff_t fit = bytes_of_lines / (elements * bytes);
     const ptrdiff_t registers = fit < most_registers_a_line ? fit : most_registers_a_line;
     const ptrdiff_t pitch = registers * bytes, most = registers * L;
     alignas(64) char memory[bytes_of_lines];
     const ItemLines a{memory, g.m, g.k, pitch}, b{a.at(g.m, 0), g.k, g.n, pitch},
-        c{b.at(g.k, 0), g.m, g.n, pitch};
+        c{b.at(g.k, 0), g.m, g.n, pitch}, steps{c.at(g.m, 0), g.m, g.n, pitch};
     bool noticed = false;
     for (ptrdiff_t item = 0; item < g.items; item += most) {
         const ptrdiff_t count = g.items - item < most ? g.items - item : most;
@@ -111,23 +146,31 @@ template <class Codec, class V>
         const auto take = [&](const ItemLines& lines, const ConstView& v, ptrdiff_t stride) {
             if (item > 0 && stride == 0) return;
             const char* const first = v.data + item * stride;
-            gather<T, V>(lines, {first, v.row_stride, v.col_stride}, stride, count);
+            gather_lines<T, V>(lines, {first, v.row_stride, v.col_stride}, stride, count);
             if constexpr (Codec::notices) noticed |= encode_lines<Codec, V>(lines, used);
         };
         take(a, g.a, g.a_stride);
         take(b, g.b, g.b_stride);
         if (noticed && Codec::voids) return true;
         const View to{g.c.data + item * g.c_stride, g.c.row_stride, g.c.col_stride};
-        if (g.accumulate) gather<T, V>(c, readable(to), g.c_stride, count);
+        if (g.accumulate) gather_lines<T, V>(c, readable(to), g.c_stride, count);
         multiply(a, b, c, used, g.accumulate);
-        scatter<T>(to, g.c_stride, c, count);
+        scatter_lines<T>(to, g.c_stride, c, count);
+        if (attains) {
+            const View index{g.index.data + item * g.index_stride, g.index.row_stride,
+                             g.index.col_stride};
+            scatter_steps<T>(index, g.index_stride, steps, count);
+        }
     }
     return noticed;
 }
 
 template <class R>
 bool batch_kernel(const BatchArgs& g) {
-    return multiply_items<typename R::Codec, typename R::V>(g, multiply_lines<R>);
+    MultiplyLines multiply = multiply_lines<R>;
+    if constexpr (selective<typename R::S>)
+        if (g.index.data) multiply = attain_lines<R>;
+    return multiply_items<typename R::Codec, typename R::V>(g, multiply);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // The unpacked path for small and skinny products: A is read in place, element by element, and so
 // are the rows of B where they are contiguous. Other strips of B (a last narrow one, columns of a
-// transposed B) pass through L1.
+// transposed B, rows that share sets of L1) pass through L1.
 #pragma once
 
 #include "kernels/argmax.hpp"
@@ -63,7 +63,7 @@ bool direct_columns(const DirectArgs& g, ptrdiff_t pc, ptrdiff_t k, ptrdiff_t jr
     constexpr ptrdiff_t size = sizeof(typename R::T), NR = NV * R::lanes;
     using Codec = typename R::Codec;
     constexpr int bytes = sizeof(typename R::V);
-    if (g.b.col_stride == size && jr + NR <= g.n) {
+    if (rows_in_place(g.b, size, g.m, k) && jr + NR <= g.n) {
         if constexpr (Codec::notices)
             noticed |= scan<Codec, bytes>({at(g.b, pc, jr), k, NR}) &&
                        !mark_nan<Codec, bytes>(columns_of_b(g, pc, k, jr, NR));

@@ -26,6 +26,16 @@ struct IndexOfC {
         __builtin_memcpy(element, &p, sizeof p);
 }
 
+// Indices [0, columns) of a row.
+[[gnu::always_inline]] inline void store_row(char* target, ptrdiff_t stride,
+                                             const ptrdiff_t* indices, ptrdiff_t columns) {
+    constexpr ptrdiff_t size = sizeof(ptrdiff_t);
+    if (stride == size)
+        __builtin_memcpy(target, indices, static_cast<std::size_t>(columns * size));
+    else
+        scatter<size>(target, stride, reinterpret_cast<const char*>(indices), columns);
+}
+
 // Stores the steps locate(i, j, where) of the elements of the tile that improved; if nothing was
 // there before, when nearly all do, 0 for the others. Else, when it cannot be predicted which did,
 // bit by bit.
@@ -33,7 +43,6 @@ template <int NV, class M, class Locate>
 [[gnu::always_inline]] inline void store_indices(const M* where, const TileOfC& c, int rows,
                                                  const IndexOfC& to, Locate locate) {
     using T = __typeof__(M{}[0]);
-    constexpr ptrdiff_t size = sizeof(ptrdiff_t);
     constexpr int L = lanes<T, M>, NR = NV * L;
     const View& index = to.index;
     const int columns = c.n < NR ? static_cast<int>(c.n) : NR;
@@ -52,28 +61,21 @@ template <int NV, class M, class Locate>
         ptrdiff_t found[NR];
         for (int j = 0; j < NR; ++j) found[j] = where[i * NV + j / L][j % L];
         for (int j = 0; j < NR; ++j) found[j] = found[j] >= 0 ? locate(i, j, found[j]) : 0;
-        if (index.col_stride == size)
-            __builtin_memcpy(target, found, static_cast<std::size_t>(columns * size));
-        else
-            for (int j = 0; j < columns; ++j)
-                __builtin_memcpy(target + j * index.col_stride, &found[j], size);
+        store_row(target, index.col_stride, found, columns);
     }
 }
 
-// Whole rows of steps where nothing was there before.
+// A row of steps as indices, where nothing was there before.
 template <int NV, class M>
-[[gnu::always_inline]] inline void store_rows(const M* where, int rows, const View& index) {
+[[gnu::always_inline]] inline void widen_steps(const M* where, char* target) {
     using T = __typeof__(M{}[0]);
     using Wide = Register<ptrdiff_t, sizeof(M)>;
     constexpr ptrdiff_t size = sizeof(T), wide = sizeof(ptrdiff_t), L = lanes<ptrdiff_t, Wide>;
     using Part = Register<T, L * size>;
-    for (int i = 0; i < rows; ++i) {
-        const char* const source = reinterpret_cast<const char*>(where + i * NV);
-        char* const target = index.data + i * index.row_stride;
-        TROPICAL_UNROLL for (ptrdiff_t j = 0; j < NV * lanes<T, M>; j += L) {
-            const Wide step = __builtin_convertvector(load<Part>(source + j * size), Wide);
-            store(target + j * wide, step > Wide{} ? step : Wide{});
-        }
+    const char* const source = reinterpret_cast<const char*>(where);
+    TROPICAL_UNROLL for (ptrdiff_t j = 0; j < NV * lanes<T, M>; j += L) {
+        const Wide step = __builtin_convertvector(load<Part>(source + j * size), Wide);
+        store(target + j * wide, step > Wide{} ? step : Wide{});
     }
 }
 
@@ -81,9 +83,21 @@ template <int NV, class M>
 template <int NV, class M>
 [[gnu::noinline]] void store_steps(const M* where, const TileOfC& c, int rows, const IndexOfC& to) {
     constexpr ptrdiff_t columns = NV * lanes<__typeof__(M{}[0]), M>;
-    if (!to.continues && c.m >= rows && c.n >= columns && to.index.col_stride == sizeof(ptrdiff_t))
-        return store_rows<NV>(where, rows, to.index);
-    store_indices<NV>(where, c, rows, to, [](ptrdiff_t, ptrdiff_t, ptrdiff_t w) { return w; });
+    const View& index = to.index;
+    if (to.continues)
+        return store_indices<NV>(where, c, rows, to,
+                                 [](ptrdiff_t, ptrdiff_t, ptrdiff_t w) { return w; });
+    const bool whole = c.n >= columns && index.col_stride == sizeof(ptrdiff_t);
+    for (int i = 0; i < rows && i < c.m; ++i) {
+        char* const target = index.data + i * index.row_stride;
+        if (whole) {
+            widen_steps<NV>(where + i * NV, target);
+            continue;
+        }
+        ptrdiff_t steps[columns];
+        widen_steps<NV>(where + i * NV, reinterpret_cast<char*>(steps));
+        store_row(target, index.col_stride, steps, c.n < columns ? c.n : columns);
+    }
 }
 
 // Rows of a lookup's strip side by side, nr columns each: apart by a power of two, as they often

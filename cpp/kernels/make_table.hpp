@@ -71,13 +71,11 @@ constexpr Kernels make_kernels() {
     k.macro = macro_kernel<R, MR, NV>;
     k.direct = direct<R, false, DirectMR, 2>;
     k.batch = batch_kernel<R>;
-    constexpr bool by_rows = !R::careful || R::shares || !is_signed<typename R::T>;
-    k.direct_rows = k.direct;
-    if constexpr (by_rows) k.direct_rows = direct_rows<R>;
+    k.direct_rows = direct_rows<R>;
     if constexpr (selective<typename R::S> && ArgmaxMR > 0) {
         k.macro_argmax = macro_argmax<R, MR, NV>;
-        k.direct_argmax = k.direct_rows_argmax = direct<R, true, ArgmaxMR, 1>;
-        if constexpr (!R::careful) k.direct_rows_argmax = direct_rows_argmax<R>;
+        k.direct_argmax = direct<R, true, ArgmaxMR, 1>;
+        k.direct_rows_argmax = direct_rows_argmax<R>;
     }
     return k;
 }

@@ -143,8 +143,7 @@ template <class Codec, class V, class T = typename Codec::T>
 // the results would be void.
 template <class Codec, class V, class T = typename Codec::T>
 [[gnu::noinline]] bool few_rows(const DirectArgs& g, const RowKernels& kernels) {
-    const bool by_columns = along_columns(g.b, g.n);
-    bool noticed = Codec::notices && !by_columns && holds_uncovered_a<Codec, sizeof(V)>(g);
+    bool noticed = Codec::notices && !g.by_columns && holds_uncovered_a<Codec, sizeof(V)>(g);
     if (noticed && Codec::voids) return true;
     alignas(64) char sums[bytes_of_sums];
     const ptrdiff_t pitch = row_of_sums(g.m), block = pitch / ptrdiff_t{sizeof(T)};
@@ -154,7 +153,7 @@ template <class Codec, class V, class T = typename Codec::T>
         for (ptrdiff_t i = 0; i < g.m; ++i)
             kernels.start_row(sums + i * pitch, {at(g.c, i, jr), 1, n}, g.accumulate,
                               at(start, i, jr));
-        noticed |= by_columns ? kernels.add_by_columns(g, jr, n, sums, pitch)
+        noticed |= g.by_columns ? kernels.add_by_columns(g, jr, n, sums, pitch)
                               : add_by_rows<Codec, V>(g, kernels, jr, n, sums, pitch);
         if (noticed && Codec::voids) return true;
         for (ptrdiff_t i = 0; i < g.m; ++i)

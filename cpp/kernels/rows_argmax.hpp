@@ -180,7 +180,7 @@ bool direct_rows_argmax(const DirectArgs& g) {
     using Codec = typename R::Codec;
     using V = typename R::V;
     constexpr ptrdiff_t size = sizeof(typename R::T);
-    if (size < 4 || along_columns(g.b, g.n)) {
+    if (size < 4 || g.by_columns) {
         Columns<typename R::T> all{.g = g, .jr = 0, .n = g.n, .sums = nullptr, .pitch = 0};
         return for_each_column<Codec, V>(all, meet_argmax<R>);
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/arithmetic.hpp"
+#include "kernels/lines.hpp"
 #include "table.hpp"
 
 namespace tropical {
@@ -19,10 +20,10 @@ template <class T, class V>
     constexpr ptrdiff_t size = sizeof(T);
     if (stride == size && count >= lanes<T, V>) return load<V>(source);
     if (stride == size) return load_partial<V>(source, count * size);
-    T elements[lanes<T, V>] = {};
-    for (ptrdiff_t i = 0; i < count && i < lanes<T, V>; ++i)
-        elements[i] = load_scalar<T>(source + i * stride);
-    return load<V>(reinterpret_cast<const char*>(elements));
+    V elements{};
+    gather<size>(reinterpret_cast<char*>(&elements), source, stride,
+                 count < lanes<T, V> ? count : lanes<T, V>);
+    return elements;
 }
 
 template <class T, class V>
@@ -31,10 +32,9 @@ template <class T, class V>
     constexpr ptrdiff_t size = sizeof(T);
     if (stride == size && count >= lanes<T, V>) return store(target, v);
     if (stride == size) return store_partial(target, v, count * size);
-    T elements[lanes<T, V>];
-    store(reinterpret_cast<char*>(elements), v);
-    for (ptrdiff_t i = 0; i < count && i < lanes<T, V>; ++i)
-        __builtin_memcpy(target + i * stride, elements + i, sizeof(T));
+    const V elements = v;
+    scatter<size>(target, stride, reinterpret_cast<const char*>(&elements),
+                  count < lanes<T, V> ? count : lanes<T, V>);
 }
 
 // How a tile's sums begin and end: from C, from `start` (null: none), else from zero; activation.

@@ -81,9 +81,55 @@ inline std::uint64_t low_bits(ptrdiff_t count) {
 }
 #endif
 
+// A part of 8 bytes. Two loads or stores, or three, which may overlap: a copy of so many bytes as a
+// variable says would be a call.
+[[gnu::always_inline]] inline std::uint64_t load_word(const char* source, ptrdiff_t bytes) {
+    if (bytes >= 8) return load_scalar<std::uint64_t>(source);
+    if (bytes >= 4) {
+        const std::uint64_t low = load_scalar<std::uint32_t>(source),
+                            high = load_scalar<std::uint32_t>(source + bytes - 4);
+        return low | high << 8 * (bytes - 4);
+    }
+    if (bytes <= 0) return 0;
+    const auto byte = [&](ptrdiff_t i) {
+        return std::uint64_t{load_scalar<std::uint8_t>(source + i)} << 8 * i;
+    };
+    return byte(0) | byte(bytes / 2) | byte(bytes - 1);
+}
+[[gnu::always_inline]] inline void store_word(char* target, std::uint64_t word, ptrdiff_t bytes) {
+    if (bytes >= 8) {
+        __builtin_memcpy(target, &word, 8);
+    } else if (bytes >= 4) {
+        const std::uint64_t high = word >> 8 * (bytes - 4);
+        __builtin_memcpy(target, &word, 4);
+        __builtin_memcpy(target + bytes - 4, &high, 4);
+    } else if (bytes > 0) {
+        target[0] = static_cast<char>(word);
+        target[bytes / 2] = static_cast<char>(word >> 8 * (bytes / 2));
+        target[bytes - 1] = static_cast<char>(word >> 8 * (bytes - 1));
+    }
+}
+template <class Words>
+[[gnu::noinline]] Words load_words(const char* source, ptrdiff_t bytes) {
+    Words words{};
+    TROPICAL_UNROLL for (ptrdiff_t i = 0; i < lanes<std::uint64_t, Words>; ++i)
+        words[i] = load_word(source + 8 * i, bytes - 8 * i);
+    return words;
+}
+template <class Words>
+[[gnu::noinline]] void store_words(char* target, Words words, ptrdiff_t bytes) {
+    TROPICAL_UNROLL for (ptrdiff_t i = 0; i < lanes<std::uint64_t, Words>; ++i)
+        store_word(target + 8 * i, words[i], bytes - 8 * i);
+}
+
 // The first `bytes` < sizeof(V) bytes at `source`, zeros behind them; reads nothing else.
 template <class V>
 [[gnu::always_inline]] inline V load_partial(const char* source, ptrdiff_t bytes) {
+    if (__builtin_constant_p(bytes)) {
+        V v{};
+        __builtin_memcpy(&v, source, static_cast<std::size_t>(bytes) % sizeof(V));
+        return v;
+    }
 #if defined(__AVX512BW__)
     const std::uint64_t bits = low_bits(bytes);
     if constexpr (sizeof(V) == 64) return V(_mm512_maskz_loadu_epi8(bits, source));
@@ -92,15 +138,17 @@ template <class V>
     if constexpr (sizeof(V) == 16)
         return V(_mm_maskz_loadu_epi8(static_cast<__mmask16>(bits), source));
 #else
-    V v{};
-    __builtin_memcpy(&v, source, static_cast<std::size_t>(bytes) % sizeof(V));
-    return v;
+    return V(load_words<Register<std::uint64_t, sizeof(V)>>(source, bytes));
 #endif
 }
 
 // Writes the first `bytes` < sizeof(V) bytes of v and nothing else.
 template <class V>
 [[gnu::always_inline]] inline void store_partial(char* target, V v, ptrdiff_t bytes) {
+    if (__builtin_constant_p(bytes)) {
+        __builtin_memcpy(target, &v, static_cast<std::size_t>(bytes) % sizeof(V));
+        return;
+    }
 #if defined(__AVX512BW__)
     const std::uint64_t bits = low_bits(bytes);
     if constexpr (sizeof(V) == 64) _mm512_mask_storeu_epi8(target, bits, __m512i(v));
@@ -109,7 +157,8 @@ template <class V>
     if constexpr (sizeof(V) == 16)
         _mm_mask_storeu_epi8(target, static_cast<__mmask16>(bits), __m128i(v));
 #else
-    __builtin_memcpy(target, &v, static_cast<std::size_t>(bytes) % sizeof(V));
+    using Words = Register<std::uint64_t, sizeof(V)>;
+    store_words(target, Words(v), bytes);
 #endif
 }
 

@@ -94,18 +94,22 @@ bool direct(const Kernels& kernels, const Problem& p, ptrdiff_t kc) {
     return (p.attained.index.data ? kernels.direct_argmax : kernels.direct)(direct_args(p, kc));
 }
 
+template <bool by_columns>
 bool direct_rows(const Kernels& kernels, const Problem& p, ptrdiff_t kc) {
-    return kernels.direct_rows(direct_args(p, std::min(kc, kernels.direct_needs.most_kc_copied)));
+    DirectArgs args = direct_args(p, std::min(kc, kernels.direct_needs.most_kc_copied));
+    args.by_columns = by_columns;
+    return kernels.direct_rows(args);
 }
 
 void check(const std::string& who, const Kernels& kernels, Compute compute, Case c,
            const std::vector<Shape>& shapes) {
+    const bool takes_few_rows = compute == direct_rows<false> || compute == direct_rows<true>;
     for (const Shape& shape : shapes) {
         if (shape.n == 0) continue;
         c.m = shape.m, c.n = shape.n, c.k = shape.k;
         c.a = c.a == Layout::rows ? Layout::columns : Layout::rows;
         c.b = (shape.m + shape.n + shape.k) % 3 == 0 ? Layout::columns : Layout::rows;
-        if (compute == direct_rows) {
+        if (takes_few_rows) {
             constexpr int layouts = 7;  // those without repeated elements
             c.a = static_cast<Layout>(shape.k % layouts);
             c.b = static_cast<Layout>((shape.m + shape.n + shape.k) % layouts);
@@ -118,7 +122,7 @@ void check(const std::string& who, const Kernels& kernels, Compute compute, Case
         };
         const bool even = (shape.m + shape.n + shape.k) % 2 == 0;
         for (const bool argmax : {false, true}) {
-            if ((argmax && (!kernels.macro_argmax || compute == direct_rows)) || !chosen())
+            if ((argmax && (!kernels.macro_argmax || takes_few_rows)) || !chosen())
                 continue;
             c.argmax = argmax;
             c.accumulate = !argmax && even;
@@ -140,10 +144,12 @@ void check_all(const std::string& who, const Isa& isa, const Kernels& kernels,
     const std::vector<Shape> shapes = remainders(kernels);
     check(who + " packed", kernels, packed, {.arithmetic = arithmetic, .values = to_pack}, shapes);
     check(who + " direct", kernels, direct, {.arithmetic = arithmetic, .values = in_place}, shapes);
-    check(who + " direct, few rows", kernels, direct_rows,
-          {.arithmetic = arithmetic, .values = in_place},
-          few_rows(isa.table->vector_bytes / item_size(arithmetic.dtype),
-                   item_size(arithmetic.dtype)));
+    const ptrdiff_t item = item_size(arithmetic.dtype);
+    const std::vector<Shape> few = few_rows(isa.table->vector_bytes / item, item);
+    for (const bool by_columns : {false, true})
+        check(who + (by_columns ? " direct, few rows by columns" : " direct, few rows"), kernels,
+              by_columns ? direct_rows<true> : direct_rows<false>,
+              {.arithmetic = arithmetic, .values = in_place}, few);
 }
 
 TEST_SUITE_BEGIN("tiles");
