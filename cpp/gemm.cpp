@@ -1,4 +1,4 @@
-// 428 lines, as the tasks, the five loops and the reruns are read as one algorithm.
+// 485 lines, as the tasks, the five loops and the reruns are read as one algorithm.
 // Start reading here: gemm() plans, runs every task, and mends what the vector kernels leave.
 #include "gemm.hpp"
 
@@ -219,8 +219,7 @@ void compute(const Product& p, Run& run, int slot) {
 
 // Items [first, last) of the batch, along its last axis up to `most` at once. Where one of them
 // holds a NaN, they are computed again by fewer, and those one by one, which spreads it.
-void compute_tiny_items(Run& run, ptrdiff_t first, ptrdiff_t last, int slot,
-                        ptrdiff_t most = 512) {
+void compute_tiny_items(Run& run, ptrdiff_t first, ptrdiff_t last, int slot, ptrdiff_t most = 512) {
     constexpr ptrdiff_t few = 16;
     const Batch& batch = run.problem.batch;
     const int axis = batch.dims - 1;

@@ -1,4 +1,4 @@
-// 230 lines, as every rule that chooses a kernel stands here.
+// 253 lines, as every rule that chooses a kernel stands here.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -44,8 +44,7 @@ bool goes_by_columns(const Product& p) {
     constexpr ptrdiff_t few_columns = 4;
     if (p.n == 1) return true;
     if (p.k < shortest_dot) return false;
-    return has_dense_columns(p.b) ||
-           (p.n <= few_columns && sums_are_exact(p.semiring, p.dtype));
+    return has_dense_columns(p.b) || (p.n <= few_columns && sums_are_exact(p.semiring, p.dtype));
 }
 
 // Whether direct goes by few rows. By columns, a dot product costs as much as 64 steps of a strip
@@ -108,7 +107,7 @@ const char* reason_for_direct(const Product& p, const Kernels& kernels) {
 // Whether items of a batch are so small that one alone would take mostly calls and empty lanes, and
 // so many along the last axis that a lane for each pays.
 bool has_tiny_items(const Problem& p, const Kernels& kernels, const Partition& cut) {
-    constexpr ptrdiff_t fewest = 8, most_products = 512;
+    constexpr ptrdiff_t fewest = 8, most_products = 400;
     if (p.m * p.n * p.k > most_products) return false;
     const Batch& batch = p.batch;
     const bool many = batch.dims > 0 && batch.shape[batch.dims - 1] >= fewest;
@@ -125,7 +124,7 @@ bool has_tiny_items(const Problem& p, const Kernels& kernels, const Partition& c
 bool better_transposed(const Product& p, const Kernels& narrow) {
     const ptrdiff_t item = item_size(p.dtype);
     if (p.attained.lookup.data) return false;
-    if (p.n <= most_direct_rows && p.n > 1 && p.m > most_direct_rows &&
+    if (p.n <= most_direct_rows && p.n > 1 && p.n < narrow.nr && p.m > most_direct_rows &&
         takes_few_rows(transposed(p)))
         return true;
     const bool short_sums = adds_floats(p, narrow) && p.k <= 8 * p.n;
@@ -160,10 +159,11 @@ SlotLayout layout_of(const Plan& plan, const Kernels& kernels, const Product& p)
                        p.attained.lookup.data);
 }
 
-Fallback fallback_of(const Plan& plan, const KernelSet& set, bool chosen) {
+Fallback fallback_of(const Plan& plan, const KernelSet& set, const Product& p, bool chosen) {
     if (!set.careful.macro || plan.kernel < KernelKind::direct) return Fallback::none;
     const bool packing_helps = plan.kernel == KernelKind::direct && !chosen && !plan.few_rows &&
-                               !plan.tiny_items && plan.kernels->packed_needs.covers_more;
+                               !plan.tiny_items && plan.kernels->packed_needs.covers_more &&
+                               p.k > few_steps(p, plan.kernels->direct_needs);
     return packing_helps ? Fallback::packed : Fallback::careful;
 }
 
@@ -224,7 +224,7 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
         plan.kernel == KernelKind::direct
             ? direct_blocks(p, *plan.kernels)
             : packed_blocks(p, *plan.kernels, plan.partition.block_m, plan.partition.block_n);
-    plan.fallback = fallback_of(plan, set, choice.kernel.has_value());
+    plan.fallback = fallback_of(plan, set, p, choice.kernel.has_value());
     if (packed) {
         plan.slot = layout_of(plan, *plan.kernels, p);
         if (set.careful.macro)

@@ -1,4 +1,4 @@
-// 501 lines, as everything that crosses the border stands in one file.
+// 505 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, no
 // code. Matrices travel as bytes: a pointer, and strides in bytes (view.hpp).
 #pragma once
@@ -101,8 +101,8 @@ struct DirectArgs {
 
 // `items` products of the same m, n and k, straight from strides: from one to the next, A, B, C and
 // index move by so many bytes, A or B by 0 if all share it. An item has at most most_batch_elements
-// elements: of A, B, C, and index. index: unless its data is null, of ptrdiff_t, as in Attained; then
-// C is not accumulated to.
+// elements: of A, B, C, and index. index: unless its data is null, of ptrdiff_t, as in Attained;
+// then C is not accumulated to.
 inline constexpr ptrdiff_t most_batch_elements = 256;
 struct BatchArgs {
     ptrdiff_t items, m, n, k;

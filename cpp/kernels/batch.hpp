@@ -24,8 +24,8 @@ struct ItemLines {
 // Lines of `count` items, item_stride bytes apart; zeros, which every codec covers, in the lanes
 // behind them.
 template <class T, class V>
-[[gnu::noinline]] void gather_lines(const ItemLines& lines, const ConstView& v, ptrdiff_t item_stride,
-                              ptrdiff_t count) {
+[[gnu::noinline]] void gather_lines(const ItemLines& lines, const ConstView& v,
+                                    ptrdiff_t item_stride, ptrdiff_t count) {
     constexpr ptrdiff_t size = sizeof(T), bytes = sizeof(V), L = lanes<T, V>;
     for (ptrdiff_t i = 0; i < lines.rows; ++i)
         for (ptrdiff_t j = 0; j < lines.cols; ++j) {

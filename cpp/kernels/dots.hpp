@@ -38,6 +38,18 @@ struct Columns {
 template <class T, class V>
 using MeetColumn = void (*)(Columns<T>& at, Mask<V>& noticed);
 
+// Whether each row of truth values has one that is true.
+template <class V, int Rows, ptrdiff_t chains>
+[[gnu::always_inline]] inline bool all_hold_true(const V (&rows)[Rows][chains]) {
+    bool all = true;
+    for (const auto& row : rows) {
+        V any{};
+        for (const V& part : row) any |= part;
+        all &= first_set<std::uint8_t>(any != V{}) >= 0;
+    }
+    return all;
+}
+
 // What a column leaves of rows [i, i + Rows) of A, at a place of its group. Four chains, to hide
 // their latency. Out of line: each is called from two places.
 template <class R, int Rows>
@@ -61,11 +73,14 @@ template <class R, int Rows>
             sum[row][c] = R::step(load<V>(a + row * a_stride + p * size), shared, sum[row][c]);
     };
     ptrdiff_t p = 0;
-    for (; p + step <= k; p += step) TROPICAL_UNROLL
-        for (ptrdiff_t c = 0; c < chains; ++c) {
+    for (; p + step <= k; p += step) {
+        TROPICAL_UNROLL for (ptrdiff_t c = 0; c < chains; ++c) {
             prefetch<Nearest::l1>(b, next + (p + c * R::lanes) * size);
             add(c, p + c * R::lanes);
         }
+        if constexpr (same_type<Add, Or>)  // true whatever follows; asked every fourth time
+            if (p % (4 * step) == 0 && all_hold_true(sum)) p = k;
+    }
     for (; p < k; p += R::lanes) {
         const V v = load_row<R>(b, p, k);
         here |= R::Codec::uncovered(v);

@@ -1,5 +1,5 @@
-// Lines whose elements do not lie side by side. Those of an operand are copied to L1 in pieces, where
-// the kernels of few rows read them as they read others in place.
+// Lines whose elements do not lie side by side. Those of an operand are copied to L1 in pieces,
+// where the kernels of few rows read them as they read others in place.
 #pragma once
 
 #include "kernels/vec.hpp"
@@ -30,8 +30,7 @@ template <int Size>
 
 // To, and from, contiguous elements.
 template <int Size>
-[[gnu::noinline]] void gather(char* target, const char* source, ptrdiff_t stride,
-                              ptrdiff_t count) {
+[[gnu::noinline]] void gather(char* target, const char* source, ptrdiff_t stride, ptrdiff_t count) {
     copy_elements<Size>(target, Size, source, stride, count);
 }
 template <int Size>

@@ -1,4 +1,4 @@
-// 269 lines, as the table of an instruction set is one list.
+// 267 lines, as the table of an instruction set is one list.
 // Builds the table of function pointers of one instruction set: every semiring over every dtype,
 // each with its micro-tiles.
 #pragma once

@@ -70,9 +70,10 @@ template <class R>
                           : R::zero());
 }
 
-// Not for each semiring, as its code is long.
+// Where C is not contiguous, the sums become the results, which are then copied. Not for each
+// semiring, as its code is long.
 template <class Codec, class Add, class V, bool chained, bool fuses>
-[[gnu::noinline]] void finish_row(const char* sums, const TileOfC& c, bool accumulate,
+[[gnu::noinline]] void finish_row(char* sums, const TileOfC& c, bool accumulate,
                                   Activation activation) {
     using T = typename Codec::T;
     constexpr ptrdiff_t size = sizeof(T), L = lanes<T, V>;
@@ -82,9 +83,13 @@ template <class Codec, class Add, class V, bool chained, bool fuses>
         char* const target = c.view.data + j * stride;
         const V old = meets_c ? load_some<T, V>(target, stride, c.n - j) : V{};
         const V sum = load<V>(sums + j * size);
-        store_some<T>(target, result<Codec, Add, fuses>(sum, old, meets_c, activation), stride,
-                      c.n - j);
+        const V value = result<Codec, Add, fuses>(sum, old, meets_c, activation);
+        if (stride == size)
+            store_some<T>(target, value, size, c.n - j);
+        else
+            store(sums + j * size, value);
     }
+    if (stride != size) scatter<size>(c.view.data, stride, sums, c.n);
 }
 
 // Adds B[:, jr:jr+n], column by column, to rows of sums that are `pitch` bytes apart.
@@ -101,7 +106,7 @@ bool add_by_columns(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n, char* sums, 
 // What direct_rows is made of for a semiring. The rest of it exists once for each codec.
 struct RowKernels {
     void (*start_row)(char* sums, const TileOfC& c, bool accumulate, const ConstView& start);
-    void (*finish_row)(const char* sums, const TileOfC& c, bool accumulate, Activation activation);
+    void (*finish_row)(char* sums, const TileOfC& c, bool accumulate, Activation activation);
     AddRows add_row, add_four_rows;
     bool (*add_by_columns)(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n, char* sums,
                            ptrdiff_t pitch);
@@ -154,7 +159,7 @@ template <class Codec, class V, class T = typename Codec::T>
             kernels.start_row(sums + i * pitch, {at(g.c, i, jr), 1, n}, g.accumulate,
                               at(start, i, jr));
         noticed |= g.by_columns ? kernels.add_by_columns(g, jr, n, sums, pitch)
-                              : add_by_rows<Codec, V>(g, kernels, jr, n, sums, pitch);
+                                : add_by_rows<Codec, V>(g, kernels, jr, n, sums, pitch);
         if (noticed && Codec::voids) return true;
         for (ptrdiff_t i = 0; i < g.m; ++i)
             kernels.finish_row(sums + i * pitch, {at(g.c, i, jr), 1, n}, g.accumulate,

@@ -2,7 +2,7 @@
 // in rows.hpp.
 #pragma once
 
-#include "kernels/argmax.hpp"
+#include "kernels/dots_argmax.hpp"
 #include "kernels/rows.hpp"
 
 namespace tropical {
@@ -26,20 +26,32 @@ void start_argmax(SumsAndSteps& to, ptrdiff_t row, const TileOfC& c, bool from_c
         store(to.steps + row + j * size, ~Mask<typename R::V>{});
     }
 }
+// Results go to memory as in finish_row.
 template <class R>
-void finish_argmax(const SumsAndSteps& from, ptrdiff_t row, const TileOfC& c,
-                   const Attained& attained, bool continues) {
+void finish_argmax(SumsAndSteps& from, ptrdiff_t row, const TileOfC& c, const Attained& attained,
+                   bool continues) {
     using V = typename R::V;
-    constexpr ptrdiff_t size = sizeof(typename R::T);
+    using T = typename R::T;
+    constexpr ptrdiff_t size = sizeof(T);
+    char* const sums = from.sums + row;
+    const ptrdiff_t stride = c.view.col_stride;
+    const bool meets_c = R::Codec::maps && continues;
     for (ptrdiff_t j = 0; j < c.n; j += R::lanes) {
-        const V acc[1][1] = {{load<V>(from.sums + row + j * size)}};
+        const V acc[1][1] = {{load<V>(sums + j * size)}};
         auto where = load<Mask<V>>(from.steps + row + j * size);
         forget_zeros<R>(acc, &where);
         const TileOfC tile = tile_at(c.view, 1, c.n, 0, j);
-        store_tile<R>(acc, tile, R::Codec::maps && continues);
+        const V old = meets_c ? load_some<T, V>(tile.view.data, stride, c.n - j) : V{};
+        const V value = result<typename R::Codec, typename R::S::Add, false>(
+            acc[0][0], old, meets_c, Activation::none);
+        if (stride == size)
+            store_some<T>(tile.view.data, value, size, c.n - j);
+        else
+            store(sums + j * size, value);
         const Attained here = at(attained, 0, 0, j);
         store_steps<1>(&where, tile, 1, {here.index, here.lookup, 0, continues});
     }
+    if (stride != size) scatter<size>(c.view.data, stride, sums, c.n);
 }
 
 // sums[j] (+)= a[u] (x) b[u][j] for u = 0 .. Steps-1 in this order; steps[j] = first + u where that
@@ -85,8 +97,8 @@ template <class R, int Steps>
 // What the argmax by rows is made of for a semiring; see RowKernels.
 struct ArgmaxKernels {
     void (*start)(SumsAndSteps& to, ptrdiff_t row, const TileOfC& c, bool from_c);
-    void (*finish)(const SumsAndSteps& from, ptrdiff_t row, const TileOfC& c,
-                   const Attained& attained, bool continues);
+    void (*finish)(SumsAndSteps& from, ptrdiff_t row, const TileOfC& c, const Attained& attained,
+                   bool continues);
     bool (*add_row)(SumsAndSteps& to, ptrdiff_t offset, const char* a, ptrdiff_t a_stride,
                     const char* b, ptrdiff_t b_stride, ptrdiff_t n, ptrdiff_t first);
     decltype(add_row) add_four_rows;
@@ -121,56 +133,6 @@ template <class Codec, class V, class T = typename Codec::T>
     for (ptrdiff_t i = 0; i < g.m; ++i)
         kernels.finish(to, i * pitch, row_of_c(i), at(g.attained, 0, i, jr), g.accumulate);
     return noticed;
-}
-
-// The first p at which a[p] (x) b[p] equals `best`; one of them does.
-template <class R>
-[[gnu::noinline]] ptrdiff_t first_product(const char* a, const char* b, ptrdiff_t k,
-                                          typename R::V best) {
-    using V = typename R::V;
-    using T = typename R::T;
-    constexpr ptrdiff_t size = sizeof(T), chains = 4, step = chains * R::lanes;
-    ptrdiff_t p = 0;
-    for (; p + step <= k; p += step) {
-        Mask<V> found{};
-        TROPICAL_UNROLL for (ptrdiff_t q = p; q < p + step; q += R::lanes)
-            found |= R::multiply(load<V>(a + q * size), load<V>(b + q * size)) == best;
-        if (lane_bits<T>(found)) break;
-    }
-    for (; p < k; p += R::lanes) {
-        const V product = R::multiply(load_row<R>(a, p, k), load_row<R>(b, p, k));
-        const int lane = first_equal<T>(product, best);
-        if (lane >= 0) return p + lane;
-    }
-    return 0;
-}
-
-// C[:, j] and its indices from a block of steps: each best product is found by `dots`, and then
-// looked for, while its row and column are in cache.
-template <class R, class V = typename R::V, class T = typename R::T>
-void meet_argmax(Columns<T>& all, Mask<V>& noticed) {
-    using Add = typename R::S::Add;
-    using Q = Short<T>;
-    const DirectArgs& g = all.g;
-    const bool continues = g.accumulate || all.pc > 0;
-    for (ptrdiff_t i = 0; i < g.m; ++i) {
-        dots<R, 1>(all, i, 0, noticed);
-        const Q sum = sums_of_lanes<Add, T>(all.parts[i]);
-        char* const target = at(g.c, i, all.j).data;
-        const T old = continues ? load_scalar<T>(target) : R::S::template zero<T>;
-        const Q value = R::Codec::canonical(Add::apply(R::Codec::decode(sum), broadcast<Q>(old)));
-        const T stored = value[0], best = sum[0];
-        __builtin_memcpy(target, &stored, sizeof stored);
-        const Attained attained = at(g.attained, all.pc, i, all.j);
-        const IndexOfC to{attained.index, attained.lookup, all.pc, continues};
-        if (Add::better(stored, old))
-            store_index(
-                to.index.data,
-                first_product<R>(all.a + i * all.a_stride, all.b, all.k, broadcast<V>(best)), 0,
-                to);
-        else if (!continues)
-            __builtin_memcpy(to.index.data, &to.first_p, sizeof to.first_p);  // which is 0
-    }
 }
 
 // For m <= 4 and any strides. By rows only where an element has as many bytes as a step needs,

@@ -1,4 +1,4 @@
-// 251 lines, as every operation on a register stands here once.
+// 300 lines, as every operation on a register stands here once.
 // One register of T for every instruction set: load, store, broadcast, select, transpose, find.
 // Written on the compilers' vector extensions, so that the same lines become SSE2, AVX2, AVX-512 or
 // NEON; intrinsics only where those extensions fall short. All of it has internal linkage: see

@@ -10,6 +10,7 @@ from support import EXACT, FEW, KERNELS, assert_same_bits, check, example, value
 
 SHAPES = [(1, 1, 1), (1, 37, 12), (37, 1, 12), (7, 37, 5), (35, 70, 19)]
 SHAPES += [(1, 1, 8300), (3, 20, 300), (5, 1, 700)]  # few rows, whose lines pass through L1
+SHAPES += [(1, 2, 300), (3, 3, 40), (300, 2, 3), (300, 3, 1), (1, 300, 3)]  # m, n, k: narrow
 name = "{0.__name__}".format
 
 
@@ -32,6 +33,16 @@ def test_layouts_mixed(isa, semiring, dtype, of_out):
     for (x, y), kernel in itertools.product(pairs, KERNELS):
         out[...] = 1
         assert check(x, y, semiring, c, kernel=kernel, out=out) is out
+
+
+@pytest.mark.parametrize("semiring,dtype", EXACT)
+def test_rows_whole_pages_apart(isa, semiring, dtype):
+    """Strips of `b` share sets of L1, and pass through it in blocks of steps."""
+    a, b, c = example(9, 70, 100, semiring, dtype, "nan")
+    memory = np.ones((100, 4096), dtype)
+    memory[:, 3:73] = b
+    for kernel in (None, "direct"):
+        check(a, memory[:, 3:73], semiring, c, kernel=kernel)
 
 
 @pytest.mark.parametrize("semiring,dtype", EXACT)

@@ -5,11 +5,12 @@ import itertools
 import numpy as np
 import oracle
 import pytest
-from support import EXACT, KERNELS, ROUNDING, assert_same_bits, check, values
+from support import EXACT, KERNELS, ROUNDING, SELECTIVE, assert_same_bits, check, values
 
 import tropical
 
 SIZES = [(1, 1, 1), (2, 2, 2), (3, 3, 3), (4, 4, 4), (2, 3, 5), (1, 4, 4), (4, 4, 1), (16, 1, 1)]
+SIZES += [(8, 8, 8), (1, 10, 2), (3, 1, 31), (1, 127, 1), (1, 84, 2), (1, 128, 1)]
 COUNTS = (7, 8, 9, 64, 700)
 
 
@@ -21,6 +22,23 @@ def test_every_semiring(isa, semiring, dtype, kind):
         check(a, b, semiring, oracle.gemm(a, b, semiring))
         check(a, b[0], semiring, oracle.gemm(a, b[0], semiring))
         check(a[0], b, semiring, oracle.gemm(a[0], b, semiring))
+
+
+@pytest.mark.parametrize("semiring,dtype", SELECTIVE)
+@pytest.mark.parametrize("kind", ["ties", "edge", "nan", "zeros"])
+def test_argmax(isa, semiring, dtype, kind):
+    """Contiguous, and with results and indices that are not; one operand for all items."""
+    for m, k, n in SIZES:
+        a, b = values((40, m, k), dtype, 1, kind), values((40, k, n), dtype, 2, kind)
+        for x, y in ((a, b), (a[:1], b), (a, b[:1]), (a[::-1], b)):
+            want = oracle.gemm(x, y, semiring), oracle.argmax(x, y, semiring)
+            got = tropical.gemm(x, y, semiring=semiring, return_argmax=True)
+            results = np.ones((n, 40, m), dtype), np.ones((m, n, 40), np.intp)
+            out = results[0].transpose(1, 2, 0), results[1].transpose(2, 0, 1)
+            tropical.gemm(x, y, semiring=semiring, return_argmax=True, out=out)
+            for each in (got, out):
+                assert_same_bits(each[0], want[0], m, k, n, kind)
+                assert_same_bits(each[1], want[1], "index", m, k, n, kind)
 
 
 @pytest.mark.parametrize("semiring,dtype", EXACT)

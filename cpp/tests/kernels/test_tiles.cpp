@@ -122,8 +122,7 @@ void check(const std::string& who, const Kernels& kernels, Compute compute, Case
         };
         const bool even = (shape.m + shape.n + shape.k) % 2 == 0;
         for (const bool argmax : {false, true}) {
-            if ((argmax && (!kernels.macro_argmax || takes_few_rows)) || !chosen())
-                continue;
+            if ((argmax && (!kernels.macro_argmax || takes_few_rows)) || !chosen()) continue;
             c.argmax = argmax;
             c.accumulate = !argmax && even;
             check_one();
