@@ -17,8 +17,10 @@ template <class R>
     ptrdiff_t p = 0;
     for (; p + step <= k; p += step) {
         Mask<V> found{};
-        TROPICAL_UNROLL for (ptrdiff_t q = p; q < p + step; q += R::lanes)
-            found |= R::multiply(load<V>(a + q * size), load<V>(b + q * size)) == best;
+        TROPICAL_UNROLL for (ptrdiff_t chain = 0; chain < chains; ++chain) {
+            const ptrdiff_t q = (p + chain * R::lanes) * size;
+            found |= R::multiply(load<V>(a + q), load<V>(b + q)) == best;
+        }
         if (lane_bits<T>(found)) break;
     }
     for (; p < k; p += R::lanes) {
