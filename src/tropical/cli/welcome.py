@@ -7,7 +7,6 @@ from time import perf_counter
 
 import numpy as np
 
-import tropical
 from tropical.examples import airports
 from tropical.examples.flights import SHORTEST, cheapest, itinerary_lines, leg_costs, reachable
 from tropical.graph import path, widest_paths
@@ -29,7 +28,7 @@ def lines() -> Iterator[str]:
     n, flights = len(network.codes), network.flights
     here, there = (network.index(code) for code in PAIR)
     yield (
-        f"tropical {tropical.__version__} read the flights within the United States in 2008: "
+        f"tropical read the flights within the United States in 2008: "
         f"{n} airports, {np.count_nonzero(flights):,} routes."
     )
     yield f"\nWhich way from {network.places[here]} to {network.places[there]} is the shortest?"
