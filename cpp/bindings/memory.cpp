@@ -1,7 +1,9 @@
 #include "training/memory.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -27,49 +29,67 @@ struct NumpyHandler {
 constexpr const char* handler_kind = "mem_handler";
 constexpr int set_handler_index = 304, get_handler_index = 305;  // in NumPy's table of functions
 
+struct ArrayMemory;
 struct Handler {
-    Memory* memory;
+    ArrayMemory* own;
     MemoryMode mode;
     NumpyHandler numpy;
     PyObject *capsule, *name;
 };
 
-// The process has one ArrayMemory, and the GIL guards it. NumPy holds the GIL whenever NumPy calls
-// a handler: NumPy finds the handler in a context variable and reads the capsule (PyContextVar_Get,
-// PyCapsule_GetPointer). NumPy calls its default handler from the same places, and that handler
-// keeps freed buffers in a global cache that asserts PyGILState_Check(). ArrayMemory is never
-// destroyed, because arrays may outlive the module.
+// What guards the memory. In most builds of Python that is the GIL. NumPy holds the GIL whenever
+// NumPy calls a handler: NumPy finds the handler in a context variable and reads the capsule
+// (PyContextVar_Get, PyCapsule_GetPointer). NumPy calls its default handler from the same places,
+// and that handler keeps freed buffers in a global cache that asserts PyGILState_Check().
+#if defined(Py_GIL_DISABLED)
+using MemoryMutex = std::mutex;  // os.fork waits until no thread is within a handler
+#else
+struct MemoryMutex {
+    void lock() {}
+    void unlock() {}
+};
+#endif
+
+// The process has one ArrayMemory. It is never destroyed, because arrays may outlive the module.
 struct ArrayMemory {
+    MemoryMutex mutex;
     Memory memory;
     PyObject* (*set_handler)(PyObject*);
     PyObject* (*get_handler)();
     Handler handlers[memory_mode_count];
 };
 
+// Calls work(memory) while no other thread uses the memory.
+template <class Work>
+auto guarded(ArrayMemory& own, Work work) {
+    const std::lock_guard lock(own.mutex);
+    return work(own.memory);
+}
+
 void* handler_malloc(void* context, std::size_t bytes) {
     const auto* const h = static_cast<Handler*>(context);
-    return h->memory->take(h->mode, bytes, false);
+    return guarded(*h->own, [&](Memory& memory) { return memory.take(h->mode, bytes, false); });
 }
 
 void* handler_calloc(void* context, std::size_t count, std::size_t size) {
     const auto* const h = static_cast<Handler*>(context);
     std::size_t bytes = 0;
     if (__builtin_mul_overflow(count, size, &bytes)) return nullptr;
-    return h->memory->take(h->mode, bytes, true);
+    return guarded(*h->own, [&](Memory& memory) { return memory.take(h->mode, bytes, true); });
 }
 
 void* handler_realloc(void* context, void* data, std::size_t bytes) {
     const auto* const h = static_cast<Handler*>(context);
-    return h->memory->resize(h->mode, data, bytes);
+    return guarded(*h->own, [&](Memory& memory) { return memory.resize(h->mode, data, bytes); });
 }
 
 // The size may be wrong: NumPy computes the size again, from a shape that may have changed.
 void handler_free(void* context, void* data, std::size_t) {
-    static_cast<Handler*>(context)->memory->give(data);
+    guarded(*static_cast<Handler*>(context)->own, [&](Memory& memory) { memory.give(data); });
 }
 
-void fill(Handler& handler, Memory& memory, int mode) {
-    handler.memory = &memory;
+void fill(Handler& handler, ArrayMemory& own, int mode) {
+    handler.own = &own;
     handler.mode = static_cast<MemoryMode>(mode);
     const std::string name = std::string("tropical_") + memory_mode_names[mode];
     name.copy(handler.numpy.name, sizeof handler.numpy.name - 1);
@@ -88,22 +108,22 @@ std::unique_ptr<ArrayMemory> make_array_memory() {
     made->set_handler = reinterpret_cast<PyObject* (*)(PyObject*)>(functions[set_handler_index]);
     made->get_handler = reinterpret_cast<PyObject* (*)()>(functions[get_handler_index]);
     for (int mode = 0; mode < memory_mode_count; ++mode)
-        fill(made->handlers[mode], made->memory, mode);
+        fill(made->handlers[mode], *made, mode);
     return made;
 }
 
+constinit std::atomic<ArrayMemory*> kept = nullptr;
+
 // Null until a mode is first set.
-ArrayMemory*& array_memory() {
-    static constinit ArrayMemory* kept = nullptr;
-    return kept;
-}
+ArrayMemory* array_memory() { return kept.load(std::memory_order_acquire); }
 
 ArrayMemory& need_array_memory() {
-    if (!array_memory()) {
-        auto made = make_array_memory();  // during the import, another thread may run
-        if (!array_memory()) array_memory() = made.release();
-    }
-    return *array_memory();
+    if (ArrayMemory* const own = array_memory()) return *own;
+    auto made = make_array_memory();
+    ArrayMemory* first = nullptr;  // of another thread, which may have made one meanwhile
+    return kept.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel)
+               ? *made.release()
+               : *first;
 }
 
 const Handler* ours(const ArrayMemory& own, const PyObject* capsule) {
@@ -149,7 +169,9 @@ py::object memory_handler() {
 }
 
 py::dict memory_stats() {
-    const MemoryStats s = array_memory() ? array_memory()->memory.stats() : MemoryStats{};
+    ArrayMemory* const own = array_memory();
+    const auto read = [](const Memory& memory) { return memory.stats(); };
+    const MemoryStats s = own ? guarded(*own, read) : MemoryStats{};
     py::dict d;
     d["allocations"] = s.allocations;
     d["reuses"] = s.reuses;
@@ -165,11 +187,13 @@ py::dict memory_stats() {
 }
 
 void reset_memory_stats() {
-    if (array_memory()) array_memory()->memory.reset_stats();
+    if (ArrayMemory* const own = array_memory())
+        guarded(*own, [](Memory& memory) { memory.reset_stats(); });
 }
 
 void release_memory() {
-    if (array_memory()) array_memory()->memory.release();
+    if (ArrayMemory* const own = array_memory())
+        guarded(*own, [](Memory& memory) { memory.release(); });
 }
 
 // Every backward pass calls these, so they avoid pybind11's dispatch (100 ns a call).
@@ -188,12 +212,12 @@ PyObject* plain(PyObject*, PyObject*) {
 PyObject* mode_name(const Handler& handler) { return handler.name; }
 
 PyObject* step_boundary(const Handler& handler) {
-    handler.memory->step_boundary();
+    guarded(*handler.own, [](Memory& memory) { memory.step_boundary(); });
     return Py_None;
 }
 
 PyObject* backward_begins(const Handler& handler) {
-    handler.memory->backward_begins();
+    guarded(*handler.own, [](Memory& memory) { memory.backward_begins(); });
     return Py_None;
 }
 

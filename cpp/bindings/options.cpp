@@ -16,11 +16,10 @@ namespace {
 
 std::string quoted(PyObject* object) { return py::repr(py::handle(object)); }
 
-std::string known_semirings() {
-    std::string list;
-    for (int s = 0; s < semiring_count; ++s)
-        list += (s ? ", " : "") + std::string(facts_of(s).name);
-    return list;
+// Throws the error of tropical.semirings.get, which says what is meant.
+[[noreturn]] void refuse_semiring(py::handle semiring) {
+    py::module_::import("tropical.semirings").attr("get")(semiring);
+    throw py::value_error("semiring: " + quoted(semiring.ptr()) + " has no kernels");
 }
 
 std::string known_dtypes(int semiring) {
@@ -121,17 +120,13 @@ int parse_semiring(PyObject* semiring) {
     py::object name = py::reinterpret_borrow<py::object>(semiring);
     if (!PyUnicode_Check(semiring)) {
         name = py::getattr(name, "name", py::none());
-        if (!PyUnicode_Check(name.ptr()))
-            throw py::type_error(
-                "semiring: expected a name or a tropical.semirings.Semiring, got " +
-                quoted(semiring));
+        if (!PyUnicode_Check(name.ptr())) refuse_semiring(semiring);
     }
     std::string plain(text_of(name.ptr()));
     std::erase(plain, '_');
     for (int s = 0; s < semiring_count; ++s)
         if (plain == facts_of(s).name) return s;
-    throw py::value_error("semiring: unknown semiring " + quoted(name.ptr()) +
-                          "; known: " + known_semirings());
+    refuse_semiring(name);
 }
 
 std::optional<KernelKind> parse_kernel(PyObject* kernel) {

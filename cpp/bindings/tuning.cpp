@@ -40,7 +40,8 @@ py::dict suggested_settings() { return by_name(suggested_setting); }
 // Checks all settings before it changes one. The file of measured settings is not read afterwards.
 void set_settings(const py::dict& given) {
     ptrdiff_t values[setting_count] = {};
-    for (const auto& [name, value] : given) {
+    // A copy: without a GIL, another thread may change the dictionary meanwhile.
+    for (const auto& [name, value] : py::dict(given.attr("copy")())) {
         const int s = setting_named(name);
         const Range range = setting_ranges[s];
         values[s] = parse_integer(value.ptr(), setting_names[s], range.least, "an integer");

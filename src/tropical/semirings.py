@@ -213,7 +213,7 @@ def get(semiring: str | Semiring) -> Semiring:
         return semiring
     if not isinstance(semiring, str):
         raise TypeError(
-            f"semiring must be a name or a tropical.semirings.Semiring, got {semiring!r}"
+            f"semiring: expected a name or a tropical.semirings.Semiring, got {semiring!r}"
         )
     try:
         return _BY_NAME[semiring.replace("_", "")]
@@ -221,7 +221,7 @@ def get(semiring: str | Semiring) -> Semiring:
         meant = _meant(semiring)
         hint = f"; did you mean {meant!r}? The" if meant else "; the"
         raise ValueError(
-            f"unknown semiring {semiring!r}{hint} known ones are {', '.join(names())}"
+            f"semiring: unknown semiring {semiring!r}{hint} known ones are {', '.join(names())}"
         ) from None
 
 

@@ -179,9 +179,14 @@ def test_semirings_as_objects():
         with pytest.raises(TypeError, match="float16"):
             s.zero("float16")
     assert semirings.get("_max_plus") is semirings.maxplus
-    with pytest.raises(ValueError, match="maxmax") as error:
-        semirings.get("maxmax")
-    assert all(name in str(error.value) for name in oracle.SEMIRINGS)
+    for ask in (semirings.get, lambda name: tropical.gemm([[1.0]], [[1.0]], semiring=name)):
+        with pytest.raises(ValueError, match="semiring: unknown semiring 'max-max'; the") as error:
+            ask("max-max")
+        assert all(name in str(error.value) for name in oracle.SEMIRINGS)
+        with pytest.raises(ValueError, match=r"unknown semiring 'max-plus'; did you mean 'maxplus'"):
+            ask("max-plus")
+        with pytest.raises(TypeError, match=r"semiring: expected a name or a .*Semiring, got 3"):
+            ask(3)
     with pytest.raises(AttributeError):
         semirings.maxmax  # noqa: B018
 

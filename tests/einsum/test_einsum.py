@@ -261,7 +261,7 @@ def test_errors_of_options():
     check_refused(
         lambda ring: tropical.einsum("ij->i", a, semiring=ring),
         (ValueError, "maxpus", "maxpus"),
-        (TypeError, "semiring must be a name", None),
+        (TypeError, "semiring: expected a name", None),
     )
     check_refused(
         lambda ring: tropical.einsum("ij->i", a, semiring=ring, return_counts=True),
