@@ -33,6 +33,10 @@ SANITIZED_TESTS = [
     *(f"tests/sequence/test_{name}.py" for name in ("k_best", "ranges")),
     "tests/autograd/test_memory_modes.py",
 ]
+FREE_THREADED_TESTS = [
+    *(f"tests/core/test_{name}.py" for name in ("free_threads", "threads", "context")),
+    "tests/autograd/test_memory_modes.py",
+]
 
 
 def output_of(*command: str | Path) -> str:
@@ -271,6 +275,16 @@ def build(session: nox.Session, preset: str, *options: str) -> bool:
     return session.posargs != ["build"]
 
 
+def installed_beside(session: nox.Session, preset: str) -> Path:
+    """The folder in which the package lies with the extension of this preset."""
+    source = Path(f"build/{preset}/src").resolve()
+    shutil.copytree("src", source, dirs_exist_ok=True)
+    session.run(
+        "cmake", "--install", f"build/{preset}", "--prefix", source, "--component", "python"
+    )
+    return source
+
+
 @nox.session
 def cpp(session: nox.Session) -> None:
     """The C++ tests by gcc, here and on older processors under qemu; registers of the hot loops."""
@@ -293,9 +307,7 @@ def asan(session: nox.Session) -> None:
     ):
         return
     session.run("ctest", "--preset", "asan")
-    source = Path("build/asan/src").resolve()
-    shutil.copytree("src", source, dirs_exist_ok=True)
-    session.run("cmake", "--install", "build/asan", "--prefix", source, "--component", "python")
+    source = installed_beside(session, "asan")
     # Python is not linked with the runtime, so it is preloaded, and with it the libstdc++ that it
     # hooks into. What Python itself leaks at exit is not ours.
     runtime = output_of(CLANG, f"-print-file-name=libclang_rt.asan-{os.uname().machine}.so")
@@ -312,9 +324,31 @@ def asan(session: nox.Session) -> None:
 
 @nox.session
 def tsan(session: nox.Session) -> None:
-    """ThreadSanitizer: the C++ tests."""
-    if build(session, "tsan", f"-DCMAKE_CXX_COMPILER={CLANG}"):
-        session.run("ctest", "--preset", "tsan")
+    """ThreadSanitizer: the C++ tests, then eight threads in a Python without a GIL."""
+    session.install("uv")
+    folder = Path(session.create_tmp()).resolve()
+    session.run(".ci/free_threaded_python", folder / "python", silent=True, external=True)
+    venv = folder / "venv"
+    python = venv / "bin/python"
+    session.run("uv", "venv", "--clear", "--python", folder / "python/bin/python3.14t", venv)
+    packages = ("numpy", "pybind11>=3.0", "pytest>=8.4")
+    session.run("uv", "pip", "install", "-q", "--python", python, *packages)
+    options = [f"-DPython_EXECUTABLE={python}", f"-DCMAKE_CXX_COMPILER={CLANG}"]
+    pybind11 = output_of(str(python), "-m", "pybind11", "--cmakedir")
+    if not build(session, "tsan", "-DTROPICAL_PYTHON=ON", f"-Dpybind11_DIR={pybind11}", *options):
+        return
+    session.run("ctest", "--preset", "tsan")
+    source = installed_beside(session, "tsan")
+    # CPython's own list of its races that are harmless.
+    known = folder / "python/source/Tools/tsan/suppressions_free_threading.txt"
+    session.run(
+        *(str(python), "-m", "pytest", "-q", *FREE_THREADED_TESTS),
+        env={
+            "PYTHONPATH": str(source),
+            "TSAN_OPTIONS": f"suppressions={known} halt_on_error=1",
+        },
+        external=True,
+    )
 
 
 @nox.session
