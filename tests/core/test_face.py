@@ -183,7 +183,9 @@ def test_semirings_as_objects():
         with pytest.raises(ValueError, match="semiring: unknown semiring 'max-max'; the") as error:
             ask("max-max")
         assert all(name in str(error.value) for name in oracle.SEMIRINGS)
-        with pytest.raises(ValueError, match=r"unknown semiring 'max-plus'; did you mean 'maxplus'"):
+        with pytest.raises(
+            ValueError, match=r"unknown semiring 'max-plus'; did you mean 'maxplus'"
+        ):
             ask("max-plus")
         with pytest.raises(TypeError, match=r"semiring: expected a name or a .*Semiring, got 3"):
             ask(3)

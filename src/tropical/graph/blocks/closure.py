@@ -13,7 +13,7 @@ from tropical import _core, semirings
 from ..progress import Progress, shown
 from ..star import DivergenceError, block_size
 from . import arrays
-from .crew import Crew
+from .crew import Crew, check_executor
 from .folder import BlockFolder
 from .layout import Layout
 from .schedule import Schedule
@@ -134,11 +134,15 @@ def closure_blocks(
     ('star', 2)
     """
     ring = semirings.get(semiring)
+    check_executor(executor)
+    for name, number in (("workers", workers), ("threads", threads)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name}: expected 1 or more, got {number}")
     if isinstance(store, (str, os.PathLike)):
         store = BlockFolder(store)
     if isinstance(store, BlockFolder):
         folder = Layout.at(store.path)
-        _check_folder(folder, ring, block, scratch, resume)
+        _check_folder(folder, ring, scratch, resume)
     else:
         if not all(hasattr(store, name) for name in ("shape", "dtype", "__setitem__")):
             kind = type(store).__name__
@@ -147,10 +151,9 @@ def closure_blocks(
         arrays.check_writeable(store)
         path = arrays.scratch_of(store, scratch)
         folder = arrays.enter(store, path, block, memory, resume)
+    if block not in (None, folder.block):
+        raise ValueError(f"block: expected {folder.block}, as {folder.path} has, got {block}")
     tasks = _tasks_at_once(folder, memory, executor)
-    for name, number in (("workers", workers), ("threads", threads)):
-        if number is not None and number < 1:
-            raise ValueError(f"{name}: expected 1 or more, got {number}")
     _begin(folder, ring)
     if folder.manifest.state == "rounds":
         threads = 1 if threads is None and executor is not None else threads
@@ -164,18 +167,15 @@ def closure_blocks(
 
 def _check_ring(dtype: Any, ring: Semiring) -> None:
     """Raise the errors of `closure` for a dtype and a semiring."""
-    _core.star(np.empty((0, 0), dtype), ring)
+    _core.star(np.empty((0, 0), np.dtype(dtype).newbyteorder("=")), ring)
 
 
 def _check_folder(
     folder: Layout,
     ring: Semiring,
-    block: int | None,
     scratch: PathLike | None,
     resume: bool,
 ) -> None:
-    if block is not None and block != folder.block:
-        raise ValueError(f"block: expected {folder.block}, as {folder.path} has, got {block}")
     if scratch is not None:
         raise ValueError(f"scratch: expected None, as {folder.path} is a folder, got {scratch}")
     if not resume and folder.manifest.state != "matrix":

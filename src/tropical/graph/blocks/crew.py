@@ -50,11 +50,7 @@ class Crew:
     """
 
     def __init__(self, executor: Any, workers: int | None, tasks: int = IN_PROCESS) -> None:
-        own = isinstance(executor, type) or not hasattr(executor, "submit")
-        if executor is not None and own and not callable(executor):
-            kind = type(executor).__name__
-            raise TypeError(f"executor: expected an object with submit, or a function, got {kind}")
-        self._make: Callable[[], Any] | None = executor if own else None
+        self._make: Callable[[], Any] | None = executor if _makes(executor) else None
         if executor is None:
             self._make = lambda: _Threads(tasks)
         self._executor: Any = self._make() if self._make else executor
@@ -69,7 +65,7 @@ class Crew:
     def _workers(self) -> int:
         """Return how many tasks the executor runs at once, as far as it says."""
         if self._is_dask:
-            return max(sum(self._executor.nthreads().values()), 1)
+            return int(max(sum(self._executor.nthreads().values()), 1))
         for name in ("num_workers", "_max_workers"):  # mpi4py; the standard library
             if isinstance(found := getattr(self._executor, name, None), int) and found > 0:
                 return found
@@ -156,6 +152,18 @@ class Crew:
         self._running.clear()
         if self._make:
             self._executor.shutdown(wait=True)
+
+
+def check_executor(executor: Any) -> None:
+    """Raise TypeError unless an executor is one that `Crew` takes."""
+    if _makes(executor) and not (executor is None or callable(executor)):
+        kind = type(executor).__name__
+        raise TypeError(f"executor: expected an object with submit, or a function, got {kind}")
+
+
+def _makes(executor: Any) -> bool:
+    """Return whether an executor is not one itself, but makes one: a class has ``submit``, too."""
+    return isinstance(executor, type) or not hasattr(executor, "submit")
 
 
 def _name(task: Task) -> str:
