@@ -55,7 +55,7 @@ class Crew:
             self._make = lambda: _Threads(tasks)
         self._executor: Any = self._make() if self._make else executor
         self._is_dask = hasattr(self._executor, "nthreads")
-        self.workers = workers or self._workers()
+        self.workers: int = workers or self._workers()
         self._most = self.workers + (1 if executor is None else self.workers)
         self._running: dict[int, tuple[Task, Any]] = {}  # by the number of the try
         self._tries = 0

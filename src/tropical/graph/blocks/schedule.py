@@ -24,8 +24,8 @@ class Schedule:
     """The tasks that are left, from the rounds (count, count) that each block has taken."""
 
     def __init__(self, levels: NDArray[np.intp]) -> None:
-        self.levels = levels.copy()
-        self.count = len(levels)
+        self.levels: NDArray[np.intp] = levels.copy()
+        self.count: int = len(levels)
         taken = [int((levels > k).sum()) for k in range(self.count)]
         self._open = [self.count**2 - number for number in taken]  # blocks, for each round
         self._ready: list[tuple[tuple[int, int], Task]] = []
