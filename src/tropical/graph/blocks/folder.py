@@ -44,6 +44,10 @@ class BlockFolder:
     ------
     FileNotFoundError
         If `path` is no such folder, or was not completed.
+    ValueError
+        If the folder is from a later version of tropical, or its state cannot be read.
+    OSError
+        If a file cannot be read.
 
     Examples
     --------
@@ -94,6 +98,8 @@ class BlockFolder:
             If the folder holds a matrix.
         ValueError
             If `a` is not square or holds a NaN; the message names the chunk.
+        TypeError
+            If no semiring has the dtype of `a`.
         OSError
             If the disk is too small, or a chunk cannot be written.
 
@@ -146,6 +152,8 @@ class BlockFolder:
         ------
         TypeError
             If the semiring has no such dtype.
+        ValueError, FileExistsError, OSError
+            As for `from_array` and `shortest_paths`.
         """
         ring = semirings.get(semiring)
         found = read_pattern(graph) if set(ring.dtypes) == {"bool"} else read(graph, ring)
@@ -183,6 +191,15 @@ class BlockFolder:
         Returns
         -------
         BlockFolder
+
+        Raises
+        ------
+        TypeError
+            If no semiring has this dtype, or NumPy does not cast a block to it safely.
+        ValueError
+            If a block has another shape or holds a NaN; the message names its chunk.
+        FileExistsError, OSError
+            As for `from_array`.
         """
         kind = np.dtype(dtype).newbyteorder("=")
         if not any(str(kind) in ring.dtypes for ring in semirings.ALL):
