@@ -95,8 +95,8 @@ def _check_source(array: Any, folder: Layout, source: tuple[int, ...]) -> None:
             )
 
 
-def leave(array: Any, folder: Layout) -> None:
-    """Replace the array by its star, and delete the folder.
+def leave(array: Any, folder: Layout, keep: bool) -> None:
+    """Replace the array by its star; delete the files of the folder, and unless `keep` the folder.
 
     After a kill in between, the folder still has the star, and the next call copies it again.
     """
@@ -107,5 +107,6 @@ def leave(array: Any, folder: Layout) -> None:
         if callable(flush):  # of a memmap; of h5py
             flush()
     folder.remove()
-    with contextlib.suppress(OSError):  # where the folder has files of others
-        folder.path.rmdir()
+    if not keep:
+        with contextlib.suppress(OSError):  # where the folder has files of others
+            folder.path.rmdir()

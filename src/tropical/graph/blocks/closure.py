@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +18,16 @@ from .crew import Crew, check_executor
 from .folder import BlockFolder
 from .layout import Layout
 from .schedule import Schedule
-from .sizes import BLOCKS, IN_PROCESS, bytes_of, check_disk, task_bytes
+from .sizes import BLOCKS, IN_PROCESS, bytes_of, check_disk, choose_block, task_bytes
 from .tasks import Work
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tropical.npz import PathLike
     from tropical.semirings import Semiring
 
+    from ..progress import Report
     from .schedule import Task
 
 
@@ -68,7 +72,7 @@ def closure_blocks(
         Threads of one task: by default 1 with an executor, else all.
     scratch : str or path, optional
         The folder for the rounds of an array, on a disk with room for it. By default beside the
-        file of the array, with the suffix ``.closure``. It is deleted at the end.
+        file of the array, with the suffix ``.closure``. Its files are deleted at the end.
     resume : bool, default True
         Continue what an earlier call left. False begins anew, from an array.
     progress : callable or bool, optional
@@ -151,7 +155,7 @@ def closure_blocks(
         arrays.check_writeable(store)
         path = arrays.scratch_of(store, scratch)
         folder = arrays.enter(store, path, block, memory, resume)
-    if block not in (None, folder.block):
+    if block is not None and choose_block(folder.n, folder.dtype, block) != folder.block:
         raise ValueError(f"block: expected {folder.block}, as {folder.path} has, got {block}")
     tasks = _tasks_at_once(folder, memory, executor)
     _begin(folder, ring)
@@ -159,9 +163,9 @@ def closure_blocks(
         threads = 1 if threads is None and executor is not None else threads
         work = Work(folder, ring.name, block_size(folder.n), threads)
         with shown(progress) as report:
-            _run_rounds(work, Crew(executor, workers, tasks), report)
+            _run_rounds(work, partial(Crew, executor, workers, tasks), report)
     if not isinstance(store, BlockFolder):
-        arrays.leave(store, folder)
+        arrays.leave(store, folder, keep=scratch is not None)
     return store
 
 
@@ -217,7 +221,7 @@ def _begin(folder: Layout, ring: Semiring) -> None:
     replace(known, semiring=ring.name, state="rounds").write(folder.path)
 
 
-def _run_rounds(work: Work, crew: Crew, report: Any) -> None:
+def _run_rounds(work: Work, hire: Callable[[], Crew], report: Report) -> None:
     folder = work.folder
     levels = folder.levels()
     folder.remove_unfinished()
@@ -234,6 +238,7 @@ def _run_rounds(work: Work, crew: Crew, report: Any) -> None:
         done += _products(folder, task)
         report(done / folder.n**3)
 
+    crew = hire()
     try:
         panels = 4 * folder.n * folder.block + (crew.workers + 1) * BLOCKS * folder.block**2
         check_disk(folder.path, (panels * folder.dtype.itemsize) if schedule.left else 0)

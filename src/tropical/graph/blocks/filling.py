@@ -34,11 +34,8 @@ def fill(layout: Layout, function: Part) -> None:
     least: tuple[float, str] | None = None
     checksums = []
     for i, j, rows, columns in layout.places():
-        given, shape, path = (
-            np.asarray(function(rows, columns)),
-            layout.shape_of(i, j),
-            layout.chunk(i, j, 0),
-        )
+        given, shape = np.asarray(function(rows, columns)), layout.shape_of(i, j)
+        path = layout.chunk(i, j, 0)
         if given.shape != shape:
             raise ValueError(f"{path.name}: expected shape {shape}, got {given.shape}")
         a = np.ascontiguousarray(given.astype(layout.dtype, casting="safe", copy=False))
