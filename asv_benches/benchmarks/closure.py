@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import time
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 import tropical
-from tropical.graph import closure
+from tropical.graph import BlockFolder, closure, closure_blocks
 from tropical.measure import contenders
 from tropical.measure.timing import Contender, interleave
 
@@ -66,6 +70,41 @@ class TimesProduct:
         product = contenders.ours(*contenders.operands(n, n, n, dtype), "minplus", name="product")
         timings = interleave([product, ours(n, dtype)], budget=common.BUDGET)
         return timings.ratio("product", "closure").median
+
+
+class OnDisk:
+    """The star of a matrix on disk, in four blocks by four, and its time over that in memory."""
+
+    number, warmup_time = 1, 0.0  # each call needs a folder of its own, which `setup` makes
+
+    def setup(self) -> None:
+        self.path = Path(tempfile.mkdtemp())
+        self.a = np.random.default_rng(0).random((2048, 2048), dtype=np.float32)
+        self.make()
+
+    def make(self) -> None:
+        shutil.rmtree(self.path)
+        self.folder = BlockFolder.from_array(self.path, self.a, block=512)
+
+    def teardown(self) -> None:
+        shutil.rmtree(self.path)
+
+    def time_blocks(self) -> None:
+        closure_blocks(self.folder)
+
+    def track_times_closure(self) -> float:
+        ratios = []
+        for _ in range(3):
+            self.make()
+            times = []
+            for call in (partial(closure, self.a), partial(closure_blocks, self.folder)):
+                begin = time.perf_counter()
+                call()
+                times.append(time.perf_counter() - begin)
+            ratios.append(times[1] / times[0])
+        return float(np.median(ratios))
+
+    track_times_closure.unit = "times the time in memory"  # type: ignore[attr-defined]
 
 
 class TimesCeiling:

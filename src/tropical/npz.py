@@ -43,7 +43,7 @@ def save_arrays(path: PathLike, arrays: Mapping[str, Array]) -> None:
     check_mapping("arrays", arrays)
     path = Path(path)
     if path.is_file() or not path.exists():
-        with _replacing(path.resolve()) as file:
+        with replacing(path.resolve()) as file:
             _write(file, arrays)
     else:
         with path.open("wb") as file:  # without `tell`, as a device may say that it is at 0
@@ -58,7 +58,7 @@ def _write(file: Any, arrays: Mapping[str, Array]) -> None:
 
 
 @contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
+def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a new file, which replaces the file at `path` if the block ends without an error."""
     temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
     try:

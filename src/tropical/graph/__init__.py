@@ -4,6 +4,9 @@ import typing as _typing
 import warnings as _warnings
 
 from .betweenness import betweenness, edge_betweenness
+from .blocks.chunks import DamagedChunkError
+from .blocks.closure import closure_blocks
+from .blocks.folder import BlockFolder
 from .centrality import closeness, harmonic
 from .cycles import CycleError, NegativeCycleError
 from .distances import diameter, eccentricity, radius, wiener_index
@@ -22,7 +25,9 @@ from .several import count_shortest_paths, k_shortest_paths
 from .star import DivergenceError, closure
 
 __all__ = [
+    "BlockFolder",
     "CycleError",
+    "DamagedChunkError",
     "DivergenceError",
     "Factor",
     "FactorCost",
@@ -34,6 +39,7 @@ __all__ = [
     "betweenness",
     "closeness",
     "closure",
+    "closure_blocks",
     "count_shortest_paths",
     "diameter",
     "eccentricity",

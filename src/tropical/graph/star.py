@@ -139,10 +139,7 @@ def _star(a: Array, ring: Semiring) -> Iterator[int]:
 
     Yields how many of the n^3 products of elements of a matrix each step took.
     """
-    n = a.shape[-1]
-    count = max(-(-n // _core.MOST_STAR_SIZE), 1)  # of blocks
-    size = max(-(-n // count // _core.STAR_SIZE), 1) * _core.STAR_SIZE
-    blocks = [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
+    blocks = cut(a.shape[-1], block_size(a.shape[-1]))
     for block in blocks:
         corner = a[..., block, block]
         if not _core.star(corner, ring):
@@ -151,24 +148,38 @@ def _star(a: Array, ring: Semiring) -> Iterator[int]:
         others = [other for other in blocks if other != block]
         for columns in others:
             panel = a[..., block, columns]
-            yield _add_product(panel, corner, panel.copy(), ring)
+            yield add_product(panel, corner, panel.copy(), ring)
         for rows in others:
             left = a[..., rows, block].copy()
-            yield _add_product(a[..., rows, :], left, a[..., block, :], ring)
+            yield add_product(a[..., rows, :], left, a[..., block, :], ring)
 
 
-def _add_product(out: Array, a: Array, b: Array, ring: Semiring) -> int:
+def block_size(n: int) -> int:
+    """Return how many vertices each block of `closure` has, for a matrix (n, n)."""
+    count = max(-(-n // _core.MOST_STAR_SIZE), 1)  # of blocks
+    return max(-(-n // count // _core.STAR_SIZE), 1) * _core.STAR_SIZE
+
+
+def cut(n: int, size: int) -> list[slice]:
+    """Return slices of `size` vertices, the last one of what is left of n; one if n is 0."""
+    return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
+
+
+def add_product(out: Array, a: Array, b: Array, ring: Semiring) -> int:
     """Compute ``out = out (+) a (x) b``; return the products of elements in one matrix."""
     _core.gemm(a, b, semiring=ring, out=out, accumulate=True)
     return int(out.shape[-2] * out.shape[-1] * a.shape[-1])
 
 
-def check_divergence(a: Array, ring: Semiring) -> None:
-    """Raise DivergenceError where an element of the diagonal of a star is not one."""
+def check_divergence(a: Array, ring: Semiring, name: str = "a") -> None:
+    """Raise DivergenceError where an element of the diagonal of a star is not one.
+
+    `name` is the name of the argument.
+    """
     diagonal = np.diagonal(a, axis1=-2, axis2=-1)
     better = diagonal != ring.one(a.dtype)
     if better.any():
         raise DivergenceError(
-            f"a: has no {ring.name} star, a cycle improves to {diagonal[better][0]} and further "
-            "with every round"
+            f"{name}: has no {ring.name} star, a cycle improves to {diagonal[better][0]} and "
+            "further with every round"
         )

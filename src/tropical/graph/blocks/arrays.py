@@ -1,0 +1,112 @@
+"""Arrays on disk whose chunks cannot appear in one step: memmaps, arrays of Zarr, HDF5 datasets.
+
+The rounds run in a folder beside them. The array is read before the first round and written after
+the last one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import manifest as manifests
+from .chunks import checksum
+from .folder import BlockFolder
+from .layout import Layout
+
+if TYPE_CHECKING:
+    from tropical.npz import PathLike
+
+
+def scratch_of(array: Any, scratch: PathLike | None) -> Path:
+    """Return the folder of the rounds: `scratch`, or one beside the array's file.
+
+    Raises
+    ------
+    ValueError
+        If `scratch` is None and the array does not say where it lies.
+    """
+    if scratch is not None:
+        return Path(scratch)
+    name = getattr(array, "filename", None)  # of a memmap
+    inside = ""
+    if hasattr(array, "file"):  # of h5py
+        name, inside = array.file.filename, array.name
+    elif root := getattr(getattr(array, "store", None), "root", None):  # of a local store of Zarr
+        name, inside = root, array.path
+    if not isinstance(name, (str, os.PathLike)):
+        kind = type(array).__name__
+        raise ValueError(f"scratch: expected a folder for the rounds of a {kind}, got None")
+    return Path(f"{os.fspath(name)}{inside.rstrip('/').replace('/', '-')}.closure")
+
+
+def check_writeable(array: Any) -> None:
+    """Raise ValueError unless elements can be written: one is replaced by itself."""
+    try:
+        array[:1, :1] = array[:1, :1]
+    except Exception as error:  # each library has its own
+        raise ValueError(f"store: expected a writeable array ({error})") from error
+
+
+def enter(
+    array: Any, path: Path, block: int | None, memory: float | str | None, resume: bool
+) -> Layout:
+    """Return the folder of the rounds: the one of an earlier call, or a copy of the array."""
+    try:
+        known = manifests.read(path)
+    except FileNotFoundError:
+        return _copy(array, path, block, memory)
+    folder = Layout.at(path)
+    if known.state == "copying" and not resume:
+        raise ValueError(
+            f"resume: expected True, as the array is between a matrix and its star; {path} has the "
+            "star"
+        )
+    if not resume:
+        folder.remove()
+        return _copy(array, path, block, memory)
+    if (known.n, known.n) != array.shape or np.dtype(known.dtype) != array.dtype:
+        raise ValueError(
+            f"store: expected the array of {path}, ({known.n}, {known.n}) of {folder.dtype}, got "
+            f"{array.shape} of {array.dtype}; pass resume=False to begin anew"
+        )
+    if known.state != "copying":
+        _check_source(array, folder, known.source)
+    return folder
+
+
+def _copy(array: Any, path: Path, block: int | None, memory: float | str | None) -> Layout:
+    return Layout.at(BlockFolder.from_array(path, array, block=block, memory=memory).path)
+
+
+def _check_source(array: Any, folder: Layout, source: tuple[int, ...]) -> None:
+    """Raise ValueError if the array is not the one that the rounds began with."""
+    for (i, j, rows, columns), wanted in zip(folder.places(), source, strict=True):
+        block = np.ascontiguousarray(array[rows, columns]).astype(folder.dtype, copy=False)
+        if checksum(block) != wanted:
+            raise ValueError(
+                f"store: block ({i}, {j}) has changed since the rounds in {folder.path} began; "
+                "pass resume=False to begin anew"
+            )
+
+
+def leave(array: Any, folder: Layout, keep: bool) -> None:
+    """Replace the array by its star; delete the files of the folder, and unless `keep` the folder.
+
+    After a kill in between, the folder still has the star, and the next call copies it again.
+    """
+    replace(folder.manifest, state="copying").write(folder.path)
+    for i, j, rows, columns in folder.places():
+        array[rows, columns] = folder.read(i, j, folder.count)
+    for flush in (getattr(array, "flush", None), getattr(getattr(array, "file", None), "flush", 0)):
+        if callable(flush):  # of a memmap; of h5py
+            flush()
+    folder.remove()
+    if not keep:
+        with contextlib.suppress(OSError):  # where the folder has files of others
+            folder.path.rmdir()

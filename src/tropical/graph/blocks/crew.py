@@ -1,0 +1,178 @@
+"""Who runs tasks: an executor of the caller, one that is made anew when it breaks, or threads."""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import threading
+import uuid
+from collections import Counter
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from .sizes import IN_PROCESS
+from .tasks import Work, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .schedule import Schedule, Task
+
+_TRIES = 3  # of a task whose workers die
+
+
+class _Threads(ThreadPoolExecutor):
+    """Threads of this process: one computes, in the context of the caller, others use the disk."""
+
+    def __init__(self, tasks: int) -> None:
+        super().__init__(tasks, "closure_blocks")
+        self._turn = threading.Lock()
+
+    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Any:
+        context = contextvars.copy_context()
+        given: Any = (context.run, function, *arguments, self._turn)
+        return super().submit(*given, **options)
+
+
+class Crew:
+    """An executor, and the tasks that it was given and that have not ended.
+
+    Parameters
+    ----------
+    executor : object with ``submit``, callable or None
+        As for `closure_blocks`.
+    workers : int, optional
+        Tasks that run at once.
+    tasks : int
+        Tasks at once where `executor` is None.
+    """
+
+    def __init__(self, executor: Any, workers: int | None, tasks: int = IN_PROCESS) -> None:
+        self._make: Callable[[], Any] | None = executor if _makes(executor) else None
+        if executor is None:
+            self._make = lambda: _Threads(tasks)
+        self._executor: Any = self._make() if self._make else executor
+        self._is_dask = hasattr(self._executor, "nthreads")
+        self.workers: int = workers or self._workers()
+        self._most = self.workers + (1 if executor is None else self.workers)
+        self._running: dict[int, tuple[Task, Any]] = {}  # by the number of the try
+        self._tries = 0
+        self._deaths: Counter[Task] = Counter()
+        self._ended: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+
+    def _workers(self) -> int:
+        """Return how many tasks the executor runs at once, as far as it says."""
+        if self._is_dask:
+            return int(max(sum(self._executor.nthreads().values()), 1))
+        for name in ("num_workers", "_max_workers"):  # mpi4py; the standard library
+            if isinstance(found := getattr(self._executor, name, None), int) and found > 0:
+                return found
+        return os.cpu_count() or 1
+
+    def run(self, schedule: Schedule, work: Work, ended: Callable[[Task], object]) -> None:
+        """Run all tasks of a schedule; `ended` is called after each one, in this thread.
+
+        Twice as many tasks as workers are handed over at once: more would go before those that the
+        next round waits for.
+
+        Raises
+        ------
+        BrokenExecutor or KilledWorker
+            If workers die: for an executor that cannot be made anew at once, else if they die
+            three times at the same task.
+        Exception
+            That a task raised.
+        """
+        while schedule.left:
+            try:
+                self._submit_ready(schedule, work)
+                task = self._await(schedule)
+            except BrokenExecutor:
+                if self._make is None or max(self._deaths.values()) >= _TRIES:
+                    raise
+                self._renew(schedule, self._make)
+                continue
+            if task is not None:
+                if schedule.end(task):
+                    work.folder.tidy(schedule.levels)
+                ended(task)
+
+    def _submit_ready(self, schedule: Schedule, work: Work) -> None:
+        while len(self._running) < self._most and (task := schedule.next()):
+            options: dict[str, Any] = {}
+            if self._is_dask:  # the dashboard groups tasks by the name before the number
+                options = {"key": f"{_name(task)}-{uuid.uuid4().hex}", "pure": False}
+            try:
+                future = self._executor.submit(run, work, *task, **options)
+            except BrokenExecutor:
+                self._note_death(schedule, task)
+                raise
+            self._tries += 1
+            self._running[self._tries] = task, future
+            future.add_done_callback(partial(self._note_end, self._tries))
+
+    def _note_end(self, number: int, future: Any) -> None:
+        self._ended.put((number, future))
+
+    def _note_death(self, schedule: Schedule, task: Task) -> None:
+        schedule.again(task)
+        self._deaths[task] += 1
+
+    def _await(self, schedule: Schedule) -> Task | None:
+        """Wait until a task ends, and return it; None if it is to run again."""
+        number, future = self._ended.get()
+        if number not in self._running:  # of an executor that broke
+            return None
+        task, _ = self._running.pop(number)
+        try:
+            future.result()
+        except Exception as error:
+            if not _is_death(error):
+                raise
+            self._note_death(schedule, task)
+            if isinstance(error, BrokenExecutor) or self._deaths[task] >= _TRIES:
+                raise
+            return None
+        return task
+
+    def _renew(self, schedule: Schedule, make: Callable[[], Any]) -> None:
+        """Make the executor anew, and take back the tasks that it had."""
+        self._executor.shutdown(wait=True)
+        for task, _ in self._running.values():
+            schedule.again(task)
+        self._running.clear()
+        self._executor = make()
+
+    def close(self) -> None:
+        """Cancel what has not begun, and wait for what runs in an executor of our own."""
+        for _, future in list(self._running.values()):
+            future.cancel()
+        self._running.clear()
+        if self._make:
+            self._executor.shutdown(wait=True)
+
+
+def check_executor(executor: Any) -> None:
+    """Raise TypeError unless an executor is one that `Crew` takes."""
+    if _makes(executor) and not (executor is None or callable(executor)):
+        kind = type(executor).__name__
+        raise TypeError(f"executor: expected an object with submit, or a function, got {kind}")
+
+
+def _makes(executor: Any) -> bool:
+    """Return whether an executor is not one itself, but makes one: a class has ``submit``, too."""
+    return isinstance(executor, type) or not hasattr(executor, "submit")
+
+
+def _name(task: Task) -> str:
+    i, j, k = task
+    if i == j == k:
+        return "closure-diagonal"
+    return "closure-row" if i == k else "closure-column" if j == k else "closure-product"
+
+
+def _is_death(error: BaseException) -> bool:
+    """Return whether an error says that a worker died; KilledWorker is Dask's, after some tries."""
+    return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"

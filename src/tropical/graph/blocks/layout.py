@@ -1,0 +1,135 @@
+"""Where the chunks of a matrix lie in a folder, and which rounds they have taken."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tropical.arrays import Array
+
+from ..star import cut
+from . import manifest as manifests
+from .chunks import read_chunk
+from .manifest import Manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+_CHUNK = re.compile(r"(\d+)-(\d+)\.(\d+)\.npy")
+_STEP = re.compile(r"(?:left|right)-\d+\.(\d+)\.npy")
+_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The files of a matrix (n, n) of a dtype, in blocks of `block` rows and columns."""
+
+    path: Path
+    n: int
+    block: int
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def at(cls, path: Path) -> Layout:
+        """Return the layout of a complete folder; see `manifest.read` for errors."""
+        known = manifests.read(path)
+        return cls(path, known.n, known.block, np.dtype(known.dtype))
+
+    @property
+    def count(self) -> int:
+        """Number of blocks in a row, and of rounds."""
+        return -(-self.n // self.block)
+
+    @property
+    def manifest(self) -> Manifest:
+        """The state of the folder."""
+        return manifests.read(self.path)
+
+    def places(self) -> Iterator[tuple[int, int, slice, slice]]:
+        """Yield the place of each block, and its rows and columns."""
+        if self.n:
+            parts = cut(self.n, self.block)
+            for i, rows in enumerate(parts):
+                for j, columns in enumerate(parts):
+                    yield i, j, rows, columns
+
+    def overlaps(self, part: range) -> Iterator[tuple[int, slice, slice]]:
+        """Yield each block that has some of these rows: its number, its rows, and where they go."""
+        for i in range(part.start // self.block, -(-part.stop // self.block) if part else 0):
+            start, stop = i * self.block, min((i + 1) * self.block, self.n)
+            first, last = max(start, part.start), min(stop, part.stop)
+            into = slice(first - part.start, last - part.start)
+            yield i, slice(first - start, last - start), into
+
+    def shape_of(self, i: int, j: int) -> tuple[int, int]:
+        """Return the shape of block (i, j)."""
+        rows, columns = (min(self.block, self.n - p * self.block) for p in (i, j))
+        return rows, columns
+
+    def chunk(self, i: int, j: int, k: int) -> Path:
+        """Return the file of block (i, j) after k rounds."""
+        return self.path / f"{i}-{j}.{k}.npy"
+
+    def left(self, i: int, k: int) -> Path:
+        """Return the file of the columns of block (i, k) before their own steps of round k."""
+        return self.path / f"left-{i}.{k}.npy"
+
+    def right(self, j: int, k: int) -> Path:
+        """Return the file of the rows of block (k, j) after their own steps of round k."""
+        return self.path / f"right-{j}.{k}.npy"
+
+    def read(self, i: int, j: int, k: int) -> Array:
+        """Read block (i, j) after k rounds; see `read_chunk` for errors."""
+        return read_chunk(self.chunk(i, j, k), self.shape_of(i, j), self.dtype)
+
+    def levels(self) -> NDArray[np.intp]:
+        """Return how many rounds each block has taken, (count, count).
+
+        Raises
+        ------
+        FileNotFoundError
+            If a block has no chunk.
+        """
+        levels = np.full((self.count, self.count), -1, np.intp)
+        for path in self.path.iterdir():
+            if found := _CHUNK.fullmatch(path.name):
+                i, j, k = map(int, found.groups())
+                levels[i, j] = max(levels[i, j], k)
+        for i, j in np.argwhere(levels < 0):
+            raise FileNotFoundError(f"{self.path}: expected a chunk {i}-{j}, got none")
+        return levels
+
+    def level(self, i: int, j: int) -> int:
+        """Return how many rounds one block has taken, -1 if it has no chunk."""
+        return max(
+            (int(p.name.split(".")[1]) for p in self.path.glob(f"{i}-{j}.*.npy")), default=-1
+        )
+
+    def tidy(self, levels: NDArray[np.intp]) -> None:
+        """Delete older chunks, and what rounds that all blocks have taken left."""
+        done = levels.min(initial=self.count)
+        for path in list(self.path.iterdir()):
+            chunk, step = _CHUNK.fullmatch(path.name), _STEP.fullmatch(path.name)
+            old = chunk and int(chunk[3]) < levels[int(chunk[1]), int(chunk[2])]
+            if old or (step and int(step[1]) < done):
+                path.unlink(missing_ok=True)
+
+    def remove_unfinished(self) -> None:
+        """Delete files that killed processes left."""
+        for path in list(self.path.iterdir()):
+            if _TEMPORARY.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Delete all files of this kind, the manifest first."""
+        (self.path / manifests.NAME).unlink(missing_ok=True)
+        self.remove_unfinished()
+        for path in list(self.path.iterdir()):
+            if _CHUNK.fullmatch(path.name) or _STEP.fullmatch(path.name):
+                path.unlink()

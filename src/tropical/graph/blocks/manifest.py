@@ -1,0 +1,82 @@
+"""What a folder of chunks says of itself: a small JSON file that is replaced in one step."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tropical.npz import replacing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "closure.json"
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The state of a folder.
+
+    Attributes
+    ----------
+    n, block : int
+        Number of vertices of the matrix and of a block.
+    dtype : str
+    least : tuple of (number, str), optional
+        The least element of the matrix that came in, and its chunk; None for booleans.
+    state : str
+        "matrix" before the first round, "rounds" from then on, "star" after the last one;
+        "diverged" if there is no star; "copying" while the star replaces an array.
+    semiring : str, optional
+        Once the rounds have begun.
+    message : str
+        Of the DivergenceError.
+    source : tuple of int
+        Checksums of the blocks of the array that the matrix came from, row by row.
+    """
+
+    n: int
+    block: int
+    dtype: str
+    least: tuple[float, str] | None = None
+    state: str = "matrix"
+    semiring: str | None = None
+    message: str = ""
+    source: tuple[int, ...] = ()
+
+    def write(self, folder: Path) -> None:
+        """Write the file into a folder."""
+        with replacing(folder / NAME) as file:
+            file.write(json.dumps({"version": _VERSION, **dataclasses.asdict(self)}).encode())
+
+
+def read(folder: Path) -> Manifest:
+    """Read the file of a folder.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none: the folder has never been complete.
+    ValueError
+        If it is from a later version, or damaged.
+    """
+    path = folder / NAME
+    try:
+        content = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise FileNotFoundError(
+            error.errno, "expected a folder of BlockFolder.from_array or one of its kind", str(path)
+        ) from None
+    try:
+        fields = json.loads(content)
+        version = int(fields.pop("version"))
+        if version == _VERSION:
+            if fields["least"] is not None:
+                fields["least"] = tuple(fields["least"])
+            return Manifest(**{**fields, "source": tuple(fields["source"])})
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: expected a file of tropical ({error!r})") from None
+    raise ValueError(f"{path}: expected version {_VERSION}, got {version}")

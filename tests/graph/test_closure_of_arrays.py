@@ -1,0 +1,118 @@
+"""Closures of memmaps, arrays of Zarr and datasets of HDF5, by blocks."""
+
+import numpy as np
+import pytest
+from support import assert_same_bits
+from test_closure_blocks import random_matrix, whole_numbers
+
+from tropical import semirings
+from tropical.graph import closure, closure_blocks
+from tropical.graph.blocks.layout import Layout
+
+
+def make_memmap(path, a):
+    array = np.lib.format.open_memmap(path / "a.npy", "w+", a.dtype, a.shape)
+    array[...] = a
+    return array, path / "a.npy.closure", lambda: np.load(path / "a.npy")
+
+
+def make_hdf5(path, a):
+    h5py = pytest.importorskip("h5py")
+    file = h5py.File(path / "a.h5", "w")
+    array = file.create_dataset("roads/length", data=a, chunks=(30, 50))
+    return array, path / "a.h5-roads-length.closure", lambda: file["roads/length"][...]
+
+
+def make_zarr(path, a):
+    zarr = pytest.importorskip("zarr", minversion="3")
+    array = zarr.create_array(path / "a.zarr", shape=a.shape, dtype=a.dtype, chunks=(30, 30))
+    array[...] = a
+    again = lambda: zarr.open_array(path / "a.zarr", mode="r")[...]  # noqa: E731
+    return array, path / "a.zarr.closure", again
+
+
+def make_ndarray(path, a):
+    array = a.copy()
+    return array, None, lambda: array
+
+
+MAKERS = [make_memmap, make_hdf5, make_zarr, make_ndarray]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("name", ["minplus", "maxmin", "orand"])
+def test_arrays(make, name, tmp_path):
+    ring = semirings.get(name)
+    dtype = {"minplus": "float32", "maxmin": "int16", "orand": "bool"}[name]
+    a = whole_numbers(150, dtype) if name == "minplus" else random_matrix(ring, dtype, 150)
+    array, folder, read = make(tmp_path, a)
+    scratch = tmp_path / "scratch" if folder is None else None
+    assert closure_blocks(array, ring, block=64, scratch=scratch) is array
+    assert_same_bits(read(), closure(a, ring))
+    assert not folder.exists() if folder else not list(scratch.iterdir())
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_interrupted_rounds_and_copies(make, tmp_path, monkeypatch):
+    """The array is unchanged while rounds run; once copying began, only resuming is allowed."""
+    a = whole_numbers(100)
+    array, folder, read = make(tmp_path, a)
+    folder = folder or tmp_path / "scratch"
+    seen = []
+
+    def stop(share):
+        seen.append(share)
+        if len(seen) % 20 == 0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        closure_blocks(array, block=32, scratch=folder, progress=stop)
+    assert_same_bits(read(), a)
+    original = Layout.read
+
+    def fail(layout, i, j, k):
+        if (i, j, k) == (2, 1, layout.count):
+            raise KeyboardInterrupt
+        return original(layout, i, j, k)
+
+    monkeypatch.setattr(Layout, "read", fail)
+    with pytest.raises(KeyboardInterrupt):
+        closure_blocks(array, block=32, scratch=folder)
+    monkeypatch.undo()
+    assert (read() != a).any()
+    with pytest.raises(ValueError, match="resume: expected True"):
+        closure_blocks(array, scratch=folder, resume=False)
+    closure_blocks(array, scratch=folder)
+    assert_same_bits(read(), closure(a))
+    assert not list(folder.iterdir())  # the caller's folder stays
+
+
+def test_a_block_that_is_larger_than_the_array(tmp_path):
+    a = whole_numbers(10)
+    want = closure(a)
+    assert_same_bits(closure_blocks(a, block=20, scratch=tmp_path), want)
+
+
+def test_the_rounds_of_another_array(tmp_path):
+    a = whole_numbers(50)
+
+    def stop(share):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        closure_blocks(a.copy(), block=20, scratch=tmp_path, progress=stop)
+    with pytest.raises(ValueError, match=r"\(50, 50\) of float64, got \(50, 50\) of float32"):
+        closure_blocks(a.astype("float32"), scratch=tmp_path)
+    with pytest.raises(ValueError, match=r"block: expected 20"):
+        closure_blocks(a.copy(), block=30, scratch=tmp_path)
+
+
+def test_read_only_datasets(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["a"] = np.ones((5, 5))
+    with (
+        h5py.File(tmp_path / "a.h5", "r") as file,
+        pytest.raises(ValueError, match="store: expected a writeable array"),
+    ):
+        closure_blocks(file["a"])

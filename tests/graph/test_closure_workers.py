@@ -1,0 +1,136 @@
+"""Closures by blocks on executors: pools of processes, pools that break, Dask."""
+
+import multiprocessing
+import os
+import signal
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+import pytest
+from support import assert_same_bits
+from test_closure_blocks import matrix_on_disk
+
+from tropical.graph import BlockFolder, DivergenceError, closure, closure_blocks
+
+Pool = partial(ProcessPoolExecutor, 2, mp_context=multiprocessing.get_context("spawn"))
+
+
+def test_executors_of_the_standard_library(tmp_path):
+    a, folder = matrix_on_disk(200, 64, tmp_path / "processes")
+    with Pool() as pool:
+        closure_blocks(folder, executor=pool)
+        assert_same_bits(folder, closure(a))
+        a = np.full((9, 9), -1.0)  # errors come back from workers
+        folder = BlockFolder.from_array(tmp_path / "diverging", a, block=4)
+        with pytest.raises(DivergenceError, match="store: has no minplus star"):
+            closure_blocks(folder, executor=pool)
+        assert folder.state == "diverged"
+    a, folder = matrix_on_disk(200, 64, tmp_path / "threads")
+    with ThreadPoolExecutor(3) as pool:
+        closure_blocks(folder, executor=pool)
+    assert_same_bits(folder, closure(a))
+
+
+class OneByOne:
+    """The least that an executor has: `submit`, and futures; it runs each task twice."""
+
+    def submit(self, function, *arguments):
+        future = Future()
+        function(*arguments)
+        future.set_result(function(*arguments))
+        return future
+
+
+def test_anything_with_submit(tmp_path):
+    a, folder = matrix_on_disk(200, 64, tmp_path)
+    closure_blocks(folder, executor=OneByOne(), workers=3)
+    assert_same_bits(folder, closure(a))
+
+
+def kill_workers(when, pools):
+    """A report that kills a worker of the last pool when the share passes the next of `when`."""
+    left = sorted(when)
+
+    def report(share):
+        if left and share > left[0]:
+            left.pop(0)
+            os.kill(next(iter(pools[-1]._processes)), signal.SIGKILL)
+
+    return report
+
+
+@pytest.mark.slow
+def test_a_worker_dies_in_each_round(tmp_path):
+    a, folder = matrix_on_disk(250, 64, tmp_path)
+    pools = []
+
+    def make():
+        pools.append(Pool())
+        return pools[-1]
+
+    closure_blocks(folder, executor=make, progress=kill_workers((0.1, 0.4, 0.7), pools))
+    assert 2 <= len(pools) <= 4
+    assert_same_bits(folder, closure(a))
+
+
+def test_a_pool_that_cannot_be_made_anew(tmp_path):
+    a, folder = matrix_on_disk(250, 64, tmp_path)
+    with Pool() as pool, pytest.raises(BrokenExecutor):
+        closure_blocks(folder, executor=pool, progress=kill_workers((0.3,), [pool]))
+    assert folder.state == "rounds"
+    assert_same_bits(closure_blocks(folder), closure(a))
+
+
+class Broken:
+    """An executor whose workers always die."""
+
+    made = 0
+
+    def __init__(self):
+        Broken.made += 1
+
+    def submit(self, function, *arguments):
+        future = Future()
+        future.set_exception(BrokenExecutor("workers died"))
+        return future
+
+    def shutdown(self, wait):
+        pass
+
+
+def test_workers_that_always_die(tmp_path):
+    _, folder = matrix_on_disk(20, 10, tmp_path)
+    with pytest.raises(BrokenExecutor, match="workers died"):
+        closure_blocks(folder, executor=Broken)
+    assert Broken.made == 3
+
+
+@pytest.fixture
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0
+        ) as made,
+        distributed.Client(made) as client,
+    ):
+        yield client
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of Dask's own, in its threads
+def test_dask(cluster, tmp_path):
+    """Also with a worker that is killed: its nanny replaces it, Dask runs the task again."""
+    a, folder = matrix_on_disk(250, 64, tmp_path)
+    seen = []
+
+    def report(share):
+        seen.append(share)
+        if len(seen) == 20:
+            pid = next(iter(cluster.run(os.getpid).values()))
+            os.kill(pid, signal.SIGKILL)
+
+    closure_blocks(folder, executor=cluster, progress=report)
+    assert len(seen) == 64
+    assert_same_bits(folder, closure(a))
