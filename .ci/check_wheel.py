@@ -29,7 +29,7 @@ def linked(extension: bytes) -> set[str]:
 
 path, *carried = sys.argv[1:]
 with zipfile.ZipFile(path) as wheel:
-    files = {entry.filename: entry.file_size for entry in wheel.infolist()}
+    files = {entry.filename: entry.file_size for entry in wheel.infolist() if not entry.is_dir()}
     (extension,) = (name for name in files if re.fullmatch(r"tropical/_core\..*(so|pyd)", name))
     content = wheel.read(extension)
 missing = [pattern for pattern in NEEDED if not any(fnmatch(name, pattern) for name in files)]
