@@ -1,10 +1,10 @@
-"""Stars and shortest paths of Dask arrays: Floyd and Warshall's algorithm, a task for each chunk."""
+"""Stars and shortest paths of Dask arrays: Floyd and Warshall's algorithm, chunk by chunk."""
 
 from __future__ import annotations
 
 from functools import partial
 from math import isnan, isqrt
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,13 +15,14 @@ from tropical.extras import require
 from tropical.graph.edges import check_weights
 from tropical.graph.star import check_elements
 
+from .products import EXTRA
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tropical.semirings import Semiring
 
-Key: TypeAlias = tuple[Any, ...]
-EXTRA = "'tropical-blas[dask]'"
+    from .products import Key
 
 
 def closure(a: Any, semiring: str | Semiring = "minplus") -> Any:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 # A product of two chunks with its argmax: values, index from the first of its k, and that k.
 Attained: TypeAlias = tuple[Array, Array, int]
+Key: TypeAlias = tuple[Any, ...]
+EXTRA = "'tropical-blas[dask]'"
+RUN = 8  # products that are added one by one
 
 
 @overload
@@ -52,7 +55,7 @@ def gemm(
     C : dask.array.Array, (..., m, n)
         The chunks are those of the rows of `a` and the columns of `b`.
     index : dask.array.Array of intp, (..., m, n)
-        Only with ``return_argmax=True``: the first p, of the whole k, whose product attains C[i, j].
+        Only with ``return_argmax=True``: the first p of the whole k that attains C[i, j].
 
     Raises
     ------
@@ -67,8 +70,9 @@ def gemm(
     Notes
     -----
     A task multiplies one chunk of `a` and one chunk of `b`: it holds three chunks. Other tasks add
-    such products, two at a time. A chunk of an operand is read, and what Dask fuses with this is
-    computed, once for each product that takes the chunk: persist an operand that is costly.
+    two such products: a tree of sums along k. A chunk of an operand is read once for each product
+    that takes it, together with what Dask fuses with the reading: persist an operand that is costly
+    to compute.
 
     The results are those of `tropical.gemm`, bit by bit, except over plustimes and logplus, whose
     sums round: the order of the sum differs.
@@ -88,7 +92,7 @@ def gemm(
            [0, 1, 1],
            [1, 1, 2]])
     """
-    da = require("dask.array", "'tropical-blas[dask]'")
+    da = require("dask.array", EXTRA)
     ring = semirings.get(semiring)
     a, b = da.asarray(a), da.asarray(b)
     _check(a, b)
@@ -96,14 +100,15 @@ def gemm(
     lengths = zip(rows.shape[-3::-1], columns.shape[-3::-1], strict=False)
     if any(1 not in (x, y) and (x < y or y < x) for x, y in lengths):  # NaN: unknown
         raise ValueError(f"a, b: expected batch axes that broadcast, got {a.shape} and {b.shape}")
-    empty = tropical.gemm(rows._meta, columns._meta, semiring=ring, return_argmax=return_argmax)
-    empties = empty if return_argmax else (empty,)
+    multiply = _attained if return_argmax else tropical.gemm
+    empty: Any = multiply(rows._meta, columns._meta, semiring=ring)
+    empties: tuple[Array, ...] = empty[:2] if return_argmax else (empty,)
     batch = tuple(range(max(rows.ndim, columns.ndim) - 2))
     m, k, n = (len(batch) + i for i in range(3))
     name = f"tropical-gemm-{ring.name}"
-    # Blocks that lack the axis k, which is 1 long: only the reduction sees them.
+    # Chunks that lack the axis k, which is 1 long: only `_total` sees them.
     terms = da.blockwise(
-        _attained if return_argmax else tropical.gemm,
+        multiply,
         (k, *batch, m, n),
         rows,
         (*batch[len(batch) + 2 - rows.ndim :], m, k),
@@ -115,17 +120,8 @@ def gemm(
         dtype=empties[0].dtype,
         meta=empties[0][None],
     )
-    total = da.reduction(
-        terms,
-        _same,
-        partial(_added, add=partial(_best if return_argmax else _sum, ring=ring)),
-        axis=0,
-        concatenate=False,
-        split_every=2,
-        name=name,
-        dtype=empties[0].dtype,
-        meta=empties[0],
-    )
+    add = partial(_best if return_argmax else _sum, ring=ring)
+    total = _total(terms, ring, add, meta=empties[0])
     if not return_argmax:
         return _without_axes(total, a, b)
     parts = (
@@ -146,6 +142,35 @@ def _check(a: Any, b: Any) -> None:
     check_product(a.shape, b.shape)
 
 
+def _total(terms: Any, ring: Semiring, add: Callable[[Any, Any], Any], meta: Array) -> Any:
+    """Return the sum of products (k, ..., m, n) along k, without this axis, in its order.
+
+    A run of `RUN` products is added one by one, as they come, then the sums of the runs likewise.
+    So few products wait for others, and the sums of many are not one chain of tasks.
+    """
+    da, base = require("dask.array", EXTRA), require("dask.base", EXTRA)
+    token = base.tokenize(terms, add)
+    name, part = (f"tropical-{kind}-{ring.name}-{token}" for kind in ("product", "sum"))
+    tasks: dict[Key, Any] = {}
+    for place in np.ndindex(terms.numblocks[1:]):
+        level: list[Key] = [(terms.name, p, *place) for p in range(terms.numblocks[0])]
+        depth = 0
+        while len(level) > 1:
+            sums = []
+            for start in range(0, len(level), RUN):
+                total, *others = level[start : start + RUN]
+                for p, other in enumerate(others):
+                    key = part, depth, start, p, *place
+                    tasks[key] = add, total, other
+                    total = key
+                sums.append(total)
+            level, depth = sums, depth + 1
+        tasks[(name, *place)] = level[0]  # the same under another name
+    layers = require("dask.highlevelgraph", EXTRA).HighLevelGraph
+    whole = layers.from_collections(name, tasks, [terms])
+    return da.Array(whole, name, terms.chunks[1:], meta=meta)
+
+
 def _without_axes(product: Any, a: Any, b: Any) -> Any:
     """Return a product of matrices without the axes that 1-D operands were given."""
     if a.ndim == 1:
@@ -156,18 +181,6 @@ def _without_axes(product: Any, a: Any, b: Any) -> Any:
 def _attained(a: Array, b: Array, semiring: Semiring) -> Attained:
     """Return the product of two chunks, its argmax, and how long its k is."""
     return *tropical.gemm(a, b, semiring=semiring, return_argmax=True), a.shape[-1]
-
-
-def _same(term: Any, axis: object, keepdims: bool) -> Any:
-    """Return a product unchanged: what Dask's reduction does to each chunk first."""
-    return term
-
-
-def _added(terms: Any, axis: object, keepdims: bool, add: Callable[[Any, Any], Any]) -> Any:
-    """Return the sum of a list of one or two products, or the array by which Dask asks for dtype."""
-    if not isinstance(terms, list):
-        return terms
-    return add(*terms) if len(terms) == 2 else terms[0]
 
 
 def _sum(first: Array, second: Array, ring: Semiring) -> Array:
