@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from math import isnan
 from operator import itemgetter
@@ -107,19 +108,21 @@ def gemm(
     m, k, n = (len(batch) + i for i in range(3))
     name = f"tropical-gemm-{ring.name}"
     # Chunks that lack the axis k, which is 1 long: only `_total` sees them.
-    terms = da.blockwise(
-        multiply,
-        (k, *batch, m, n),
-        rows,
-        (*batch[len(batch) + 2 - rows.ndim :], m, k),
-        columns,
-        (*batch[len(batch) + 2 - columns.ndim :], k, n),
-        semiring=ring,
-        adjust_chunks={k: 1},
-        token=name,
-        dtype=empties[0].dtype,
-        meta=empties[0][None],
-    )
+    with warnings.catch_warnings():  # Dask's, that there are more products than chunks
+        warnings.simplefilter("ignore", da.PerformanceWarning)
+        terms = da.blockwise(
+            multiply,
+            (k, *batch, m, n),
+            rows,
+            (*batch[len(batch) + 2 - rows.ndim :], m, k),
+            columns,
+            (*batch[len(batch) + 2 - columns.ndim :], k, n),
+            semiring=ring,
+            adjust_chunks={k: 1},
+            token=name,
+            dtype=empties[0].dtype,
+            meta=empties[0][None],
+        )
     add = partial(_best if return_argmax else _sum, ring=ring)
     total = _total(terms, ring, add, meta=empties[0])
     if not return_argmax:
