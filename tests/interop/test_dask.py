@@ -90,7 +90,11 @@ def test_without_dask(monkeypatch):
         gemm([[1.0]], [[1.0]])
 
 
-SELECTIVE = [(ring, dtype) for ring, dtype in EXACT if semirings.get(ring).selective]
+SELECTIVE = [
+    (ring, dtype)
+    for ring, dtype in EXACT
+    if semirings.get(ring).selective and dtype in ("float32", "int16")
+]
 
 
 @pytest.mark.parametrize("kind", ["ties", "nan", "edge"])
@@ -156,6 +160,8 @@ def test_names_culls_and_meta():
     assert set(names(star)) >= {f"tropical-{kind}-minplus" for kind in ("row", "star", "update")}
     assert names(star[:3, :3]).total() < names(star).total()
     assert product.name == gemm(x, x, semiring="minplus").name != gemm(x, x).name
+    one, other = dask.compute(closure(x + 200), closure(x + 300))  # no names in common
+    assert not np.array_equal(one, other)
 
 
 def test_no_task_takes_more_than_two_chunks():
@@ -184,7 +190,7 @@ STARS = [
     for ring in semirings.ALL
     if ring.idempotent and ring.exact
     for dtype in ring.dtypes
-    if dtype in ("float32", "float64", "int32", "int64", "bool")
+    if dtype in ("float32", "int32", "bool")
 ]
 
 

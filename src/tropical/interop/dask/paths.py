@@ -78,7 +78,7 @@ def closure(a: Any, semiring: str | Semiring = "minplus") -> Any:
     ring = semirings.get(semiring)
     a = _squares("a", da.asarray(a))
     a = a.map_blocks(
-        _checked, ring=ring, dtype=a.dtype, meta=a._meta, token=f"tropical-check-{ring.name}"
+        _checked, ring=ring, dtype=a.dtype, meta=a._meta, name=f"tropical-check-{ring.name}"
     )
     return _star(a, ring, partial(graph.closure, semiring=ring))
 
@@ -129,7 +129,7 @@ def shortest_paths(w: Any, *, directed: bool = True, unweighted: bool = False) -
     if w.dtype == bool:
         w = da.where(w, 1.0, ring.zero("float64"))
     w = _squares("w", w)
-    w = w.map_blocks(_weights, unweighted, dtype=w.dtype, meta=w._meta, token="tropical-weights")
+    w = w.map_blocks(_weights, unweighted, dtype=w.dtype, meta=w._meta, name="tropical-weights")
     if not directed:
         w = da.minimum(w, w.swapaxes(-1, -2))
     return _star(w, ring, _lengths)

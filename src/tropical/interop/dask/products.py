@@ -128,7 +128,7 @@ def gemm(
     if not return_argmax:
         return _without_axes(total, a, b)
     parts = (
-        total.map_blocks(itemgetter(i), dtype=one.dtype, meta=one, token=f"{name}-{part}")
+        total.map_blocks(itemgetter(i), dtype=one.dtype, meta=one, name=f"{name}-{part}")
         for i, (one, part) in enumerate(zip(empties, ("values", "index"), strict=True))
     )
     return tuple(_without_axes(part, a, b) for part in parts)
