@@ -14,12 +14,11 @@ PAGES = sorted(ROOT.glob("docs/api/*.md"))
 MODULES = [
     "tropical",
     *(f"tropical.{name}" for name in ("autograd", "graph", "nn", "optim", "sequence", "spectral")),
-    *(f"tropical.interop.{name}" for name in ("dlpack", "pandas", "torch", "jax")),
+    *(f"tropical.interop.{name}" for name in ("dask", "dlpack", "pandas", "torch", "jax")),
 ]
 # Public names of modules without __all__, or of which not all is for users.
 OTHERS = {
     "tropical.config": {"config"},
-    "tropical.interop.dask": {"gemm"},
     "tropical.interop.networkx": {"DenseGraph"},
     "tropical.interop.opt_einsum": {"implementation", "tensordot"},
     "tropical.interop.threadpoolctl": {"register"},

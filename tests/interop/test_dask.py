@@ -1,17 +1,21 @@
-"""Products of Dask arrays, against gemm on the whole."""
+"""Products, stars and paths of Dask arrays, against those of the whole arrays."""
 
 import sys
+from collections import Counter
+from math import ceil
 
 import numpy as np
 import pytest
 from support import EXACT, assert_same_bits, check_refused, values
 
 import tropical
-from tropical import ufunc
+from tropical import graph, semirings, ufunc
 from tropical.extras import NotInstalledError
-from tropical.interop.dask import gemm
+from tropical.interop.dask import closure, gemm, shortest_paths, suggest_chunks
 
+dask = pytest.importorskip("dask", reason="dask is optional")
 da = pytest.importorskip("dask.array", reason="dask is optional")
+get_dependencies, key_split = dask.core.get_dependencies, dask.utils.key_split
 
 
 def chunked(shape, dtype, chunks, seed=1, kind="edge"):
@@ -84,6 +88,205 @@ def test_without_dask(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask.array", None)  # makes its import fail
     with pytest.raises(NotInstalledError, match="dask"):
         gemm([[1.0]], [[1.0]])
+
+
+SELECTIVE = [
+    (ring, dtype)
+    for ring, dtype in EXACT
+    if semirings.get(ring).selective and dtype in ("float32", "int16")
+]
+
+
+@pytest.mark.parametrize("kind", ["ties", "nan", "edge"])
+@pytest.mark.parametrize("semiring,dtype", SELECTIVE)
+def test_the_argmax_is_the_first_of_the_whole_k(semiring, dtype, kind):
+    """With ties, NaN, rows of zeros, chunks of nothing, and more chunks than one run of sums."""
+    a, b = values((9, 41), dtype, 1, kind), values((41, 7), dtype, 2, kind)
+    a[3] = semirings.get(semiring).zero(dtype)
+    inner = (3, 0, 4, 1, 1, 9, 5, 2, 6, 0, 10)
+    lazy_a = da.from_array(a, chunks=((4, 5), inner))
+    lazy_b = da.from_array(b, chunks=(inner, 3))
+    got = gemm(lazy_a, lazy_b, semiring=semiring, return_argmax=True)
+    want = tropical.gemm(a, b, semiring=semiring, return_argmax=True)
+    for one, other in zip(got, want, strict=True):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        assert_same_bits(one.compute(), other)
+    assert_same_bits(gemm(lazy_a, lazy_b, semiring=semiring).compute(), want[0])
+
+
+def test_the_argmax_of_nothing():
+    values, index = gemm(da.ones((3, 0)), da.ones((0, 2)), return_argmax=True)
+    assert_same_bits(values.compute(), np.full((3, 2), -np.inf))
+    assert_same_bits(index.compute(), np.full((3, 2), -1))
+
+
+def test_the_argmax_of_vectors_and_batches():
+    a, lazy_a = chunked((4, 6, 5), "float32", (3, 4, 2), 1)
+    b, lazy_b = chunked((5,), "float32", 2, 2)
+    index = gemm(lazy_a, lazy_b, return_argmax=True)[1]
+    assert_same_bits(index.compute(), tropical.gemm(a, b, return_argmax=True)[1])
+
+
+def test_unknown_chunks():
+    a, lazy = chunked((8, 6), "float32", 4)
+    rows = lazy[lazy[:, 0] > 0]
+    assert_same_bits(gemm(rows, lazy.T).compute(), tropical.gemm(a[a[:, 0] > 0], a.T))
+    check_refused(
+        gemm,
+        (ValueError, r"a: expected known chunk sizes along k, got \(nan, nan\)", rows.T, lazy),
+        (ValueError, r"b: expected known chunk sizes along k", lazy.T, rows),
+    )
+    with pytest.raises(
+        ValueError,
+        match=r"(?s)a: expected known chunk sizes, got shape .*; call a\.compute_chunk_sizes",
+    ):
+        closure(rows)
+
+
+def names(array, **options):
+    """How many tasks of each name run after Dask's optimizations."""
+    (optimized,) = dask.optimize(array, **options)
+    return Counter(key_split(key) for key in dict(optimized.dask))
+
+
+def test_names_culls_and_meta():
+    x = da.from_array(values((12, 12), "float32"), chunks=3)
+    product = gemm(x, x, semiring="minplus")
+    assert type(product._meta) is np.ndarray and product._meta.dtype == np.float32
+    assert set(names(product)) >= {"tropical-gemm-minplus", "tropical-sum-minplus"}
+    assert names(product)["tropical-gemm-minplus"] == 64
+    assert names(product[:3, :3])["tropical-gemm-minplus"] <= 4
+    star = closure(x + 200, "minplus")
+    assert set(names(star)) >= {f"tropical-{kind}-minplus" for kind in ("row", "star", "update")}
+    assert names(star[:3, :3]).total() < names(star).total()
+    assert product.name == gemm(x, x, semiring="minplus").name != gemm(x, x).name
+    one, other = dask.compute(closure(x + 200), closure(x + 300))  # no names in common
+    assert not np.array_equal(one, other)
+
+
+def test_no_task_takes_more_than_two_chunks():
+    """12 chunks a side: also, no warning says that there are more products than chunks."""
+    x = da.from_array(values((12, 12), "float32"), chunks=1)
+    tasks = dict(gemm(x, x).dask)
+    assert max(len(get_dependencies(tasks, key)) for key in tasks) == 2
+    tasks = dict(closure(x).dask)
+    assert max(len(get_dependencies(tasks, key)) for key in tasks) == 3
+
+
+def graph_of(ring, dtype, n=25, seed=3):
+    """Edges whose sums are exact: a third of all pairs, the zero elsewhere."""
+    if dtype == "bool":
+        return values((n, n), dtype, seed) & values((n, n), dtype, seed + 1)
+    sizes = np.abs(values((n, n), "int32", seed) % 50) + 1
+    a = (-sizes if ring.name == "maxplus" else sizes).astype(dtype)
+    if ring.multiply == "x":
+        a = np.ones_like(a)
+    a[values((n, n), "int32", seed + 2) % 3 > 0] = ring.zero(dtype)
+    return a
+
+
+STARS = [
+    (ring.name, dtype)
+    for ring in semirings.ALL
+    if ring.idempotent and ring.exact
+    for dtype in ring.dtypes
+    if dtype in ("float32", "int32", "bool")
+]
+
+
+@pytest.mark.parametrize("semiring,dtype", STARS)
+@pytest.mark.parametrize("chunks", [7, (3, 11), ((1, 20, 4), (1, 20, 4)), 25])
+def test_stars(semiring, dtype, chunks):
+    a = graph_of(semirings.get(semiring), dtype)
+    got = closure(da.from_array(a, chunks=chunks), semiring)
+    want = graph.closure(a, semiring)
+    assert (got.dtype, got.chunks[0]) == (want.dtype, got.chunks[1])
+    assert_same_bits(got.compute(), want)
+
+
+def test_stars_of_batches_of_nothing_and_of_foreign_bytes():
+    a = np.stack([graph_of(semirings.minplus, "float64", seed=seed) for seed in range(5)])
+    lazy = da.from_array(a.astype(">f8"), chunks=(2, 9, 10))
+    assert_same_bits(closure(lazy).persist().compute(), graph.closure(a))
+    assert closure(da.zeros((0, 0))).compute().shape == (0, 0)
+    assert closure(da.zeros((9, 100), chunks=(9, 4))[:, :9]).chunks == ((6, 3), (6, 3))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int16", "bool"])
+@pytest.mark.parametrize("options", [{}, {"directed": False}, {"unweighted": True}])
+def test_shortest_paths(dtype, options):
+    w = graph_of(semirings.minplus, "float32", 30)
+    w = np.isfinite(w) if dtype == "bool" else w
+    if dtype == "int16":
+        w = np.where(np.isinf(w), np.iinfo("i2").max, w).astype("i2")
+    got = shortest_paths(da.from_array(w, chunks=(8, 7)), **options)
+    want = graph.shortest_paths(w, "FW", **options)
+    assert got.dtype == want.dtype
+    assert_same_bits(got.compute(), want)
+
+
+def test_negative_weights():
+    w = graph_of(semirings.minplus, "float64", 30)
+    height = np.arange(30.0) ** 2 % 17
+    w += height[:, None] - height
+    lazy = da.from_array(w, chunks=8)
+    assert_same_bits(shortest_paths(lazy).compute(), graph.shortest_paths(w, "FW"))
+    w[3, 20], w[20, 3] = 1, -2
+    with pytest.raises(graph.DivergenceError, match="w: has a cycle of negative weight"):
+        shortest_paths(da.from_array(w, chunks=8)).compute()
+    with pytest.raises(graph.DivergenceError, match="no minplus star"):
+        closure(da.from_array(w, chunks=8)).compute()
+
+
+def test_stars_refuse():
+    x = da.ones((6, 6), chunks=4)
+    check_refused(
+        closure,
+        (ValueError, r"a: expected \(..., n, n\), got \(6, 5\)", x[:, :5]),
+        (ValueError, "plustimes", x, "plustimes"),
+        (ValueError, "abacus", x, "abacus"),
+        (TypeError, "complex", x.astype("c16")),
+        (TypeError, "masked", da.ma.masked_equal(x, 2)),
+    )
+    check_refused(shortest_paths, (ValueError, r"w: expected \(..., n, n\), got \(6,\)", x[0]))
+
+
+@pytest.mark.parametrize(
+    "function, semiring, wrong, message",
+    [
+        (closure, "minplus", np.nan, "a: expected numbers, got a NaN"),
+        (closure, "maxtimes", -1.0, "a: expected numbers of 0 or more"),
+        (shortest_paths, None, np.nan, "w: expected numbers, got a NaN"),
+        (shortest_paths, None, -np.inf, "w: expected weights of minplus"),
+    ],
+)
+def test_every_chunk_is_checked(function, semiring, wrong, message):
+    a = np.ones((9, 9))
+    a[1, 8] = wrong
+    lazy = function(da.from_array(a, chunks=3), *filter(None, [semiring]))
+    with pytest.raises(ValueError, match=message):
+        lazy.compute()
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 1000, 33_333])
+@pytest.mark.parametrize("workers", [1, 3, 64])
+def test_suggested_chunks(n, workers):
+    size = suggest_chunks(n, "float64", memory="100 MB", workers=workers)
+    assert 1 <= size <= max(n, 1)
+    assert size**2 * 8 * 16 <= 100e6
+    assert ceil(n / size) ** 2 >= min(4 * workers, n) or n == 0
+
+
+def test_suggested_chunks_refuse():
+    check_refused(
+        suggest_chunks,
+        (ValueError, "n: expected 0 or more, got -1", -1),
+        (TypeError, "abacus", 5, "abacus"),
+    )
+    with pytest.raises(ValueError, match=r"workers: .* got 0"):
+        suggest_chunks(5, workers=0)
+    with pytest.raises(ValueError, match=r"memory: .* got 9"):
+        suggest_chunks(5, memory=9)
 
 
 def test_ufuncs_by_apply_gufunc():

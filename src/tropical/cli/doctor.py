@@ -45,7 +45,7 @@ EXTRAS = {
     "pandas": ("pandas", "frames with labels"),
     "torch": ("torch", "products of PyTorch's tensors"),
     "jax": ("jax", "products of JAX's arrays"),
-    "dask": ("dask", "products of Dask's arrays"),
+    "dask": ("dask", "products and paths of Dask's arrays"),
     "opt_einsum": ("einsum", "contractions of many arrays"),
     "pymetis": ("metis", "the order of METIS for factors"),
     "platformdirs": ("tune", "a file for measured settings"),

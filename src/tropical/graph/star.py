@@ -109,12 +109,17 @@ def closure(
 def check_matrix(a: Array, ring: Semiring) -> None:
     """Raise the errors of `closure` unless `a` may have a star."""
     check_square("a", a)
+    check_elements(a, ring)
+    # The core checks the semiring, the dtype and that `a` is writeable: here for an empty block.
+    _core.star(a[..., :0, :0], ring)
+
+
+def check_elements(a: Array, ring: Semiring) -> None:
+    """Raise ValueError for a NaN, and for a negative number where the semiring has none."""
     if is_kind(a.dtype, "floating") and np.isnan(np.min(a, initial=np.inf)):
         raise ValueError("a: expected numbers, got a NaN")
     if ring.nonnegative and a.size and a.min() < 0:
         raise ValueError(f"a: expected numbers of 0 or more for {ring.name}, got {a.min()}")
-    # The core checks the semiring, the dtype and that `a` is writeable: here for an empty block.
-    _core.star(a[..., :0, :0], ring)
 
 
 def star_in_place(a: Array, ring: Semiring, progress: Report) -> None:
