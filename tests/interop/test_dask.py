@@ -160,8 +160,27 @@ def test_names_culls_and_meta():
     assert set(names(star)) >= {f"tropical-{kind}-minplus" for kind in ("row", "star", "update")}
     assert names(star[:3, :3]).total() < names(star).total()
     assert product.name == gemm(x, x, semiring="minplus").name != gemm(x, x).name
-    one, other = dask.compute(closure(x + 200), closure(x + 300))  # no names in common
-    assert not np.array_equal(one, other)
+
+
+OF_ONE_ARRAY = {
+    "gemm": lambda x: gemm(x, x),
+    "argmax": lambda x: gemm(x, x, return_argmax=True),
+    "closure": closure,
+    "shortest_paths": shortest_paths,
+    "undirected": lambda x: shortest_paths(x, directed=False),
+}
+
+
+@pytest.mark.parametrize("function", OF_ONE_ARRAY.values(), ids=OF_ONE_ARRAY)
+def test_arrays_computed_at_once_stay_apart(function):
+    """No task of one array has the name of another array's task."""
+    x = da.from_array(values((12, 12), "float32") ** 2 + 1, chunks=5)
+    lazy = function(x), function(x + 3)
+    apart = [dask.compute(one)[0] for one in lazy]
+    together = dask.compute(*lazy)
+    for one, other in zip(apart, together, strict=True):
+        assert np.array_equal(one, other)
+    assert not np.array_equal(*together)
 
 
 def test_no_task_takes_more_than_two_chunks():

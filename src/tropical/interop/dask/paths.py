@@ -15,7 +15,7 @@ from tropical.extras import require
 from tropical.graph.edges import check_weights
 from tropical.graph.star import check_elements
 
-from .products import EXTRA
+from .products import EXTRA, map_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,9 +77,7 @@ def closure(a: Any, semiring: str | Semiring = "minplus") -> Any:
     da = require("dask.array", EXTRA)
     ring = semirings.get(semiring)
     a = _squares("a", da.asarray(a))
-    a = a.map_blocks(
-        _checked, ring=ring, dtype=a.dtype, meta=a._meta, name=f"tropical-check-{ring.name}"
-    )
+    a = map_chunks(partial(_checked, ring=ring), a, f"tropical-check-{ring.name}", a._meta)
     return _star(a, ring, partial(graph.closure, semiring=ring))
 
 
@@ -129,7 +127,7 @@ def shortest_paths(w: Any, *, directed: bool = True, unweighted: bool = False) -
     if w.dtype == bool:
         w = da.where(w, 1.0, ring.zero("float64"))
     w = _squares("w", w)
-    w = w.map_blocks(_weights, unweighted, dtype=w.dtype, meta=w._meta, name="tropical-weights")
+    w = map_chunks(partial(_weights, unweighted=unweighted), w, "tropical-weights", w._meta)
     if not directed:
         w = da.minimum(w, w.swapaxes(-1, -2))
     return _star(w, ring, _lengths)

@@ -128,10 +128,19 @@ def gemm(
     if not return_argmax:
         return _without_axes(total, a, b)
     parts = (
-        total.map_blocks(itemgetter(i), dtype=one.dtype, meta=one, name=f"{name}-{part}")
+        map_chunks(itemgetter(i), total, f"{name}-{part}", one)
         for i, (one, part) in enumerate(zip(empties, ("values", "index"), strict=True))
     )
     return tuple(_without_axes(part, a, b) for part in parts)
+
+
+def map_chunks(function: Callable[..., Any], x: Any, prefix: str, meta: Array) -> Any:
+    """Return an array of function(chunk) for each chunk, whose tasks have names with a prefix.
+
+    Dask's ``map_blocks`` takes a whole name, and arrays with the same name are one array to Dask.
+    """
+    name = f"{prefix}-{require('dask.base', EXTRA).tokenize(function, x)}"
+    return x.map_blocks(function, name=name, dtype=meta.dtype, meta=meta)
 
 
 def _check(a: Any, b: Any) -> None:
