@@ -34,8 +34,7 @@ SANITIZED_TESTS = [
     "tests/autograd/test_memory_modes.py",
 ]
 FREE_THREADED_TESTS = [
-    *(f"tests/core/test_{name}.py" for name in ("free_threads", "threads", "context")),
-    "tests/autograd/test_memory_modes.py",
+    f"tests/core/test_{name}.py" for name in ("free_threads", "threads", "context")
 ]
 
 
