@@ -130,7 +130,7 @@ class Guarded {
     char* place(ptrdiff_t bytes, bool at_end) const;
 
   private:
-    char* mapping_;
+    char* pages_;
     ptrdiff_t capacity_;
 };
 
