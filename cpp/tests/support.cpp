@@ -322,7 +322,7 @@ bool Trial::same_in_c(ptrdiff_t i, ptrdiff_t j) const {
         T y;
         std::memcpy(&x, at(problem_.c, i, j).data, sizeof x);
         std::memcpy(&y, at(expected_.c, i, j).data, sizeof y);
-        return near(x, y, case_.k);
+        return nearly_equal(x, y, case_.k);
     });
 }
 
