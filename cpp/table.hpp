@@ -1,6 +1,7 @@
-// 505 lines, as everything that crosses the border stands in one file.
-// What crosses from baseline code into an instruction set: plain structs and function pointers, no
-// code. Matrices travel as bytes: a pointer, and strides in bytes (view.hpp).
+// 509 lines, as everything that crosses the border stands in one file.
+// What crosses from baseline code into an instruction set: plain structs and function pointers, and
+// no code but what is always inlined, also without optimization. Matrices travel as bytes: a
+// pointer, and strides in bytes (view.hpp).
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,9 @@ struct Epilogue {
     ConstView start = {};
     Activation activation = Activation::none;
 
-    bool empty() const { return !start.data && activation == Activation::none; }
+    [[gnu::always_inline]] bool empty() const {
+        return !start.data && activation == Activation::none;
+    }
 };
 
 // Where C[i, j] was attained; selective semirings alone can tell. index: null unless it is wanted,
@@ -342,7 +345,7 @@ struct DrawArgs {
 
 // Packed bits: rows of A are padded to whole units, and 256 registers of tables are scratch.
 inline constexpr ptrdiff_t bits_per_unit = 128, table_registers = 256;
-constexpr ptrdiff_t bytes_of_bits(ptrdiff_t count) {
+[[gnu::always_inline]] constexpr ptrdiff_t bytes_of_bits(ptrdiff_t count) {
     return (count + bits_per_unit - 1) / bits_per_unit * (bits_per_unit / 8);
 }
 
@@ -355,7 +358,8 @@ inline constexpr int most_direct_rows = 4;
 
 // Whether direct reads the k rows of B where they are. Rows whole pages apart share so few sets of
 // L1 that their strip would leave it before the next tile of rows of A meets it.
-constexpr bool rows_in_place(const ConstView& b, ptrdiff_t item, ptrdiff_t m, ptrdiff_t k) {
+[[gnu::always_inline]] constexpr bool rows_in_place(const ConstView& b, ptrdiff_t item, ptrdiff_t m,
+                                                    ptrdiff_t k) {
     constexpr ptrdiff_t page = 4096, ways = 8;
     return b.col_stride == item && (b.row_stride % page || k <= ways || m <= most_direct_rows);
 }

@@ -253,7 +253,9 @@ struct Dense {
         else
             return static_cast<T>(static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(y));
     }
-    bool as_good(T x, T y) const { return rounds_freely(arithmetic) ? near(x, y, k) : same(x, y); }
+    bool as_good(T x, T y) const {
+        return rounds_freely(arithmetic) ? nearly_equal(x, y, k) : same(x, y);
+    }
     // Bit for bit, but for which NaN it is.
     static bool same(T x, T y) { return (x != x && y != y) || std::memcmp(&x, &y, sizeof x) == 0; }
 };

@@ -1,6 +1,7 @@
 // The test program: doctest's options, a line on the instruction sets before and one on the kernels
 // that ran behind.
 #define DOCTEST_CONFIG_IMPLEMENT
+#include <cfloat>  // for doctest, which on macOS forgets it
 #include <cstdio>
 
 #include "blocking.hpp"

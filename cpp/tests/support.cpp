@@ -1,14 +1,13 @@
 #include "tests/support.hpp"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <map>
 #include <sstream>
+
+#include "tests/pages.hpp"
 
 namespace tropical::test {
 namespace {
@@ -188,23 +187,15 @@ bool chosen() {
     return cases++ % every == 0;
 }
 
-Guarded::Guarded(ptrdiff_t capacity) : capacity_(capacity) {
-    const ptrdiff_t page = sysconf(_SC_PAGESIZE);
-    void* const mapping = mmap(nullptr, static_cast<std::size_t>(capacity + 2 * page), PROT_NONE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    REQUIRE(mapping != MAP_FAILED);
-    mapping_ = static_cast<char*>(mapping);
-    REQUIRE(mprotect(mapping_ + page, static_cast<std::size_t>(capacity), PROT_READ | PROT_WRITE) ==
-            0);
+Guarded::Guarded(ptrdiff_t capacity) : pages_(map_pages(capacity)), capacity_(capacity) {
+    REQUIRE(pages_);
 }
 
-Guarded::~Guarded() {
-    munmap(mapping_, static_cast<std::size_t>(capacity_ + 2 * sysconf(_SC_PAGESIZE)));
-}
+Guarded::~Guarded() { unmap_pages(pages_, capacity_); }
 
 char* Guarded::place(ptrdiff_t bytes, bool at_end) const {
     REQUIRE(bytes <= capacity_);
-    return mapping_ + sysconf(_SC_PAGESIZE) + (at_end ? capacity_ - bytes : 0);
+    return pages_ + (at_end ? capacity_ - bytes : 0);
 }
 
 Extent extent_of(Layout layout, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t item) {
@@ -331,7 +322,7 @@ bool Trial::same_in_c(ptrdiff_t i, ptrdiff_t j) const {
         T y;
         std::memcpy(&x, at(problem_.c, i, j).data, sizeof x);
         std::memcpy(&y, at(expected_.c, i, j).data, sizeof y);
-        return near(x, y, case_.k);
+        return nearly_equal(x, y, case_.k);
     });
 }
 

@@ -37,7 +37,7 @@ inline bool rounds_freely(const Arithmetic& arithmetic) {
 
 // Both NaN, or as near as two sums over logplus of k steps are, one of them step by step.
 template <class T>
-bool near(T x, T y, ptrdiff_t k) {
+bool nearly_equal(T x, T y, ptrdiff_t k) {
     if (x != x || y != y) return x != x && y != y;
     if (x == y) return true;
     const double size = std::abs(static_cast<double>(y)), steps = static_cast<double>(k);
@@ -130,7 +130,7 @@ class Guarded {
     char* place(ptrdiff_t bytes, bool at_end) const;
 
   private:
-    char* mapping_;
+    char* pages_;
     ptrdiff_t capacity_;
 };
 

@@ -98,7 +98,7 @@ TEST_CASE("the optimum around the edges of panels") {
     const auto semiring = semiring_named("minplus");
     for (const ptrdiff_t k : {600, 1300})
         for (const ptrdiff_t first :
-             {k / 2 - 1, k / 2, k / 2 + 1, 383 * 1L, 384 * 1L, 511 * 1L, 512 * 1L})
+             std::initializer_list<ptrdiff_t>{k / 2 - 1, k / 2, k / 2 + 1, 383, 384, 511, 512})
             for (const ptrdiff_t second : {first + 1, k - 1}) {
                 if (!chosen()) continue;
                 Dense<float> product(semiring, 14, 35, k);

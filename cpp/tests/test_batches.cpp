@@ -63,7 +63,7 @@ struct Batches {
                 T y;
                 std::memcpy(&x, c.data() + at, sizeof x);
                 std::memcpy(&y, expected_c.data() + at, sizeof y);
-                right &= near(x, y, k);
+                right &= nearly_equal(x, y, k);
             }
             return right;
         });
