@@ -138,10 +138,7 @@ def closure_blocks(
     ('star', 2)
     """
     ring = semirings.get(semiring)
-    check_executor(executor)
-    for name, number in (("workers", workers), ("threads", threads)):
-        if number is not None and number < 1:
-            raise ValueError(f"{name}: expected 1 or more, got {number}")
+    check_executor(executor, workers, threads)
     if isinstance(store, (str, os.PathLike)):
         store = BlockFolder(store)
     if isinstance(store, BlockFolder):

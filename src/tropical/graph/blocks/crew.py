@@ -169,11 +169,14 @@ class Crew:
             self._executor.shutdown(wait=True)
 
 
-def check_executor(executor: Any) -> None:
-    """Raise TypeError unless an executor is one that `Crew` takes."""
+def check_executor(executor: Any, workers: int | None, threads: int | None) -> None:
+    """Raise TypeError or ValueError unless `Crew` takes these."""
     if _makes(executor) and not (executor is None or callable(executor)):
         kind = type(executor).__name__
         raise TypeError(f"executor: expected an object with submit, or a function, got {kind}")
+    for name, number in (("workers", workers), ("threads", threads)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name}: expected 1 or more, got {number}")
 
 
 def _makes(executor: Any) -> bool:

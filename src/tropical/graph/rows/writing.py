@@ -4,33 +4,27 @@ from __future__ import annotations
 
 import errno
 import os
-from collections import deque
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import tropical
 from tropical import semirings
 
 from ..all_pairs import sources_of
 from ..available import available_bytes
 from ..blocks.arrays import check_writeable, place_of
-from ..blocks.crew import Crew, check_executor
+from ..blocks.crew import check_executor
 from ..blocks.sizes import IN_PROCESS, bytes_of
-from ..factor import Factor
 from ..progress import Progress, shown
-from ..tables import within
 from . import state as states
 from . import stores
-from .finders import Finder, checksum, checksum_of, edges_in, finder_of, load, method_of, save
+from .finders import Finder, checksum, checksum_of, edges_in, finder_of, method_of
 from .state import State
+from .tasks import Work, run
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from numpy.typing import ArrayLike, NDArray
 
     from tropical.arrays import Array
@@ -38,7 +32,6 @@ if TYPE_CHECKING:
     from tropical.semirings import Semiring
 
     from ..edges import GraphLike, Weight
-    from ..progress import Report
     from .stores import Store
 
 # Rows of a block: the sweeps of a factor from more vertices at once are hardly faster.
@@ -143,10 +136,7 @@ def write_lengths(
     ((900, 900), 58.0)
     """
     ring = semirings.get(semiring)
-    check_executor(executor)
-    for name, number in (("workers", workers), ("threads", threads)):
-        if number is not None and number < 1:
-            raise ValueError(f"{name}: expected 1 or more, got {number}")
+    check_executor(executor, workers, threads)
     path = Path(out).absolute() if isinstance(out, (str, os.PathLike)) else None
     side = _side(out if path is None else path, state)
     known = states.read(side) if resume else None
@@ -185,7 +175,7 @@ def write_lengths(
         stores.create(path, begun, zero, (names[ends[0]], names[ends[1]]))
         store = stores.opened(path)
     store.check_disk()
-    work = _Work(
+    work = Work(
         store,
         begun,
         None if sources is None else ends[0],
@@ -195,108 +185,9 @@ def write_lengths(
         side.with_suffix(".npz"),
         finder,
     )
+    _check_written(work, blocks)
     with shown(progress) as report:
-        _run(work, blocks, side, executor, workers, tasks, report)
-
-
-@dataclass(frozen=True)
-class _Work:
-    """What computes and writes a block of rows, in any process.
-
-    Attributes
-    ----------
-    sources, targets : ndarray of int, optional
-        None for all vertices.
-    file : Path
-        That `finder` is in, if that is None.
-    """
-
-    store: Store
-    begun: State
-    sources: NDArray[np.intp] | None
-    targets: NDArray[np.intp] | None
-    limit: float | None
-    threads: int | None
-    file: Path
-    finder: Finder | None
-
-    def __call__(self, number: int, turn: AbstractContextManager[Any] | None = None) -> None:
-        """Write block `number`; `turn` is held while computing."""
-        first = number * self.begun.block
-        last = min(first + self.begun.block, self.begun.shape[0])
-        some = np.arange(first, last) if self.sources is None else self.sources[first:last]
-        with turn or nullcontext():
-            rows = self._lengths(some)
-        self.store.write(first, rows)
-
-    def _lengths(self, sources: NDArray[np.intp]) -> Array:
-        finder = self.finder
-        if finder is None:
-            finder = load(self.file, self.begun.method, self.begun.graph)
-        with nullcontext() if self.threads is None else tropical.options(threads=self.threads):
-            if isinstance(finder, Factor):
-                return within(finder.lengths(sources, self.targets), finder.semiring, self.limit)
-            rows: Any = finder.lengths(sources, self.targets, limit=self.limit)
-            return rows  # type: ignore[no-any-return]
-
-
-class _Blocks:
-    """The numbers of the blocks that are not written, as tasks of a `Crew`."""
-
-    def __init__(self, written: NDArray[np.bool_]) -> None:
-        self.left: int = int(np.count_nonzero(~written))
-        self._ready = deque((int(number),) for number in np.flatnonzero(~written))
-
-    def next(self) -> tuple[int] | None:
-        return self._ready.popleft() if self._ready else None
-
-    def again(self, task: tuple[int]) -> None:
-        self._ready.appendleft(task)
-
-    def name(self, task: tuple[int]) -> str:
-        return "write-lengths"
-
-
-def _run(
-    work: _Work,
-    blocks: NDArray[np.bool_],
-    side: Path,
-    executor: Any,
-    workers: int | None,
-    tasks: int,
-    report: Report,
-) -> None:
-    """Write the blocks that are not written, and note each in `blocks` and the file `side`."""
-    plan = _Blocks(blocks)
-    report(1 - plan.left / max(len(blocks), 1))
-    if not plan.left:
-        return
-
-    def ended(task: tuple[int]) -> None:
-        blocks[task] = True
-        work.begun.write(side, blocks)
-        plan.left -= 1
-        report(1 - plan.left / len(blocks))
-
-    crew = None
-    try:
-        if executor is not None and work.finder is not None:
-            save(work.finder, work.file)
-            work = replace(work, finder=None)
-        crew = Crew(executor, workers, tasks)
-        crew.run(plan, work, ended)
-    except OSError as error:
-        written = len(blocks) - plan.left
-        raise OSError(
-            error.errno,
-            f"{error.strerror or error}; {written} of {len(blocks)} blocks of rows are written, "
-            "and the next call continues",
-            error.filename,
-        ) from error
-    finally:
-        if crew is not None:
-            crew.close()
-        work.file.unlink(missing_ok=True)
+        run(work, blocks, side, report, executor, workers, tasks)
 
 
 def _side(out: Any, state: PathLike | None) -> Path:
@@ -342,6 +233,17 @@ def _check_same(begun: State, known: State, side: Path) -> None:
         raise ValueError(
             f"sources, targets, limit: expected those whose lengths {side} notes, got others"
         )
+
+
+def _check_written(work: Work, blocks: NDArray[np.bool_]) -> None:
+    """Raise ValueError if a row that an earlier call wrote is not there: `out` was made anew."""
+    for number in np.flatnonzero(blocks)[:1].tolist():
+        row = number * work.begun.block
+        if not np.array_equal(work.store.read(row), work.lengths(row, row + 1)[0]):
+            raise ValueError(
+                f"out: expected the lengths of an earlier call in row {row}, got others; pass "
+                "resume=False to begin anew"
+            )
 
 
 def _check_store(store: Store, begun: State, executor: Any) -> None:
