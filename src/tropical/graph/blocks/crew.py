@@ -28,6 +28,7 @@ class Plan(Protocol):
     @property
     def left(self) -> int:
         """Number of tasks that have not ended."""
+        ...
 
     def next(self) -> Any:
         """Return the first task that may run now, None if there is none."""
@@ -37,6 +38,7 @@ class Plan(Protocol):
 
     def name(self, task: Any) -> str:
         """Return what Dask's dashboard calls tasks of this kind."""
+        ...
 
 
 class _Threads(ThreadPoolExecutor):

@@ -106,9 +106,10 @@ Store: TypeAlias = FileRows | ArrayRows
 
 def store_of(out: Any) -> Store:
     """Return the store of an array of the caller."""
-    whole = isinstance(out, np.memmap) and isinstance(out.base, mmap.mmap)
-    if whole and out.flags.c_contiguous and out.mode != "c" and place_of(out) is not None:
-        return FileRows(Path(out.filename), out.offset, out.shape, out.dtype)
+    place = place_of(out)
+    whole = isinstance(out, np.memmap) and isinstance(out.base, mmap.mmap)  # and no view of it
+    if whole and place is not None and out.flags.c_contiguous and out.mode != "c":
+        return FileRows(Path(place), out.offset, out.shape, out.dtype)
     root = getattr(getattr(out, "store", None), "root", None)  # of a local store of Zarr
     return ArrayRows(out, root is not None)
 

@@ -72,19 +72,22 @@ class Work:
 
 
 class Blocks:
-    """The numbers of the blocks that are not written, as tasks of a `Crew`."""
+    """The numbers of the blocks that are not written: the plan of a `Crew`."""
 
     def __init__(self, written: NDArray[np.bool_]) -> None:
         self.left: int = int(np.count_nonzero(~written))
         self._ready = deque((int(number),) for number in np.flatnonzero(~written))
 
     def next(self) -> tuple[int] | None:
+        """Return the first block that nobody writes, None if there is none."""
         return self._ready.popleft() if self._ready else None
 
     def again(self, task: tuple[int]) -> None:
+        """Take back a block."""
         self._ready.appendleft(task)
 
     def name(self, task: tuple[int]) -> str:
+        """Return what Dask's dashboard calls the tasks."""
         return "write-lengths"
 
 
