@@ -23,6 +23,7 @@ from ..search import improves
 from ..searcher import Searcher
 from ..star import DivergenceError
 from ..wanted import Wanted
+from ..weights import Weights
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +67,7 @@ def finder_of(
     if method == SEARCHES:
         return Searcher(edges, ring, directed=directed)
     try:
-        return Factor(edges, ring, directed=directed)
+        return Factor._of(Weights(edges, ring, directed, None))
     except DivergenceError:
         if ring is semirings.maxplus:
             longest_paths(edges, indices=[])  # raises CycleError, which carries the cycle

@@ -138,13 +138,13 @@ def write_lengths(
     ring = semirings.get(semiring)
     check_executor(executor, workers, threads)
     path = Path(out).absolute() if isinstance(out, (str, os.PathLike)) else None
-    side = _side(out if path is None else path, state)
-    known = states.read(side) if resume else None
     if path is None:
         _check_array(out, labels)
-    elif not path.exists():
+    side = _side(out if path is None else path, state)
+    known = states.read(side) if resume else None
+    if path is not None and not path.exists():
         known = None
-    elif known is None:
+    elif path is not None and known is None:
         raise FileExistsError(
             errno.EEXIST,
             f"out: expected a new file, or {side.name} beside it and resume",
@@ -266,8 +266,9 @@ def _block(
     executor: Any,
 ) -> tuple[int, int]:
     """Return the rows of a block, and how many blocks are in the memory of a process at once."""
-    step = 1 if store is None else min(store.step, max(begun.shape[0], 1))
-    most = max(_MOST, step)
+    count = max(begun.shape[0], 1)
+    step = 1 if store is None else min(store.step, count)
+    most = min(max(_MOST, step), count)
     if known is not None:
         if known.block % step:
             raise ValueError(f"out: expected chunks of rows that divide {known.block}, got {step}")
