@@ -259,14 +259,14 @@ def test_a_full_disk(factor, tmp_path, monkeypatch):
         try:
             write_lengths(factor, tmp_path / "a.npy")
             break
-        except OSError as error:  # noqa: PERF203
+        except OSError as error:
             errors.append(str(error))
     assert len(errors) > 3 and "of 11 blocks of rows are written, and the next call" in errors[0]
     assert len(writes) <= 11 + 3 * len(errors)
     assert_same_bits(np.load(tmp_path / "a.npy"), factor.closure())
     usage = type("Usage", (), {"free": 1000})
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
-    with pytest.raises(OSError, match="out: expected .* GB of free disk"):
+    with pytest.raises(OSError, match=r"out: expected .* GB of free disk"):
         write_lengths(factor, tmp_path / "b.npy")
 
 
@@ -347,5 +347,5 @@ def test_memory_chooses_the_block():
     assert block(100, executor=OneByOne()) == (100, 1)
     known = writing.State("", "", "E", (1000, 10_000), "<f4", 64)
     assert block(600, known) == (64, 2) and block(100, known) == (64, 1)
-    with pytest.raises(ValueError, match="memory: expected at least .* bytes for 64 rows, got"):
+    with pytest.raises(ValueError, match=r"memory: expected at least .* bytes for 64 rows, got"):
         block(63, known)

@@ -119,7 +119,7 @@ def write_lengths(
 
     A ``.npy`` file has a file ``.labels.npz`` beside it, with the arrays ``source`` and ``target``.
     A ``.zarr`` folder is a group of the arrays ``lengths``, ``source`` and ``target``, which xarray
-    opens as an array with labels. The files of Zarr survive a kill of the process; whether they
+    opens as a data set with coordinates. The files of Zarr survive a kill of the process; whether they
     survive a loss of power depends on the file system.
 
     Examples
