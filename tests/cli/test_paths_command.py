@@ -290,7 +290,7 @@ def test_all_pairs_by_rows(capsys, write, tmp_path, suffix):
     said = refused(capsys, write("other.csv", ROADS.replace("7", "8")), *asked[1:], "--resume")
     assert "other.csv: expected the graph whose lengths " in said
     said = refused(capsys, *asked[:3], "--resume", "--memory", "9kB")
-    assert said.startswith("--memory: expected at least 671")
+    assert said.startswith("--memory: expected at least ")
     near = run(capsys, file, "--all-pairs", tmp_path / f"near.{suffix}", "--limit", 3, "--resume")
     assert near == ""
     if suffix == "npy":

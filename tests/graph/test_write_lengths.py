@@ -337,11 +337,11 @@ def test_arrays_that_do_not_fit(factor, tmp_path):
 def test_memory_chooses_the_block():
     """Two blocks are in memory, where two fit; a block of an earlier call stays."""
     begun = writing.State("", "", "E", (1000, 10_000), "<f4", 0)  # 40 kB a row
-    rest = writing._OVERHEAD
+    rest = 1 << 26
 
     def block(rows, known=None, executor=None):
         memory = rest + rows * 40_000
-        return writing._block(begun, known, None, memory, executor)
+        return writing._block(begun, known, None, memory, executor, rest)
 
     assert block(600) == (256, 2) and block(100) == (50, 2) and block(1) == (1, 1)
     assert block(100, executor=OneByOne()) == (100, 1)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 SUFFIXES = (".npy", ".zarr")
 _ENDS = ("source", "target")
 _CHUNK_BYTES = 1 << 22
+# Bytes beside the rows: of files; of chunks that the threads of Zarr compress, as measured.
+_OF_FILES, _OF_CHUNKS = 64 << 20, 256 << 20
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class FileRows:
     dtype: np.dtype[Any]
     step: int = 1
     shared: bool = True
+    overhead: int = _OF_FILES
 
     def check_disk(self) -> None:
         """Raise OSError unless the disk has room for what the file does not occupy yet."""
@@ -68,6 +71,7 @@ class ArrayRows:
 
     array: Any
     shared: bool
+    overhead: int = _OF_CHUNKS
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -112,6 +116,11 @@ def store_of(out: Any) -> Store:
         return FileRows(Path(place), out.offset, out.shape, out.dtype)
     root = getattr(getattr(out, "store", None), "root", None)  # of a local store of Zarr
     return ArrayRows(out, root is not None)
+
+
+def overhead_of(path: Path | None) -> int:
+    """Return the bytes beside the rows that `create` and a store of the file take."""
+    return _OF_CHUNKS if path is not None and path.suffix == ".zarr" else _OF_FILES
 
 
 def opened(path: Path) -> Store:

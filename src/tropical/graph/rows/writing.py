@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 # Rows of a block: the sweeps of a factor from more vertices at once are hardly faster.
 _MOST = 256
-_OVERHEAD = 64 << 20  # bytes of chunks that are compressed, and of files
 
 
 def write_lengths(
@@ -119,8 +118,8 @@ def write_lengths(
 
     A ``.npy`` file has a file ``.labels.npz`` beside it, with the arrays ``source`` and ``target``.
     A ``.zarr`` folder is a group of the arrays ``lengths``, ``source`` and ``target``, which xarray
-    opens as a data set with coordinates. The files of Zarr survive a kill of the process; whether they
-    survive a loss of power depends on the file system.
+    opens as a data set with coordinates. The files of Zarr survive a kill of the process; whether
+    they survive a loss of power depends on the file system.
 
     Examples
     --------
@@ -164,7 +163,8 @@ def write_lengths(
     if path is None or known is not None:
         store = stores.store_of(out) if path is None else stores.opened(path)
         _check_store(store, begun, executor)
-    block, tasks = _block(begun, known, store, memory, executor)
+    overhead = store.overhead if store is not None else stores.overhead_of(path)
+    block, tasks = _block(begun, known, store, memory, executor, overhead)
     begun = replace(begun, block=block)
     blocks = np.zeros(begun.count, np.bool_) if known is None else known.blocks()
     if known is None:
@@ -264,6 +264,7 @@ def _block(
     store: Store | None,
     memory: float | str | None,
     executor: Any,
+    overhead: int,
 ) -> tuple[int, int]:
     """Return the rows of a block, and how many blocks are in the memory of a process at once."""
     count = max(begun.shape[0], 1)
@@ -275,9 +276,9 @@ def _block(
         step = most = known.block
     row = max(begun.shape[1] * np.dtype(begun.dtype).itemsize, 1)
     limit = available_bytes() // 2 if memory is None else bytes_of(memory)
-    room = (limit - _OVERHEAD) // row
+    room = (limit - overhead) // row
     if room < step:
-        least = _OVERHEAD + step * row
+        least = overhead + step * row
         raise ValueError(f"memory: expected at least {least} bytes for {step} rows, got {limit}")
     tasks = IN_PROCESS if executor is None and room >= IN_PROCESS * step else 1
     return min(room // tasks, most) // step * step, tasks
