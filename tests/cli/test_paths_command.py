@@ -271,6 +271,45 @@ def test_all_pairs(capsys, write, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.npz", "roads.csv"]
 
 
+@pytest.mark.parametrize("suffix", ["zarr", "npy"])
+def test_all_pairs_by_rows(capsys, write, tmp_path, suffix):
+    zarr = pytest.importorskip("zarr")
+    file, out = write("roads.csv", ROADS), tmp_path / f"out.{suffix}"
+    asked = file, "--all-pairs", out, "--memory", "1GB"
+    want = star_of(load(file, semirings.minplus), "minplus")
+    assert run(capsys, *asked, "--from", "a", "--to", "c") == ANSWER
+    if suffix == "npy":
+        np.testing.assert_array_equal(np.load(out), want)
+        names = dict(np.load(tmp_path / "out.labels.npz"))
+    else:
+        names = zarr.open_group(out, mode="r")
+        np.testing.assert_array_equal(names["lengths"][:], want)
+    assert names["source"][:].tolist() == names["target"][:].tolist() == ["a", "b", "d", "c"]
+    assert refused(capsys, *asked) == f"--all-pairs: expected a new file, or --resume, got {out}"
+    assert run(capsys, *asked, "--resume") == ""
+    said = refused(capsys, write("other.csv", ROADS.replace("7", "8")), *asked[1:], "--resume")
+    assert "other.csv: expected the graph whose lengths " in said
+    said = refused(capsys, *asked[:3], "--resume", "--memory", "9kB")
+    assert said.startswith("--memory: expected at least ")
+    near = run(capsys, file, "--all-pairs", tmp_path / f"near.{suffix}", "--limit", 3, "--resume")
+    assert near == ""
+    if suffix == "npy":
+        found = np.load(tmp_path / "near.npy")
+        np.testing.assert_array_equal(found, np.where(want <= 3, want, np.inf))
+
+
+def test_rows_that_are_refused(capsys, write, tmp_path):
+    file = write("cycle.csv", "a,b,-3\nb,a,1\n")
+    said = refused(capsys, file, "--all-pairs", tmp_path / "out.npy")
+    assert said == f"{file}: has a cycle of weight -2: a -> b -> a"
+    for option in (("--memory", "1GB"), ("--resume",)):
+        said = refused(capsys, file, "--all-pairs", tmp_path / "out.npz", *option)
+        assert said == f"{option[0]}: expected with --all-pairs OUT.zarr or OUT.npy"
+    said = refused(capsys, write("r.csv", ROADS), "--all-pairs", "o.npy", "--memory", "much")
+    assert said == "--memory: expected bytes, or text such as '2GB', got 'much'"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cycle.csv", "r.csv"]
+
+
 def test_no_half_file(capsys, write, tmp_path, monkeypatch):
     file, out = write("roads.csv", ROADS), write("out.npz", "old")
 

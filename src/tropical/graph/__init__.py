@@ -20,6 +20,7 @@ from .paths import shortest_paths
 from .powers import KEdgePaths, k_edge_paths, matrix_power
 from .predecessors import path
 from .reached import transitive_closure
+from .rows.writing import write_lengths
 from .searcher import Searcher
 from .several import count_shortest_paths, k_shortest_paths
 from .star import DivergenceError, closure
@@ -59,6 +60,7 @@ __all__ = [
     "transitive_closure",
     "widest_paths",
     "wiener_index",
+    "write_lengths",
 ]
 
 _RENAMED = {"Choice": "Method", "Legs": "KEdgePaths", "k_leg_paths": "k_edge_paths"}

@@ -23,6 +23,8 @@ from .files import Named, load
 from .other_paths import longest_paths, star_paths
 from .paths import shortest_paths
 from .predecessors import path
+from .rows import stores
+from .rows.writing import write_lengths
 from .search import improves
 from .sources import EdgeFileError
 from .tables import SUFFIXES, vertices_in, within, write_table
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tropical.semirings import Semiring
+
+_OPTIONS = {"memory": "--memory", "out": "--all-pairs"}  # of the arguments of write_lengths
 
 
 def main(argv: Sequence[str]) -> int:
@@ -43,6 +47,9 @@ def main(argv: Sequence[str]) -> int:
     if arguments.table and Path(arguments.table[2]).suffix.lower() not in SUFFIXES:
         known = ", ".join(SUFFIXES)
         parser.error(f"--table: expected OUT with one of {known}, got {arguments.table[2]}")
+    if (arguments.memory or arguments.resume) and not _by_rows(arguments):
+        option = "--memory" if arguments.memory else "--resume"
+        parser.error(f"{option}: expected with --all-pairs OUT.zarr or OUT.npy")
     if arguments.targets and (arguments.start is None or arguments.end is not None):
         parser.error("--targets: expected with --from, and without --to")
     least = 0 if arguments.semiring == "minplus" else -math.inf
@@ -52,7 +59,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         for line in _run(arguments):
             print(line)
-    except (EdgeFileError, extras.NotInstalledError, _UnknownVertexError) as error:
+    except (EdgeFileError, extras.NotInstalledError, _OptionError) as error:
         parser.error(str(error))
     return 0
 
@@ -71,13 +78,15 @@ def _run(arguments: argparse.Namespace) -> Iterator[str]:
         ends = vertices_in(arguments.targets, named)
     elif arguments.end is not None:
         ends = np.array([_vertex(named, "--to", arguments.end)])
-    if arguments.all_pairs is not None:
+    if _by_rows(arguments):
+        _write_rows(arguments, named, ring)
+    elif arguments.all_pairs is not None:
         with _whole_file(Path(arguments.all_pairs)) as file:
             values, before = _paths(arguments, named, ring)
             np.savez(file, distances=values, predecessors=before, labels=named.labels)
         if start is not None:
             values, before = values[start, slice(None) if ends is None else ends], before[start]
-    elif start is not None:
+    if start is not None and (arguments.all_pairs is None or _by_rows(arguments)):
         values, before = _paths(arguments, named, ring, start, ends)
     if start is not None:
         ends = np.arange(len(named.labels)) if ends is None else ends
@@ -117,6 +126,27 @@ def _paths(
     return within(values, ring, arguments.limit), before
 
 
+def _by_rows(arguments: argparse.Namespace) -> bool:
+    """Return whether `write_lengths` writes all pairs."""
+    return Path(arguments.all_pairs or "").suffix in stores.SUFFIXES
+
+
+def _write_rows(arguments: argparse.Namespace, named: Named, ring: Semiring) -> None:
+    out = Path(arguments.all_pairs)
+    if out.exists() and not arguments.resume:
+        raise _OptionError(f"--all-pairs: expected a new file, or --resume, got {out}")
+    with _named_errors(arguments.edges, named):
+        write_lengths(
+            named.graph,
+            out,
+            ring,
+            limit=arguments.limit,
+            labels=named.labels,
+            memory=arguments.memory,
+            progress=arguments.progress,
+        )
+
+
 def _write_table(arguments: argparse.Namespace, named: Named, ring: Semiring) -> None:
     *names, out = arguments.table
     sources, targets = (vertices_in(name, named) for name in names)
@@ -129,7 +159,10 @@ def _write_table(arguments: argparse.Namespace, named: Named, ring: Semiring) ->
 
 @contextmanager
 def _named_errors(file: str, named: Named) -> Iterator[None]:
-    """Raise EdgeFileError, with the labels of vertices, for what is wrong with a graph."""
+    """Raise EdgeFileError, with the labels of vertices, for what is wrong with a graph.
+
+    What is wrong with another argument is an error of its option.
+    """
     try:
         yield
         return
@@ -138,6 +171,9 @@ def _named_errors(file: str, named: Named) -> Iterator[None]:
         what = f"has a cycle of weight {error.weight:g}: {cycle}"
     except ValueError as error:
         what = str(error).removeprefix("a: ").removeprefix("w: ").removeprefix("graph: ")
+        name, _, rest = what.partition(": ")
+        if name in _OPTIONS:
+            raise _OptionError(f"{_OPTIONS[name]}: {rest}") from None
     raise EdgeFileError(f"{file}: {what}")
 
 
@@ -165,8 +201,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--all-pairs",
-        metavar="OUT.npz",
-        help="write distances, predecessors and labels of all vertices",
+        metavar="OUT",
+        help="write distances, predecessors and labels of all vertices to OUT.npz; or distances "
+        "alone, row by row, to OUT.zarr (needs zarr) or OUT.npy",
+    )
+    parser.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="with OUT.zarr and OUT.npy: what the rows in memory may take, such as 2GB",
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="with OUT.zarr and OUT.npy: continue what an earlier call left, or begin",
     )
     parser.add_argument(
         "--table",
@@ -197,7 +244,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-class _UnknownVertexError(ValueError):
+class _OptionError(ValueError):
     pass
 
 
@@ -207,7 +254,7 @@ def _vertex(named: Named, option: str, label: str) -> int:
     except KeyError:
         near = difflib.get_close_matches(label, [str(known) for known in named.labels])
         hint = f"; near: {', '.join(near)}" if near else ""
-        raise _UnknownVertexError(f"{option}: no vertex {label!r}{hint}") from None
+        raise _OptionError(f"{option}: no vertex {label!r}{hint}") from None
 
 
 def _lines(

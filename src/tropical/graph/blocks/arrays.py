@@ -33,6 +33,15 @@ def scratch_of(array: Any, scratch: PathLike | None) -> Path:
     """
     if scratch is not None:
         return Path(scratch)
+    place = place_of(array)
+    if place is None:
+        kind = type(array).__name__
+        raise ValueError(f"scratch: expected a folder for the rounds of a {kind}, got None")
+    return Path(f"{place}.closure")
+
+
+def place_of(array: Any) -> str | None:
+    """Return the path of an array's file, and its name inside; None if the array has none."""
     name = getattr(array, "filename", None)  # of a memmap
     inside = ""
     if hasattr(array, "file"):  # of h5py
@@ -40,17 +49,16 @@ def scratch_of(array: Any, scratch: PathLike | None) -> Path:
     elif root := getattr(getattr(array, "store", None), "root", None):  # of a local store of Zarr
         name, inside = root, array.path
     if not isinstance(name, (str, os.PathLike)):
-        kind = type(array).__name__
-        raise ValueError(f"scratch: expected a folder for the rounds of a {kind}, got None")
-    return Path(f"{os.fspath(name)}{inside.rstrip('/').replace('/', '-')}.closure")
+        return None
+    return f"{os.fspath(name)}{inside.rstrip('/').replace('/', '-')}"
 
 
-def check_writeable(array: Any) -> None:
+def check_writeable(array: Any, name: str = "store") -> None:
     """Raise ValueError unless elements can be written: one is replaced by itself."""
     try:
         array[:1, :1] = array[:1, :1]
     except Exception as error:  # each library has its own
-        raise ValueError(f"store: expected a writeable array ({error})") from error
+        raise ValueError(f"{name}: expected a writeable array ({error})") from error
 
 
 def enter(

@@ -19,7 +19,7 @@ from .folder import BlockFolder
 from .layout import Layout
 from .schedule import Schedule
 from .sizes import BLOCKS, IN_PROCESS, bytes_of, check_disk, choose_block, task_bytes
-from .tasks import Work
+from .tasks import Work, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,10 +138,7 @@ def closure_blocks(
     ('star', 2)
     """
     ring = semirings.get(semiring)
-    check_executor(executor)
-    for name, number in (("workers", workers), ("threads", threads)):
-        if number is not None and number < 1:
-            raise ValueError(f"{name}: expected 1 or more, got {number}")
+    check_executor(executor, workers, threads)
     if isinstance(store, (str, os.PathLike)):
         store = BlockFolder(store)
     if isinstance(store, BlockFolder):
@@ -235,6 +232,8 @@ def _run_rounds(work: Work, hire: Callable[[], Crew], report: Report) -> None:
 
     def ended(task: Task) -> None:
         nonlocal done
+        if schedule.end(task):
+            folder.tidy(schedule.levels)
         done += _products(folder, task)
         report(done / folder.n**3)
 
@@ -242,7 +241,7 @@ def _run_rounds(work: Work, hire: Callable[[], Crew], report: Report) -> None:
     try:
         panels = 4 * folder.n * folder.block + (crew.workers + 1) * BLOCKS * folder.block**2
         check_disk(folder.path, (panels * folder.dtype.itemsize) if schedule.left else 0)
-        crew.run(schedule, work, ended)
+        crew.run(schedule, partial(run, work), ended)
     except DivergenceError as error:
         replace(folder.manifest, state="diverged", message=str(error)).write(folder.path)
         raise

@@ -10,24 +10,42 @@ from collections import Counter
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from .sizes import IN_PROCESS
-from .tasks import Work, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .schedule import Schedule, Task
+Task: TypeAlias = tuple[int, ...]
 
 _TRIES = 3  # of a task whose workers die
+
+
+class Plan(Protocol):
+    """The tasks that are left."""
+
+    @property
+    def left(self) -> int:
+        """Number of tasks that have not ended."""
+        ...
+
+    def next(self) -> Any:
+        """Return the first task that may run now, None if there is none."""
+
+    def again(self, task: Any) -> None:
+        """Take back a task that did not end."""
+
+    def name(self, task: Any) -> str:
+        """Return what Dask's dashboard calls tasks of this kind."""
+        ...
 
 
 class _Threads(ThreadPoolExecutor):
     """Threads of this process: one computes, in the context of the caller, others use the disk."""
 
     def __init__(self, tasks: int) -> None:
-        super().__init__(tasks, "closure_blocks")
+        super().__init__(tasks, "tropical")
         self._turn = threading.Lock()
 
     def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Any:
@@ -71,11 +89,12 @@ class Crew:
                 return found
         return os.cpu_count() or 1
 
-    def run(self, schedule: Schedule, work: Work, ended: Callable[[Task], object]) -> None:
-        """Run all tasks of a schedule; `ended` is called after each one, in this thread.
+    def run(self, plan: Plan, work: Callable[..., object], ended: Callable[[Any], object]) -> None:
+        """Call `work` with each task of a plan; after each, call `ended` in this thread.
 
-        Twice as many tasks as workers are handed over at once: more would go before those that the
-        next round waits for.
+        `ended` takes the task off the plan. If the executor is None, `work` also takes a lock and
+        holds it while it computes. Twice as many tasks as workers are handed over at once: more
+        would go before those that the next round waits for.
 
         Raises
         ------
@@ -85,29 +104,27 @@ class Crew:
         Exception
             That a task raised.
         """
-        while schedule.left:
+        while plan.left:
             try:
-                self._submit_ready(schedule, work)
-                task = self._await(schedule)
+                self._submit_ready(plan, work)
+                task = self._await(plan)
             except BrokenExecutor:
                 if self._make is None or max(self._deaths.values()) >= _TRIES:
                     raise
-                self._renew(schedule, self._make)
+                self._renew(plan, self._make)
                 continue
             if task is not None:
-                if schedule.end(task):
-                    work.folder.tidy(schedule.levels)
                 ended(task)
 
-    def _submit_ready(self, schedule: Schedule, work: Work) -> None:
-        while len(self._running) < self._most and (task := schedule.next()):
+    def _submit_ready(self, plan: Plan, work: Callable[..., object]) -> None:
+        while len(self._running) < self._most and (task := plan.next()):
             options: dict[str, Any] = {}
             if self._is_dask:  # the dashboard groups tasks by the name before the number
-                options = {"key": f"{_name(task)}-{uuid.uuid4().hex}", "pure": False}
+                options = {"key": f"{plan.name(task)}-{uuid.uuid4().hex}", "pure": False}
             try:
-                future = self._executor.submit(run, work, *task, **options)
+                future = self._executor.submit(work, *task, **options)
             except BrokenExecutor:
-                self._note_death(schedule, task)
+                self._note_death(plan, task)
                 raise
             self._tries += 1
             self._running[self._tries] = task, future
@@ -116,11 +133,11 @@ class Crew:
     def _note_end(self, number: int, future: Any) -> None:
         self._ended.put((number, future))
 
-    def _note_death(self, schedule: Schedule, task: Task) -> None:
-        schedule.again(task)
+    def _note_death(self, plan: Plan, task: Task) -> None:
+        plan.again(task)
         self._deaths[task] += 1
 
-    def _await(self, schedule: Schedule) -> Task | None:
+    def _await(self, plan: Plan) -> Task | None:
         """Wait until a task ends, and return it; None if it is to run again."""
         number, future = self._ended.get()
         if number not in self._running:  # of an executor that broke
@@ -131,17 +148,17 @@ class Crew:
         except Exception as error:
             if not _is_death(error):
                 raise
-            self._note_death(schedule, task)
+            self._note_death(plan, task)
             if isinstance(error, BrokenExecutor) or self._deaths[task] >= _TRIES:
                 raise
             return None
         return task
 
-    def _renew(self, schedule: Schedule, make: Callable[[], Any]) -> None:
+    def _renew(self, plan: Plan, make: Callable[[], Any]) -> None:
         """Make the executor anew, and take back the tasks that it had."""
         self._executor.shutdown(wait=True)
         for task, _ in self._running.values():
-            schedule.again(task)
+            plan.again(task)
         self._running.clear()
         self._executor = make()
 
@@ -154,23 +171,19 @@ class Crew:
             self._executor.shutdown(wait=True)
 
 
-def check_executor(executor: Any) -> None:
-    """Raise TypeError unless an executor is one that `Crew` takes."""
+def check_executor(executor: Any, workers: int | None, threads: int | None) -> None:
+    """Raise TypeError or ValueError unless `Crew` takes these."""
     if _makes(executor) and not (executor is None or callable(executor)):
         kind = type(executor).__name__
         raise TypeError(f"executor: expected an object with submit, or a function, got {kind}")
+    for name, number in (("workers", workers), ("threads", threads)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name}: expected 1 or more, got {number}")
 
 
 def _makes(executor: Any) -> bool:
     """Return whether an executor is not one itself, but makes one: a class has ``submit``, too."""
     return isinstance(executor, type) or not hasattr(executor, "submit")
-
-
-def _name(task: Task) -> str:
-    i, j, k = task
-    if i == j == k:
-        return "closure-diagonal"
-    return "closure-row" if i == k else "closure-column" if j == k else "closure-product"
 
 
 def _is_death(error: BaseException) -> bool:

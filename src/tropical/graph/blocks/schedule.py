@@ -65,6 +65,13 @@ class Schedule:
         self._offer(waiting)
         return not self._open[k]
 
+    def name(self, task: Task) -> str:
+        """Return what Dask's dashboard calls tasks of this kind."""
+        i, j, k = task
+        if i == j == k:
+            return "closure-diagonal"
+        return "closure-row" if i == k else "closure-column" if j == k else "closure-product"
+
     def _offer(self, blocks: Iterable[tuple[int, int]]) -> None:
         """Make the next tasks of these blocks ready, if they are."""
         for i, j in blocks:

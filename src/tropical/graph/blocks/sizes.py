@@ -95,12 +95,12 @@ def choose_block(
     return max(min(most // step * step, quarter), min(step, n), 1)
 
 
-def check_disk(folder: Path, needed: int) -> None:
+def check_disk(folder: Path, needed: int, name: str = "store") -> None:
     """Raise OSError unless the disk of `folder` has room for so many bytes more."""
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise OSError(
             errno.ENOSPC,
-            f"store: expected {needed / 1e9:.3g} GB of free disk, got {free / 1e9:.3g} GB",
+            f"{name}: expected {needed / 1e9:.3g} GB of free disk, got {free / 1e9:.3g} GB",
             str(folder),
         )

@@ -1,0 +1,1 @@
+"""Rows of lengths from many vertices, written as they come: ``write_lengths``."""

@@ -1,0 +1,86 @@
+"""Which blocks of rows are written, in a small JSON file that is replaced in one step."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tropical.npz import replacing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class State:
+    """What a call of `write_lengths` began, and how much of that is done.
+
+    Attributes
+    ----------
+    graph, ends : str
+        Checksums: of the graph with its semiring, and of sources, targets and limit.
+    method : str
+        "E" for a factor, "D" for searches.
+    shape : tuple of int
+        (sources, targets).
+    dtype : str
+    block : int
+        Rows of a block.
+    done : str
+        A bit for each block, in hexadecimal digits.
+    """
+
+    graph: str
+    ends: str
+    method: str
+    shape: tuple[int, int]
+    dtype: str
+    block: int
+    done: str = ""
+
+    @property
+    def count(self) -> int:
+        """Number of blocks."""
+        return -(-self.shape[0] // self.block)
+
+    def blocks(self) -> NDArray[np.bool_]:
+        """Return whether each block is written, (count,)."""
+        bits = np.unpackbits(np.frombuffer(bytes.fromhex(self.done), np.uint8), count=self.count)
+        return bits.astype(np.bool_)
+
+    def write(self, path: Path, blocks: NDArray[np.bool_]) -> None:
+        """Write the file, with these blocks done."""
+        done = dataclasses.replace(self, done=np.packbits(blocks).tobytes().hex())
+        with replacing(path) as file:
+            file.write(json.dumps({"version": _VERSION, **dataclasses.asdict(done)}).encode())
+
+
+def read(path: Path) -> State | None:
+    """Read the file; None if there is none.
+
+    Raises
+    ------
+    ValueError
+        If the file is from a later version, or damaged.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        fields = json.loads(content)
+        version = int(fields.pop("version"))
+        if version == _VERSION:
+            rows, columns = map(int, fields.pop("shape"))
+            return State(**fields, shape=(rows, columns))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: expected a file of write_lengths ({error!r})") from None
+    raise ValueError(f"{path}: expected version {_VERSION}, got {version}")

@@ -1,0 +1,184 @@
+"""Where rows go: a ``.npy`` file, an array of Zarr, or any array with slices that can be written.
+
+A ``.npy`` file is written to by its path, not by a memory map: a full disk is then an error, where
+a write to a memory map would kill the process.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from tropical import extras
+from tropical.arrays import Array
+from tropical.npz import replacing, save_arrays
+
+from ..blocks.arrays import place_of
+from ..blocks.sizes import check_disk
+
+if TYPE_CHECKING:
+    from .state import State
+
+SUFFIXES = (".npy", ".zarr")
+_ENDS = ("source", "target")
+_CHUNK_BYTES = 1 << 22
+# Bytes beside the rows: of files; of chunks that the threads of Zarr compress, as measured.
+_OF_FILES, _OF_CHUNKS = 64 << 20, 256 << 20
+
+
+@dataclass(frozen=True)
+class FileRows:
+    """Rows in a file of NumPy, C-contiguous from a byte on; any process may write to them."""
+
+    path: Path
+    offset: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    step: int = 1
+    shared: bool = True
+    overhead: int = _OF_FILES
+
+    def check_disk(self) -> None:
+        """Raise OSError unless the disk has room for what the file does not occupy yet."""
+        size = self.offset + self.shape[0] * self.shape[1] * self.dtype.itemsize
+        check_disk(self.path.parent, max(size - 512 * self.path.stat().st_blocks, 0), "out")
+
+    def read(self, row: int) -> Array:
+        """Return a row."""
+        count = self.shape[1]
+        offset = self.offset + row * count * self.dtype.itemsize
+        found: Array = np.fromfile(self.path, self.dtype, count, offset=offset)
+        return found
+
+    def write(self, first: int, rows: Array) -> None:
+        """Write rows, and wait until they are on the disk."""
+        with self.path.open("r+b") as file:
+            file.seek(self.offset + first * self.shape[1] * self.dtype.itemsize)
+            file.write(np.ascontiguousarray(rows).data)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+@dataclass(frozen=True)
+class ArrayRows:
+    """Rows of an array; `shared` says that every process which gets a copy writes to the same."""
+
+    array: Any
+    shared: bool
+    overhead: int = _OF_CHUNKS
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return tuple(self.array.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the array."""
+        dtype: np.dtype[Any] = self.array.dtype
+        return dtype
+
+    @property
+    def step(self) -> int:
+        """The rows of a chunk, which one task must write."""
+        chunks = getattr(self.array, "shards", None) or getattr(self.array, "chunks", None)
+        return int(chunks[0]) if chunks else 1
+
+    def check_disk(self) -> None:
+        """Do nothing: the array may be compressed, or lie anywhere."""
+
+    def read(self, row: int) -> Array:
+        """Return a row."""
+        return np.asarray(self.array[row])
+
+    def write(self, first: int, rows: Array) -> None:
+        """Write rows."""
+        self.array[first : first + len(rows)] = rows
+        file = getattr(self.array, "file", None)  # of h5py
+        if file is not None:
+            file.flush()
+
+
+Store: TypeAlias = FileRows | ArrayRows
+
+
+def store_of(out: Any) -> Store:
+    """Return the store of an array of the caller."""
+    place = place_of(out)
+    whole = isinstance(out, np.memmap) and isinstance(out.base, mmap.mmap)  # and no view of it
+    if whole and place is not None and out.flags.c_contiguous and out.mode != "c":
+        return FileRows(Path(place), out.offset, out.shape, out.dtype)
+    root = getattr(getattr(out, "store", None), "root", None)  # of a local store of Zarr
+    return ArrayRows(out, root is not None)
+
+
+def overhead_of(path: Path | None) -> int:
+    """Return the bytes beside the rows that `create` and a store of the file take."""
+    return _OF_CHUNKS if path is not None and path.suffix == ".zarr" else _OF_FILES
+
+
+def opened(path: Path) -> Store:
+    """Return the store of a file that `create` made."""
+    if path.suffix == ".zarr":
+        return ArrayRows(_zarr().open_group(path, mode="r+")["lengths"], True)
+    with path.open("rb") as file:
+        np.lib.format.read_magic(file)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        return FileRows(path, file.tell(), shape, dtype)
+
+
+def _zarr() -> Any:
+    return extras.require("zarr", "'tropical-blas[zarr]'")
+
+
+def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> None:
+    """Make a file for rows, which appears in one step.
+
+    Parameters
+    ----------
+    path : Path
+        Its suffix is ``.npy`` or ``.zarr``.
+    begun : State
+        It has the shape, the dtype and the rows that a task writes.
+    zero : scalar
+        What an array of Zarr holds before it is written to.
+    labels : tuple of two arrays
+        The labels of the sources and of the targets.
+    """
+    shape, dtype, block = begun.shape, np.dtype(begun.dtype), begun.block
+    if path.suffix == ".npy":
+        save_arrays(path.with_suffix(".labels.npz"), dict(zip(_ENDS, labels, strict=True)))
+        with replacing(path) as file:
+            header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, header)
+            file.truncate(file.tell() + shape[0] * shape[1] * dtype.itemsize)
+        return
+    columns = max(min(_CHUNK_BYTES // (block * dtype.itemsize), shape[1]), 1)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        zarr = _zarr()
+        group = zarr.create_group(part)
+        # Of lengths that are whole numbers, Zarr's own choice writes a sixth as fast.
+        codec = zarr.codecs.BloscCodec(cname="lz4", shuffle="shuffle", typesize=dtype.itemsize)
+        group.create_array(
+            "lengths",
+            shape=shape,
+            dtype=dtype,
+            chunks=(block, columns),
+            fill_value=zero,
+            compressors=codec,
+            dimension_names=_ENDS,
+        )
+        for end, names in zip(_ENDS, labels, strict=True):
+            text = names.dtype.kind in "US"
+            data = names.astype(np.dtypes.StringDType()) if text else names
+            group.create_array(end, data=data, dimension_names=(end,))
+        part.rename(path)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)

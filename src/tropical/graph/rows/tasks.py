@@ -1,0 +1,137 @@
+"""One block of rows: computed and written, in any process; and what runs all of them."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tropical
+
+from ..blocks.crew import Crew
+from ..factor import Factor
+from ..tables import within
+from .finders import Finder, load, save
+from .state import State
+from .stores import Store
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
+
+    from tropical.arrays import Array
+
+    from ..progress import Report
+
+
+@dataclass(frozen=True)
+class Work:
+    """What computes and writes a block of rows, in any process.
+
+    Attributes
+    ----------
+    sources, targets : ndarray of int, optional
+        None for all vertices.
+    file : Path
+        That `finder` is in, if that is None.
+    """
+
+    store: Store
+    begun: State
+    sources: NDArray[np.intp] | None
+    targets: NDArray[np.intp] | None
+    limit: float | None
+    threads: int | None
+    file: Path
+    finder: Finder | None
+
+    def __call__(self, number: int, turn: AbstractContextManager[Any] | None = None) -> None:
+        """Write block `number`; `turn` is held while computing."""
+        first = number * self.begun.block
+        last = min(first + self.begun.block, self.begun.shape[0])
+        with turn or nullcontext():
+            rows = self.lengths(first, last)
+        self.store.write(first, rows)
+
+    def lengths(self, first: int, last: int) -> Array:
+        """Return the rows from `first` to before `last`."""
+        sources = np.arange(first, last) if self.sources is None else self.sources[first:last]
+        finder = self.finder
+        if finder is None:
+            finder = load(self.file, self.begun.method, self.begun.graph)
+        with nullcontext() if self.threads is None else tropical.options(threads=self.threads):
+            if isinstance(finder, Factor):
+                return within(finder.lengths(sources, self.targets), finder.semiring, self.limit)
+            rows: Any = finder.lengths(sources, self.targets, limit=self.limit)
+            return rows  # type: ignore[no-any-return]
+
+
+class Blocks:
+    """The numbers of the blocks that are not written: the plan of a `Crew`."""
+
+    def __init__(self, written: NDArray[np.bool_]) -> None:
+        self.left: int = int(np.count_nonzero(~written))
+        self._ready = deque((int(number),) for number in np.flatnonzero(~written))
+
+    def next(self) -> tuple[int] | None:
+        """Return the first block that nobody writes, None if there is none."""
+        return self._ready.popleft() if self._ready else None
+
+    def again(self, task: tuple[int]) -> None:
+        """Take back a block."""
+        self._ready.appendleft(task)
+
+    def name(self, task: tuple[int]) -> str:
+        """Return what Dask's dashboard calls the tasks."""
+        return "write-lengths"
+
+
+def run(
+    work: Work,
+    blocks: NDArray[np.bool_],
+    side: Path,
+    report: Report,
+    executor: Any,
+    workers: int | None,
+    tasks: int,
+) -> None:
+    """Write the blocks that are not written, and note each in `blocks` and the file `side`.
+
+    `executor`, `workers` and `tasks` are those of a `Crew`.
+    """
+    plan = Blocks(blocks)
+    report(1 - plan.left / max(len(blocks), 1))
+    if not plan.left:
+        return
+
+    def ended(task: tuple[int]) -> None:
+        blocks[task] = True
+        work.begun.write(side, blocks)
+        plan.left -= 1
+        report(1 - plan.left / len(blocks))
+
+    crew = None
+    try:
+        if executor is not None:
+            assert work.finder is not None
+            save(work.finder, work.file)
+            work = replace(work, finder=None)
+        crew = Crew(executor, workers, tasks)
+        crew.run(plan, work, ended)
+    except OSError as error:
+        written = len(blocks) - plan.left
+        raise OSError(
+            error.errno,
+            f"{error.strerror or error}; {written} of {len(blocks)} blocks of rows are written, "
+            "and the next call continues",
+            error.filename,
+        ) from error
+    finally:
+        if crew is not None:
+            crew.close()
+        work.file.unlink(missing_ok=True)

@@ -1,0 +1,351 @@
+"""Rows of lengths into arrays on disk, against `Factor.lengths`: the same bits after a kill."""
+
+import errno
+import importlib.util
+import json
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from graphs import random_graph
+from support import assert_same_bits, check_refused
+from test_closure_workers import OneByOne, Pool, kill_workers
+
+from tropical import semirings
+from tropical.graph import (
+    CycleError,
+    Factor,
+    NegativeCycleError,
+    Searcher,
+    closure,
+    factorize,
+    write_lengths,
+)
+from tropical.graph.rows import finders, stores, writing
+
+sparse = pytest.importorskip("scipy.sparse")
+
+
+def grid(k, seed=0):
+    """The streets of a town of k * k corners, whose lengths round when they are added up."""
+    corners = np.arange(k * k).reshape(k, k)
+    source = np.append(corners[:-1], corners[:, :-1])
+    target = np.append(corners[1:], corners[:, 1:])
+    weights = np.random.default_rng(seed).random(len(source))
+    return sparse.csr_array((weights, (source, target)), shape=(k * k, k * k))
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(writing, "_MOST", 16)
+
+
+@pytest.fixture(scope="module")
+def factor():
+    return factorize(grid(13), directed=False)
+
+
+def arrays_on_disk(folder, shape, dtype):
+    """A memmap, a view of one, and what is installed: an array of Zarr and a dataset of h5py."""
+    yield np.memmap(folder / "a.raw", dtype, "w+", 64, shape)
+    whole = np.memmap(folder / "b.raw", dtype, "w+", 0, (shape[0] + 3, shape[1]))
+    yield whole[3:]
+    try:
+        import zarr
+
+        yield zarr.create_array(folder / "a.zarr", shape=shape, dtype=dtype, chunks=(12, 50))
+        shards = {"chunks": (4, 50), "shards": (8, 100)}
+        yield zarr.create_array(folder / "b.zarr", shape=shape, dtype=dtype, **shards)
+    except ImportError:
+        pass
+    try:
+        import h5py
+
+        with h5py.File(folder / "a.h5", "w") as file:
+            yield file.create_dataset("lengths", shape, dtype, chunks=(7, 30))
+    except ImportError:
+        pass
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_arrays(factor, tmp_path):
+    want = factor.closure()
+    for out in arrays_on_disk(tmp_path, want.shape, want.dtype):
+        seen = []
+        write_lengths(factor, out, progress=seen.append)
+        assert_same_bits(out[:], want, type(out))
+        assert seen == sorted(seen) and seen[-1] == 1 and len(seen) > 10
+        seen.clear()
+        write_lengths(factor, out, progress=seen.append)
+        assert seen == [1]  # there is nothing to do
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_sources_and_targets(factor, tmp_path):
+    sources, targets = np.arange(-1, -70, -2), [5, 7, 5, -3]
+    file = tmp_path / "a.npy"
+    names = np.array([f"v{i}" for i in range(factor.n)])
+    write_lengths(factor, file, sources=sources, targets=targets, labels=names)
+    assert_same_bits(np.load(file), factor.lengths(sources, targets))
+    with np.load(tmp_path / "a.labels.npz") as labels:
+        assert labels["source"].tolist() == names[sources].tolist()
+        assert labels["target"].tolist() == ["v5", "v7", "v5", f"v{factor.n - 3}"]
+    for ends in ({"sources": []}, {"targets": []}, {"sources": 3}):
+        file = tmp_path / f"{ends}.npy"
+        write_lengths(factor, file, **ends)
+        some = {name: np.atleast_1d(np.array(found, int)) for name, found in ends.items()}
+        assert_same_bits(np.load(file), factor.lengths(**some))
+
+
+def test_zarr_with_labels(factor, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    names = np.array([f"corner {i}" for i in range(factor.n)])
+    write_lengths(factor, tmp_path / "a.zarr", targets=[8, 2], labels=names)
+    group = zarr.open_group(tmp_path / "a.zarr", mode="r")
+    lengths = group["lengths"]
+    assert_same_bits(lengths[:], factor.lengths(targets=[8, 2]))
+    assert lengths.metadata.dimension_names == ("source", "target")
+    assert group["source"][:].tolist() == names.tolist()
+    assert group["target"][:].tolist() == ["corner 8", "corner 2"]
+    write_lengths(factor, tmp_path / "b.zarr", sources=[3, 4])
+    group = zarr.open_group(tmp_path / "b.zarr", mode="r")
+    assert group["source"][:].tolist() == [3, 4] and group["lengths"].shape == (2, factor.n)
+
+
+@pytest.mark.parametrize("ring", ["minplus", "maxplus", "maxmin", "minmax", "maxtimes", "orand"])
+@pytest.mark.parametrize("limit", [None, 2.0])
+def test_graphs_of_every_semiring(ring, limit, tmp_path):
+    if ring == "orand":
+        a, limit = np.random.default_rng(0).random((40, 40)) < 0.04, None
+    else:
+        a = random_graph(np.random.default_rng(0), 40, ring, density=0.1, negative=True)
+    if ring in ("minplus", "maxplus"):  # without cycles: weights of either sign
+        zero = semirings.get(ring).zero(a.dtype)
+        a = np.where(np.triu(np.ones(a.shape), 1) > 0, a, zero)
+    want = closure(a, ring)
+    if limit is not None:
+        add = semirings.get(ring).add_ufunc
+        want = np.where(add(want, limit) == want, want, semirings.get(ring).zero(want.dtype))
+    write_lengths(a, tmp_path / "a.npy", ring, limit=limit)
+    np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), want)
+
+
+def test_what_finds_the_rows(tmp_path):
+    """A factor of streets; searches in a random graph, within a limit, and from few vertices."""
+    streets, minplus = grid(60), semirings.minplus
+    crowd = sparse.random_array((3000, 3000), density=0.002, rng=np.random.default_rng(0))
+    for graph, sources, limit, kind in (
+        (streets, None, None, Factor),
+        (streets, None, 3.0, Searcher),
+        (streets, 1, None, Searcher),
+        (crowd, 300, None, Searcher),
+    ):
+        found = finders.finder_of(graph, minplus, False, "weight", sources, limit, None)
+        assert type(found) is kind
+        again = finders.finder_of(found, minplus, False, "weight", sources, limit, None)
+        assert again is found
+    write_lengths(crowd, tmp_path / "a.npy", sources=[5, 9])
+    assert_same_bits(np.load(tmp_path / "a.npy"), Searcher(crowd).lengths([5, 9]))
+    dense = np.array([[0, 4, 9], [4, 0, 3], [9, 3, 0]])  # integers stay
+    write_lengths(dense, tmp_path / "b.npy")
+    assert_same_bits(np.load(tmp_path / "b.npy"), closure(dense))
+
+
+def test_elimination_that_does_not_fit(monkeypatch, tmp_path):
+    monkeypatch.setattr("tropical.graph.elimination.available_bytes", lambda: 1)
+    graph = grid(20)
+    found = finders.finder_of(graph, semirings.minplus, False, "weight", None, None, "E")
+    assert isinstance(found, Searcher)
+    with pytest.raises(MemoryError):
+        finders.finder_of(graph, semirings.orand, False, "weight", None, None, None)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_executors(factor, tmp_path):
+    finder = Searcher(grid(13), directed=False)
+    want = finder.lengths()
+    with Pool() as pool:
+        write_lengths(factor, tmp_path / "f.npy", executor=pool)
+        write_lengths(finder, tmp_path / "a.npy", executor=pool)
+        if importlib.util.find_spec("zarr"):
+            write_lengths(finder, tmp_path / "a.zarr", executor=pool)
+            assert_same_bits(stores.opened(tmp_path / "a.zarr").array[:], want)
+    assert_same_bits(np.load(tmp_path / "f.npy"), factor.closure())
+    assert_same_bits(np.load(tmp_path / "a.npy"), want)
+    out = np.memmap(tmp_path / "a.raw", want.dtype, "w+", 8, want.shape)
+    write_lengths(finder, out, executor=OneByOne(), workers=3)
+    assert_same_bits(np.asarray(out), want)
+    assert not list(tmp_path.glob("*.rows.npz"))
+    view = np.memmap(tmp_path / "b.raw", want.dtype, "w+", 0, (len(want) + 1, len(want)))[1:]
+    with pytest.raises(ValueError, match="out: expected a path, a memmap of a file"):
+        write_lengths(finder, view, executor=OneByOne())
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_worker_dies(factor, tmp_path):
+    pools = []
+
+    def make():
+        pools.append(Pool())
+        return pools[-1]
+
+    report = kill_workers((0.3,), pools)
+    write_lengths(factor, tmp_path / "a.npy", executor=make, progress=report)
+    assert len(pools) == 2
+    assert_same_bits(np.load(tmp_path / "a.npy"), factor.closure())
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.filterwarnings("ignore")  # of Dask's own, in its threads
+def test_dask(factor, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    options = {"threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0}
+    with (
+        distributed.LocalCluster(n_workers=2, **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        write_lengths(factor, tmp_path / "a.npy", executor=client)
+    assert_same_bits(np.load(tmp_path / "a.npy"), factor.closure())
+
+
+KILLED = """
+import sys
+from tropical.graph import Factor, write_lengths
+from tropical.graph.rows import writing
+writing._MOST = 4
+progress = lambda share: print(share, flush=True)
+write_lengths(Factor.load(sys.argv[1]), sys.argv[2], progress=progress)
+"""
+
+
+@pytest.mark.parametrize("suffix", ["npy", "zarr"])
+def test_killed_and_resumed(factor, suffix, tmp_path):
+    if suffix == "zarr":
+        pytest.importorskip("zarr")
+    factor.save(tmp_path / "f.npz")
+    out = tmp_path / f"a.{suffix}"
+    ended = 0
+    for lines in (3, 12):
+        command = (sys.executable, "-c", KILLED, str(tmp_path / "f.npz"), str(out))
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            shares = [float(process.stdout.readline()) for _ in range(lines)]
+            process.send_signal(signal.SIGKILL)
+            shares += [float(line) for line in process.stdout.readlines()]
+        assert shares[0] >= ended  # what had ended is not repeated
+        ended = shares[-1]
+    assert 0 < ended < 1
+    write_lengths(factor, out)
+    found = np.load(out) if suffix == "npy" else stores.opened(out).array[:]
+    assert_same_bits(found, factor.closure())
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_full_disk(factor, tmp_path, monkeypatch):
+    """Every third write fails; each call continues where the last one ended."""
+    writes, write = [], stores.FileRows.write
+
+    def fails(store, first, rows):
+        writes.append(first)
+        if len(writes) % 3 == 0:
+            raise OSError(errno.ENOSPC, "No space left on device", str(store.path))
+        write(store, first, rows)
+
+    monkeypatch.setattr(stores.FileRows, "write", fails)
+    errors = []
+    while True:
+        try:
+            write_lengths(factor, tmp_path / "a.npy")
+            break
+        except OSError as error:
+            errors.append(str(error))
+    assert len(errors) > 3 and "of 11 blocks of rows are written, and the next call" in errors[0]
+    assert len(writes) <= 11 + 3 * len(errors)
+    assert_same_bits(np.load(tmp_path / "a.npy"), factor.closure())
+    usage = type("Usage", (), {"free": 1000})
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
+    with pytest.raises(OSError, match=r"out: expected .* GB of free disk"):
+        write_lengths(factor, tmp_path / "b.npy")
+
+
+def test_what_is_not_the_same(factor, tmp_path):
+    file, side = tmp_path / "a.npy", tmp_path / "a.npy.rows.json"
+    write_lengths(factor, file)
+    other = factorize(grid(13, seed=1), directed=False)
+    shape = factor.n, factor.n
+    check_refused(
+        lambda graph, out, **how: write_lengths(graph, out, **how),
+        (ValueError, "graph: expected the graph whose lengths .*a.npy.rows.json", other, file),
+        (TypeError, "out: expected a path or an array", factor, 3),
+        (ValueError, "out: expected a path that ends with .npy or .zarr", factor, "a.csv"),
+        (ValueError, "state: expected a path, as ndarray has none", factor, np.zeros(shape)),
+        (NegativeCycleError, "cycle", np.array([[0, -3.0], [1.0, 0]]), tmp_path / "b.npy"),
+    )
+    for how, why in (
+        ({"sources": [1]}, "sources, targets, limit: expected those"),
+        ({"limit": 3.0}, "sources, targets, limit: expected those"),
+        ({"memory": "1MB"}, "memory: expected at least 6[0-9]{7} bytes for 169 rows"),
+        ({"workers": 0}, "workers: expected 1"),
+        ({"labels": [1]}, r"labels: expected \(169,\), got \(1,\)"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            write_lengths(factor, file, **how)
+    with pytest.raises(TypeError, match="labels: expected text or integers"):
+        write_lengths(factor, tmp_path / "c.npy", labels=np.ones(factor.n))
+    with pytest.raises(FileExistsError, match="out: expected a new file"):
+        write_lengths(factor, file, resume=False)
+    with pytest.raises(CycleError, match="cycle"):
+        write_lengths(np.array([[0, 3.0], [1.0, 0]]), tmp_path / "b.npy", "maxplus")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["a.npy", "a.npy.rows.json", "a.labels.npz"]
+    )
+    side.write_text(json.dumps({"version": 2}))
+    with pytest.raises(ValueError, match="expected version 1, got 2"):
+        write_lengths(factor, file)
+    side.write_text("{")
+    with pytest.raises(ValueError, match="expected a file of write_lengths"):
+        write_lengths(factor, file)
+    side.unlink()
+    with pytest.raises(FileExistsError, match="out: expected a new file"):
+        write_lengths(factor, file)
+
+
+def test_arrays_that_do_not_fit(factor, tmp_path):
+    shape = factor.n, factor.n
+    for wrong, error, why in (
+        ((factor.n, 3), ValueError, r"out: expected shape \(169, 169\), got \(169, 3\)"),
+        (shape, TypeError, "out: expected dtype float64, got float32"),
+    ):
+        out = np.memmap(tmp_path / "a.raw", "float32", "w+", 0, wrong)
+        with pytest.raises(error, match=why):
+            write_lengths(factor, out)
+    out = np.memmap(tmp_path / "a.raw", "float64", "w+", 0, shape)
+    with pytest.raises(ValueError, match="labels: expected None, as out is an array"):
+        write_lengths(factor, out, labels=np.arange(factor.n))
+    with pytest.raises(ValueError, match="out: expected a writeable array"):
+        write_lengths(factor, np.memmap(tmp_path / "a.raw", "float64", "r", 0, shape))
+    write_lengths(factor, out)
+    out[:] = 0  # the array is made anew, but not what is noted about it
+    with pytest.raises(ValueError, match="out: expected the lengths of an earlier call in row 0"):
+        write_lengths(factor, out)
+    write_lengths(factor, out, resume=False)
+    assert_same_bits(np.asarray(out), factor.closure())
+
+
+def test_memory_chooses_the_block():
+    """Two blocks are in memory, where two fit; a block of an earlier call stays."""
+    begun = writing.State("", "", "E", (1000, 10_000), "<f4", 0)  # 40 kB a row
+    rest = 1 << 26
+
+    def block(rows, known=None, executor=None):
+        memory = rest + rows * 40_000
+        return writing._block(begun, known, None, memory, executor, rest)
+
+    assert block(600) == (256, 2) and block(100) == (50, 2) and block(1) == (1, 1)
+    assert block(100, executor=OneByOne()) == (100, 1)
+    known = writing.State("", "", "E", (1000, 10_000), "<f4", 64)
+    assert block(600, known) == (64, 2) and block(100, known) == (64, 1)
+    with pytest.raises(ValueError, match=r"memory: expected at least .* bytes for 64 rows, got"):
+        block(63, known)
