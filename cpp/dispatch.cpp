@@ -4,24 +4,18 @@
 #include <stdexcept>
 
 #include "runtime/lazy.hpp"
+#include "runtime/processor.hpp"
 
 namespace tropical {
 namespace {
 
-// __builtin_cpu_supports asks CPUID and XCR0: the operating system must save the registers too.
 std::vector<Isa> detect() {
     std::vector<Isa> sets{{"baseline", &table_baseline, true}};
 #if defined(TROPICAL_HAVE_AVX2)
-    sets.push_back({"avx2", &table_avx2,
-                    __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")});
+    sets.push_back({"avx2", &table_avx2, runs_avx2()});
 #endif
 #if defined(TROPICAL_HAVE_AVX512)
-    sets.push_back({"avx512", &table_avx512,
-                    __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                        __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-                        __builtin_cpu_supports("bmi2")});
+    sets.push_back({"avx512", &table_avx512, runs_avx512()});
 #endif
 #if defined(TROPICAL_HAVE_NEON)
     sets.push_back({"neon", &table_neon, true});  // part of every 64-bit Arm

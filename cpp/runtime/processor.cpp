@@ -1,0 +1,51 @@
+#include "runtime/processor.hpp"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+namespace tropical {
+namespace {
+
+constexpr bool has(unsigned word, unsigned bits) { return (word & bits) == bits; }
+constexpr unsigned bit(int number) { return 1U << number; }
+
+// Which registers the operating system saves when it switches threads: XCR0.
+unsigned saved_registers() {
+    unsigned low, high;
+    asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+// Bits of CPUID's leaf 7, register EBX; 0 unless AVX and FMA may be used as well.
+unsigned leaf_7() {
+    unsigned a, b, c, d;
+    constexpr unsigned fma = bit(12), xgetbv = bit(27), avx = bit(28),
+                       xmm_and_ymm = bit(1) | bit(2);
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, fma | xgetbv | avx)) return 0;
+    if (!has(saved_registers(), xmm_and_ymm)) return 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) ? b : 0;
+}
+
+// macOS saves masks and zmm from their first use in a thread on, and only then sets these bits.
+bool saves_zmm() {
+#if defined(__APPLE__)
+    return true;
+#else
+    return has(saved_registers(), bit(5) | bit(6) | bit(7));
+#endif
+}
+
+}  // namespace
+
+bool runs_avx2() {
+    constexpr unsigned bmi = bit(3), avx2 = bit(5), bmi2 = bit(8);
+    return has(leaf_7(), bmi | avx2 | bmi2);
+}
+
+bool runs_avx512() {
+    constexpr unsigned f = bit(16), dq = bit(17), bw = bit(30), vl = bit(31);
+    return runs_avx2() && has(leaf_7(), f | dq | bw | vl) && saves_zmm();
+}
+
+}  // namespace tropical
+#endif
