@@ -107,8 +107,7 @@ std::unique_ptr<ArrayMemory> make_array_memory() {
     auto made = std::make_unique<ArrayMemory>();
     made->set_handler = reinterpret_cast<PyObject* (*)(PyObject*)>(functions[set_handler_index]);
     made->get_handler = reinterpret_cast<PyObject* (*)()>(functions[get_handler_index]);
-    for (int mode = 0; mode < memory_mode_count; ++mode)
-        fill(made->handlers[mode], *made, mode);
+    for (int mode = 0; mode < memory_mode_count; ++mode) fill(made->handlers[mode], *made, mode);
     return made;
 }
 

@@ -4,8 +4,9 @@
 #include "runtime/stop.hpp"
 #include "runtime/thread_counts.hpp"
 
-// Python without a GIL keeps it off. Other interpreters of the process than the main one are refused,
-// as NumPy refuses them: the memory of arrays, the settings and the types belong to the process.
+// Python without a GIL keeps it off. Other interpreters of the process than the main one are
+// refused, as NumPy refuses them: the memory of arrays, the settings and the types belong to the
+// process.
 PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used(),
                 pybind11::multiple_interpreters::not_supported()) {
     module.doc() = "The products of tropical, in C++; use them through the package tropical.";
