@@ -72,6 +72,13 @@ def test_one_array_of_another_library_decides():
     assert all(type(x).__module__.startswith("array_api_strict") for x in got)
 
 
+writes = pytest.mark.skipif(
+    not np.from_dlpack(xp.zeros(1)).flags.writeable,
+    reason="NumPy 2.1 reads arrays of other libraries only",
+)
+
+
+@writes
 def test_out_is_the_object_that_was_given():
     out = xp.zeros((3, 3), dtype=xp.float64)
     legs = xp.asarray(LEGS)
@@ -79,6 +86,7 @@ def test_out_is_the_object_that_was_given():
     assert_same_bits(np.from_dlpack(out), tropical.gemm(LEGS, LEGS, semiring="minplus"))
 
 
+@writes
 def test_overwritten_in_place():
     legs = xp.asarray(LEGS.copy())
     assert graph.closure(legs, overwrite=True) is legs
