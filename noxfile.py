@@ -327,7 +327,7 @@ def tsan(session: nox.Session) -> None:
     """ThreadSanitizer: the C++ tests, then eight threads in a Python without a GIL."""
     session.install("uv")
     folder = Path(session.create_tmp()).resolve()
-    session.run(".ci/free_threaded_python", folder / "python", silent=True, external=True)
+    session.run("bash", ".ci/free_threaded_python", folder / "python", silent=True, external=True)
     venv = folder / "venv"
     python = venv / "bin/python"
     session.run("uv", "venv", "--clear", "--python", folder / "python/bin/python3.14t", venv)
