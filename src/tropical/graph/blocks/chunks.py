@@ -72,7 +72,9 @@ def read_chunk(path: Path, shape: tuple[int, int], dtype: np.dtype[Any]) -> Arra
         try:
             np.lib.format.read_magic(file)
             header = np.lib.format.read_array_header_1_0(file)
-        except ValueError as error:
+        except OSError:
+            raise
+        except Exception as error:  # NumPy reads the header by Python's parser, which has many
             raise DamagedChunkError(f"{path}: the chunk is damaged ({error})") from None
         if header != (shape, False, dtype):
             raise DamagedChunkError(
