@@ -147,13 +147,17 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS[:1])
 def oldest(session: nox.Session) -> None:
-    """The tests that are not slow, on the oldest Python here, with the oldest dependencies."""
+    """Every test that is not slow, on the oldest Python here, with the oldest dependencies.
+
+    Of a test with many variants, a fifth of them: Python and its packages know no instruction sets.
+    """
     if PYTHONS[0] == PYTHONS[-1]:
         session.skip(f"Python {PYTHONS[0]} is the only one here, and README's command ran on it")
     session.install("uv")
     session.run("uv", "pip", "install", "--resolution=lowest-direct", ".[test]")
     session.env["TROPICAL_TEST_ISAS"] = "baseline"  # the other kernels know no Python
-    pytest(session, "-m", "not slow", *(session.posargs or ["tests"]))
+    session.env |= {"PYTHONPATH": str(ROOT / ".ci"), "SAMPLE": "5"}
+    pytest(session, "-p", "sample", "-m", "not slow", *(session.posargs or ["tests"]))
 
 
 @nox.session
@@ -295,7 +299,7 @@ def cpp(session: nox.Session) -> None:
 
 @nox.session
 def asan(session: nox.Session) -> None:
-    """AddressSanitizer and UBSan: the C++ tests, then every eleventh test of some of pytest's."""
+    """AddressSanitizer and UBSan: the C++ tests, then some of pytest's with few variants."""
     session.install(*PYPROJECT["build-system"]["requires"], *EXTRAS["test"])
     python = str(Path(session.bin) / "python")
     pybind11 = output_of(python, "-m", "pybind11", "--cmakedir")

@@ -9,16 +9,22 @@
 namespace tropical {
 namespace {
 
+Isa row(const char* name, const KernelTable& table, bool supported) {
+    return {name, &table, supported, {&table.quads}};
+}
+
 std::vector<Isa> detect() {
-    std::vector<Isa> sets{{"baseline", &table_baseline, true}};
+    std::vector<Isa> sets{row("baseline", table_baseline, true)};
 #if defined(TROPICAL_HAVE_AVX2)
-    sets.push_back({"avx2", &table_avx2, runs_avx2()});
+    sets.push_back(row("avx2", table_avx2, runs_avx2()));
 #endif
 #if defined(TROPICAL_HAVE_AVX512)
-    sets.push_back({"avx512", &table_avx512, runs_avx512()});
+    sets.push_back(row("avx512", table_avx512, runs_avx512()));
+    if (runs_avx512_vnni()) sets.back().quads.push_back(&quads_avx512_vnni);
 #endif
 #if defined(TROPICAL_HAVE_NEON)
-    sets.push_back({"neon", &table_neon, true});  // part of every 64-bit Arm
+    sets.push_back(row("neon", table_neon, true));  // part of every 64-bit Arm
+    if (runs_neon_dotprod()) sets.back().quads.push_back(&quads_neon_dotprod);
 #endif
     return sets;
 }

@@ -13,6 +13,9 @@ struct Isa {
     const char* name;
     const KernelTable* table;
     bool supported;
+    // For products of bytes, fastest last: with its own instructions, and with those that not every
+    // processor has which runs it.
+    std::vector<const QuadKernels*> quads;
 };
 
 // Slowest first; the last supported one is the default.

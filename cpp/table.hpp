@@ -1,4 +1,4 @@
-// 509 lines, as everything that crosses the border stands in one file.
+// 574 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, and
 // no code but what is always inlined, also without optimization. Matrices travel as bytes: a
 // pointer, and strides in bytes (view.hpp).
@@ -497,13 +497,78 @@ struct BitGraphKernels {
     void (*unpack)(const UnpackArgs&);
 };
 
+// Sums of products of bytes, in int32: four steps of p at once, a quad, whose bytes lie in one
+// int32. Packed bytes of A have a sign; those of B have one if signed_b. `length` x `depth` bytes
+// of an operand become ceil(depth / 4) x W quads for each micro-panel, with zeros behind the end of
+// depth. turn: the top bit of each byte is turned, which adds 128 to it or takes 128 away.
+// sums[0:length] += the packed bytes of each line.
+struct QuadPackArgs {
+    char* target;
+    const char* source;
+    ptrdiff_t length, depth, length_stride, depth_stride;
+    bool turn;
+    std::int32_t* sums;
+};
+
+// How sums of bytes end. For the m x n of C, n at most NR, sums being rows of NR:
+//   total = sums[i, j] - row_zero[i] * column_sums[j] - row_term[i] * column_zero[j]
+// which is stored as int32, or as float32, as
+//   x = total * (row_scale[i] * column_scale[j]) + bias[j], and with relu at least 0;
+// or rounded, as q = x * inverse_scale + zero_point, the nearest integer (ties to even) in int8 or
+// uint8. bias: null for none. column_zero: null if it is 1 for every column. row_* have an element
+// for each row, the others for each column, NR of them.
+enum class QuadResult { int32, float32, int8, uint8 };
+struct QuadEndArgs {
+    ptrdiff_t m, n;
+    const std::int32_t *sums, *row_zero, *row_term, *column_sums, *column_zero;
+    const float *row_scale, *column_scale, *bias;
+    bool relu;
+    float inverse_scale;
+    std::int32_t zero_point;
+    QuadResult result;
+    View c;
+};
+
+// target[i] = source[i] * inverse_scale + zero_point as above, contiguous float32 to int8 or uint8.
+struct QuantizeArgs {
+    ptrdiff_t count;
+    const char* source;
+    char* target;
+    float inverse_scale;
+    std::int32_t zero_point;
+    QuadResult result;
+};
+
+// Micro-tiles of few rows are for few rows of A. macro: see MacroArgs, in which k counts quads, and
+// elements are int32.
+inline constexpr int quad_tiles = 3;
+struct QuadTile {
+    int mr;
+    void (*pack_a)(const QuadPackArgs&);
+    void (*macro)(const MacroArgs&);
+};
+struct QuadKernels {
+    const char* instructions;
+    int nr;
+    bool signed_b;
+    QuadTile tiles[quad_tiles];  // fewest rows first
+    void (*pack_b)(const QuadPackArgs&);
+    void (*end)(const QuadEndArgs&);
+    bool (*quantize)(const QuantizeArgs&);  // true if it meets a NaN
+    std::int64_t (*ceiling)(std::int64_t repeats);
+};
+
 struct KernelTable {
     int vector_bytes;
     BitGraphKernels bit_graph;
     ChainLogKernels chain_logs;
+    QuadKernels quads;
     KernelSet sets[semiring_count][dtype_count];  // zeros where a semiring has no such dtype
 };
 
 extern const KernelTable table_baseline, table_avx2, table_avx512, table_neon;
+
+// Of processors that have instructions for quads.
+extern const QuadKernels quads_avx512_vnni, quads_neon_dotprod;
 
 }  // namespace tropical

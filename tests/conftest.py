@@ -1,11 +1,15 @@
-"""Every test that takes the fixture `isa` runs once on each instruction set that was built.
+"""Every test that takes the fixture `isa` runs on each instruction set that was built.
 
 TROPICAL_TEST_ISAS=avx2,baseline (an emulator, CI): these must run, failing where the CPU lacks one,
-and no others do. Tests marked `big`, `long` or `seeded` run only if `-m` names the marker.
+and no others do. A test with many variants runs all of them on the fastest instruction set, and on
+the others every third; TROPICAL_TEST_EVERY=1: all. Tests marked `big`, `long` or `seeded` run only
+if `-m` names the marker.
 """
 
 import os
 import re
+import zlib
+from collections import Counter
 
 import pytest
 import support
@@ -21,6 +25,8 @@ os.environ["TROPICAL_TUNING"] = "off"
 OPT_IN = ("big", "long", "seeded")  # pyproject.toml says what they are
 CONFIG = tropical.config.config()
 REQUIRED = os.environ.get("TROPICAL_TEST_ISAS", "")
+EVERY = int(os.environ.get("TROPICAL_TEST_EVERY", "3"))
+MANY = 30  # variants of one test on one instruction set
 
 
 def isa_parameters():
@@ -51,6 +57,27 @@ def pytest_collection_modifyitems(config, items):
             for item in items:
                 if item.get_closest_marker(marker):
                     item.add_marker(pytest.mark.skip(f"runs with -m {marker} only"))
+    thin_out(config, items)
+
+
+def thin_out(config, items):
+    """Leave out variants on slower instruction sets: two of three, chosen by their names."""
+
+    def group(item):
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        return item.nodeid.partition("[")[0], parameters.get("isa")
+
+    sizes = Counter(map(group, items))
+    left_out = {
+        item
+        for item in items
+        if group(item)[1] not in (None, CONFIG["isa"])
+        and sizes[group(item)] > MANY
+        and zlib.crc32(item.nodeid.encode()) % EVERY
+    }
+    if left_out:
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_make_parametrize_id(val):

@@ -51,11 +51,6 @@ Arguments parse_arguments(const Signature& signature, PyObject* const* args, Py_
     return arguments;
 }
 
-// With fewer products, releasing the GIL costs more than it gives.
-constexpr double products_worth_the_gil = 1 << 15;
-// Fewer products take less than a second on every kernel.
-constexpr double products_worth_a_stop = 1 << 27;
-
 // Whether the handler of a signal has raised an exception, such as KeyboardInterrupt.
 bool signal_raised() {
     const py::gil_scoped_acquire gil;
@@ -152,17 +147,17 @@ void check_workspace(PyObject* workspace) {
                              std::string(py::repr(py::handle(workspace))));
 }
 
-void run_in(PyObject* workspace, const Problem& problem, const Choice& choice) {
+void in_workspace(PyObject* workspace, void (*work)(void*, Workspace&), void* context) {
     use_tuning();
     if (workspace != Py_None) {
         PyWorkspace::Lease lease(py::cast<PyWorkspace&>(py::handle(workspace)));
-        return run(problem, choice, lease.memory());
+        return work(context, lease.memory());
     }
-    // In use where a signal's handler, which `run` hears, computes a product as well.
+    // In use where a signal's handler, which long work hears, computes a product as well.
     static thread_local bool own_in_use = false;
     if (own_in_use) {
         Workspace another;
-        return run(problem, choice, another);
+        return work(context, another);
     }
     struct Use {
         Use() { own_in_use = true; }
@@ -171,7 +166,19 @@ void run_in(PyObject* workspace, const Problem& problem, const Choice& choice) {
             if (thread_workspace().bytes() > kept_bytes) thread_workspace().clear();
         }
     } const use;
-    run(problem, choice, thread_workspace());
+    work(context, thread_workspace());
+}
+
+void run_in(PyObject* workspace, const Problem& problem, const Choice& choice) {
+    struct Call {
+        const Problem& problem;
+        const Choice& choice;
+    } all{problem, choice};
+    const auto work = [](void* context, Workspace& memory) {
+        const Call& call = *static_cast<const Call*>(context);
+        run(call.problem, call.choice, memory);
+    };
+    in_workspace(workspace, work, &all);
 }
 
 }  // namespace tropical

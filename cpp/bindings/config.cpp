@@ -35,6 +35,8 @@ py::dict config() {
         if (isa.supported) supported.append(isa.name);
     }
     const Choice choice = choose({}, 0);
+    py::list instructions;
+    for (const QuadKernels* kernels : choice.isa->quads) instructions.append(kernels->instructions);
     py::dict d;
     d["compiler"] =
 #if defined(__clang__)
@@ -47,6 +49,7 @@ py::dict config() {
     d["isa_supported"] = supported;
     d["isa"] = choice.isa->name;
     d["vector_bytes"] = choice.isa->table->vector_bytes;
+    d["byte_products"] = instructions;
     d["l1d"] = caches().l1d;
     d["l2"] = caches().l2;
     d["l3"] = caches().l3;

@@ -35,5 +35,6 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used(),
     tropical::bind_measure(module);
     tropical::bind_tuning(module);
     tropical::bind_memory(module);
+    tropical::bind_quantized(module);
     tropical::note_openmp_threads();
 }

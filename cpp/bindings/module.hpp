@@ -50,6 +50,7 @@ void bind_linear(py::module_& module);
 void bind_measure(py::module_& module);
 void bind_memory(py::module_& module);
 void bind_potentials(py::module_& module);
+void bind_quantized(py::module_& module);
 void bind_reach(py::module_& module);
 void bind_scatter(py::module_& module);
 void bind_search(py::module_& module);

@@ -32,7 +32,7 @@ std::int64_t ceiling(std::int64_t repeats) {
         for (int i = 0; i < MR; ++i) {
             make_opaque(x);
             TROPICAL_UNROLL for (int v = 0; v < NV; ++v)
-                acc[i][v] = R::add(R::multiply(x, row[v]), acc[i][v]);
+                acc[i][v] = R::step(x, R::share(row[v]), acc[i][v]);
         }
     for (auto& line : acc)
         for (V& element : line) make_opaque(element);

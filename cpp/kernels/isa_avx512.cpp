@@ -8,6 +8,7 @@ namespace tropical {
 struct Avx512 {
     static constexpr int bytes = 64, mr = 8, nv = 2, fma_mr = 12, heavy_mr = 4, heavy_nv = 2;
     static constexpr int narrow_mr = 16, direct_mr = 8, argmax_mr = 8;
+    static constexpr int quad_mr = 4, quad_nv = 2;
     static constexpr bool complete_integers = true;
 };
 

@@ -1,4 +1,4 @@
-// 267 lines, as the table of an instruction set is one list.
+// 269 lines, as the table of an instruction set is one list.
 // Builds the table of function pointers of one instruction set: every semiring over every dtype,
 // each with its micro-tiles.
 #pragma once
@@ -14,6 +14,7 @@
 #include "kernels/log_dots.hpp"
 #include "kernels/macro_kernel.hpp"
 #include "kernels/predecessors.hpp"
+#include "kernels/quads.hpp"
 #include "kernels/relax.hpp"
 #include "kernels/rows_argmax.hpp"
 #include "kernels/star.hpp"
@@ -258,6 +259,7 @@ constexpr KernelTable make_table(List<S...>) {
                        .rows = reach_rows<Isa::bytes>,
                        .unpack = unpack_bits<Isa::bytes>};
     table.chain_logs = chain_logs<Isa::bytes>;
+    table.quads = make_quads<Isa::bytes, Isa::quad_mr, Isa::quad_nv>();
     int row = 0;
     (fill_row<Isa, S>(table.sets[row++], DTypes{}), ...);
     return table;

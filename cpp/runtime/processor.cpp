@@ -16,14 +16,17 @@ unsigned saved_registers() {
     return low;
 }
 
-// Bits of CPUID's leaf 7, register EBX; 0 unless AVX and FMA may be used as well.
-unsigned leaf_7() {
+// Bits of CPUID's leaf 7, registers EBX and ECX; 0 unless AVX and FMA may be used as well.
+struct Leaf7 {
+    unsigned b = 0, c = 0;
+};
+Leaf7 leaf_7() {
     unsigned a, b, c, d;
     constexpr unsigned fma = bit(12), xgetbv = bit(27), avx = bit(28),
                        xmm_and_ymm = bit(1) | bit(2);
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, fma | xgetbv | avx)) return 0;
-    if (!has(saved_registers(), xmm_and_ymm)) return 0;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) ? b : 0;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, fma | xgetbv | avx)) return {};
+    if (!has(saved_registers(), xmm_and_ymm)) return {};
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) ? Leaf7{b, c} : Leaf7{};
 }
 
 // macOS saves masks and zmm from their first use in a thread on, and only then sets these bits.
@@ -39,13 +42,36 @@ bool saves_zmm() {
 
 bool runs_avx2() {
     constexpr unsigned bmi = bit(3), avx2 = bit(5), bmi2 = bit(8);
-    return has(leaf_7(), bmi | avx2 | bmi2);
+    return has(leaf_7().b, bmi | avx2 | bmi2);
 }
 
 bool runs_avx512() {
     constexpr unsigned f = bit(16), dq = bit(17), bw = bit(30), vl = bit(31);
-    return runs_avx2() && has(leaf_7(), f | dq | bw | vl) && saves_zmm();
+    return runs_avx2() && has(leaf_7().b, f | dq | bw | vl) && saves_zmm();
 }
+
+bool runs_avx512_vnni() {
+    constexpr unsigned vnni = bit(11);
+    return runs_avx512() && has(leaf_7().c, vnni);
+}
+
+}  // namespace tropical
+#elif defined(__linux__)
+#include <sys/auxv.h>
+
+namespace tropical {
+
+bool runs_neon_dotprod() {
+    constexpr unsigned long dot_products = 1UL << 20;  // HWCAP_ASIMDDP
+    return (getauxval(AT_HWCAP) & dot_products) != 0;
+}
+
+}  // namespace tropical
+#else
+
+namespace tropical {
+
+bool runs_neon_dotprod() { return true; }  // every Mac
 
 }  // namespace tropical
 #endif

@@ -1,5 +1,5 @@
-// Which vector instructions an x86-64 processor has, and the operating system lets programs use. It
-// asks the processor: of the compilers' libraries, not all know __builtin_cpu_supports.
+// Which vector instructions the processor has, and the operating system lets programs use. On
+// x86-64 it asks the processor: of the compilers' libraries, not all know __builtin_cpu_supports.
 #pragma once
 
 namespace tropical {
@@ -8,5 +8,9 @@ namespace tropical {
 bool runs_avx2();
 // AVX-512 F, BW, DQ and VL beside these.
 bool runs_avx512();
+// The dot products of bytes, AVX512_VNNI.
+bool runs_avx512_vnni();
+// The dot products of bytes of Armv8.2.
+bool runs_neon_dotprod();
 
 }  // namespace tropical

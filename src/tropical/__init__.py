@@ -19,13 +19,14 @@ if _typing.TYPE_CHECKING:
     from . import graph as graph
     from . import nn as nn
     from . import optim as optim
+    from . import quantized as quantized
     from . import sequence as sequence
     from . import spectral as spectral
     from . import ufunc as ufunc
     from .einsum import Counted
 
 # Imported when first used.
-_LATER = ("autograd", "graph", "nn", "optim", "sequence", "spectral", "ufunc")
+_LATER = ("autograd", "graph", "nn", "optim", "quantized", "sequence", "spectral", "ufunc")
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take every name for one of the package

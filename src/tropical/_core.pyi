@@ -41,6 +41,7 @@ class Config(TypedDict):
     threads: int
     cpu: str
     vector_bytes: int
+    byte_products: list[str]
 
 class GemmOptions(TypedDict, total=False):
     semiring: str | HasName
@@ -396,6 +397,39 @@ def micro_kernel(semiring: str, dtype: str, k: int, repeats: int) -> int: ...
 def packing(
     semiring: str, dtype: str, operand: Literal["a", "b"], length: int, depth: int, repeats: int
 ) -> int: ...
+
+class PackedBytes:
+    def __init__(self, b: NDArray[Any], instructions: str | None = None) -> None: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def instructions(self) -> str: ...
+
+def multiply_bytes(
+    a: NDArray[Any],
+    b: NDArray[Any] | PackedBytes,
+    out: NDArray[Any],
+    *,
+    a_zero: NDArray[np.int32],
+    b_zero: NDArray[np.int32],
+    a_scale: NDArray[np.float32] | None = None,
+    b_scale: NDArray[np.float32] | None = None,
+    bias: NDArray[np.float32] | None = None,
+    relu: bool = False,
+    inverse_scale: float = 1.0,
+    zero_point: int = 0,
+    threads: SupportsIndex | None = None,
+    workspace: GemmWorkspace | None = None,
+    instructions: str | None = None,
+) -> None: ...
+def quantize_bytes(
+    x: NDArray[np.float32], out: NDArray[Any], inverse_scale: float, zero_point: int
+) -> bool: ...
+def quad_ceiling(repeats: int, instructions: str | None = None) -> int: ...
 def get_memory_mode() -> str | None: ...
 def set_memory_mode(mode: str | None) -> str | None: ...
 def memory_handler() -> object: ...

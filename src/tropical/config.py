@@ -154,7 +154,8 @@ def config() -> dict[str, Any]:
     -------
     dict
         ``version``, ``compiler``, ``isa_built``, ``isa_supported``, ``isa`` (the one in use),
-        ``vector_bytes``, ``cpu``, ``cores`` (usable by this process), ``threads``,
+        ``vector_bytes``, ``byte_products`` (the instructions of `tropical.quantized.gemm` that it
+        has, fastest last), ``cpu``, ``cores`` (usable by this process), ``threads``,
         the sizes ``l1d``, ``l2``, ``l3`` of the caches in bytes, ``settings`` (the settings of the
         scheduler, by name) and ``tuned`` (the names of the measured settings, see
         `tropical.tuning`; the other settings are derived from the caches).
@@ -198,6 +199,7 @@ def show_config(file: TextIO | None = None) -> None:
             "isa": f"{here['isa']}, {8 * here['vector_bytes']}-bit vectors",
             "built": ", ".join(here["isa_built"]),
             "supported": ", ".join(here["isa_supported"]),
+            "bytes": f"products by {here['byte_products'][-1]}",
             "cpu": here["cpu"],
             "caches": ", ".join(
                 f"{cache.upper()} {_size(here[cache])}" for cache in ("l1d", "l2", "l3")

@@ -13,7 +13,10 @@ PAGES = sorted(ROOT.glob("docs/api/*.md"))
 # Modules whose names people import; networkx itself calls those of its backend.
 MODULES = [
     "tropical",
-    *(f"tropical.{name}" for name in ("autograd", "graph", "nn", "optim", "sequence", "spectral")),
+    *(
+        f"tropical.{name}"
+        for name in ("autograd", "graph", "nn", "optim", "quantized", "sequence", "spectral")
+    ),
     *(f"tropical.interop.{name}" for name in ("dask", "dlpack", "pandas", "torch", "jax")),
 ]
 # Public names of modules without __all__, or of which not all is for users.

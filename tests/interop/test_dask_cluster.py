@@ -25,7 +25,9 @@ pytestmark = [
 def cluster(**options):
     """Two workers, processes of one thread each, that a nanny starts again."""
     defaults = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
-    return distributed.LocalCluster(**{**defaults, "dashboard_address": ":0", **options})
+    # How long a worker waits for one that was killed: half a minute unless set.
+    with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
+        return distributed.LocalCluster(**{**defaults, "dashboard_address": ":0", **options})
 
 
 @pytest.fixture(scope="module")

@@ -304,6 +304,11 @@ class Module(metaclass=_Kind):
         arrays = matching(state, targets)
         for name, target in targets.items():
             np.copyto(target, arrays[name], casting="same_kind")
+        for module in self.modules():
+            module.state_loaded()
+
+    def state_loaded(self) -> None:
+        """Do what follows a change of the state; `load_state_dict` calls it for each module."""
 
     def save(self, path: PathLike) -> None:
         """Write the state to an ``.npz`` file in one step: a failure changes no old file.

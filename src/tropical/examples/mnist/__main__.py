@@ -22,7 +22,7 @@ from tropical.measure.contenders import require
 from tropical.measure.terminal import POSITIVE, integer, new_console, new_table, refusing
 
 from . import data as mnist
-from . import models, pictures
+from . import models, pictures, quantizing
 from .rivals import RIVALS
 from .training import OPTIMIZERS, RATES, History, Ours, Settings, Trainer, accuracy, train
 
@@ -73,6 +73,8 @@ def parser() -> argparse.ArgumentParser:
     add("--plots", type=Path, metavar="DIR", help="draw curves, confusion matrix, worst errors")
     add("--save", type=Path, metavar="FILE.npz", help="write the weights")
     add("--load", type=Path, metavar="FILE.npz", help="begin with these weights")
+    add("--quantize", action="store_true",
+        help="then compare the network with the same one in int8: accuracy, size, speed")
     add("--predict", type=Path, metavar="IMAGE", help="read a digit from a picture; needs --load")
     # fmt: on
     return p
@@ -106,7 +108,7 @@ def _check(p: argparse.ArgumentParser, arguments: argparse.Namespace, given: set
         p.error("--predict needs --load")
     if arguments.predict and (unused := given - _PREDICTS):
         p.error(f"--predict reads a digit and trains nothing: expected no --{min(unused)}")
-    for name in ("rival", "plots", "save", "load"):
+    for name in ("rival", "plots", "save", "load", "quantize"):
         if arguments.compare and getattr(arguments, name):
             p.error(f"--compare trains new weights for each kernel: expected no --{name}")
     for name in ("plots", "save"):
@@ -196,6 +198,9 @@ def _train(
     if arguments.save:
         model.save(arguments.save)
         say(f"weights: {arguments.save}")
+    if arguments.quantize:
+        with tropical.options(kernel=settings.kernel, threads=settings.threads):
+            console.print(_table_of_bytes(quantizing.compare(model, data)))
     if arguments.plots:
         scores = ours.classify(data.test_images)
         for path in pictures.draw(arguments.plots, histories, scores, data):
@@ -249,6 +254,24 @@ def _table(histories: list[History]) -> Any:
             f"{statistics.median(ratios):.2f}",
             f"{history.losses[-1]:.4f}",
             f"{history.accuracies[-1]:.2%}",
+        )
+    return table
+
+
+def _table_of_bytes(rows: list[quantizing.Row]) -> Any:
+    """Return a table of a network and the same one in bytes."""
+    table = new_table(
+        "The network in floats and in bytes",
+        ["test digits right", "parameters", "us / digit, alone", "in batches of 128"],
+        justify="right",
+    )
+    for row in rows:
+        table.add_row(
+            row.name,
+            f"{row.accuracy:.2%}",
+            f"{row.nbytes:,} bytes",
+            f"{row.one * 1e6:.1f}",
+            f"{row.many * 1e6:.2f}",
         )
     return table
 

@@ -1,0 +1,251 @@
+"""Networks that multiply bytes: layers, and how a trained network becomes one of them."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tropical import _core, nn
+from tropical.arrays import Array
+from tropical.autograd import Tensor, no_grad
+from tropical.autograd.tensor import data_of
+
+from .product import Activation, PackedArray, arrays, gemm, pack
+from .quantization import Quantization, QuantizedArray, fit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class QuantizedLinear(nn.Module):
+    """``x @ weight.T + bias`` of bytes; inputs become bytes first, unless they are.
+
+    Parameters
+    ----------
+    weight : array_like, (outputs, inputs)
+        Numbers; each row gets a scale of its own.
+    bias : array_like, (outputs,), optional
+        Is added in float32.
+    inputs : Quantization
+        What the bytes of an input stand for: one scale.
+    activation : {"relu"}, optional
+        As for `gemm`.
+
+    Attributes
+    ----------
+    outputs : Quantization or None
+        If set, the layer returns a `QuantizedArray` of this quantization, not a Tensor.
+    weight, weight_scale, bias, input_scale, input_zero_point : ndarray
+        The state. After a change in place call `pack`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical import quantized
+    >>> layer = quantized.QuantizedLinear(
+    ...     np.eye(2), [0.0, 1.0], quantized.Quantization(0.01, 0, np.uint8)
+    ... )
+    >>> np.round(layer([0.5, 0.25]).data, 2)
+    array([0.5 , 1.25], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        weight: ArrayLike,
+        bias: ArrayLike | None,
+        inputs: Quantization,
+        activation: Activation | None = None,
+    ) -> None:
+        super().__init__()
+        rows = fit(weight, axis=0).quantize(weight)
+        if len(rows.shape) != 2 or inputs.axis is not None:
+            raise ValueError(
+                f"weight, inputs: expected a matrix and one scale, got shape {rows.shape} and "
+                f"axis {inputs.axis}"
+            )
+        self.weight: NDArray[np.int8] = rows.values
+        self.weight_scale: NDArray[np.float32] = rows.quantization.scale
+        self.bias: NDArray[np.float32] | None = (
+            None if bias is None else np.array(bias, dtype=np.float32)
+        )
+        self.input_scale: NDArray[np.float32] = np.array(inputs.scale)
+        self.input_zero_point: NDArray[np.int32] = np.array(inputs.zero_point)
+        self.input_dtype = inputs.dtype
+        self.activation = activation
+        self.outputs: Quantization | None = None
+        self.pack()
+
+    def pack(self) -> None:
+        """Pack the weights, which the products read in this form."""
+        scales = Quantization(self.weight_scale, 0, np.int8, axis=-1)
+        self._packed: PackedArray = pack(QuantizedArray(self.weight.T, scales))
+        self._inputs: Quantization = Quantization(
+            self.input_scale, self.input_zero_point, self.input_dtype
+        )
+        ends = {
+            "a_scale": self._inputs.scale,
+            "a_zero": self._inputs.zero_point,
+            "b_scale": self.weight_scale,
+        }
+        if self.bias is not None:
+            ends["bias"] = self.bias
+        self._ends: dict[str, Any] = arrays(ends, len(self.weight))
+
+    def state_loaded(self) -> None:
+        """Pack the weights that were read."""
+        self.pack()
+
+    @property
+    def inputs(self) -> Quantization:
+        """What the bytes of an input stand for."""
+        return self._inputs
+
+    def forward(self, x: Any) -> Any:
+        """Return the new rows."""
+        given = x if isinstance(x, QuantizedArray) else self._inputs.quantize(data_of(x))
+        if given.quantization is not self._inputs or given.values.ndim != 2:
+            result = gemm(
+                given,
+                self._packed,
+                bias=self.bias,
+                activation=self.activation,
+                quantization=self.outputs,
+            )
+            return result if self.outputs is not None else Tensor(result)
+        # What `gemm` does, with all that does not change found before.
+        ends, outputs = {**self._ends, "relu": self.activation == "relu"}, self.outputs
+        shape = len(given.values), len(self.weight)
+        if outputs is None:
+            result = np.empty(shape, dtype=np.float32)
+            _core.multiply_bytes(given.values, self._packed._bytes, result, **ends)
+            return Tensor(result)
+        result = np.empty(shape, dtype=outputs.dtype)
+        ends |= {"inverse_scale": outputs.inverse, "zero_point": int(outputs.zero_point)}
+        _core.multiply_bytes(given.values, self._packed._bytes, result, **ends)
+        return QuantizedArray(result, outputs)
+
+    def extra_repr(self) -> str:
+        """Return the lengths."""
+        outputs, inputs = self.weight.shape
+        return f"{inputs}, {outputs}, activation={self.activation!r}"
+
+
+def convert(model: nn.Module, calibration: Iterable[ArrayLike] | Array) -> nn.Module:
+    """Return a network that multiplies bytes in place of floats.
+
+    Each `Linear` becomes a `QuantizedLinear`: weights are symmetric int8 with a scale for each
+    output, inputs affine uint8 between the least and the greatest number that the layer gets from
+    `calibration`. In a `Sequential`, a ReLU behind such a layer joins the layer, and a `Linear`
+    behind this one gets bytes, so that no float32 stands between the two. All other layers, such as
+    `Conv2d`, stay as they are.
+
+    Parameters
+    ----------
+    model : Module
+        The trained network, which stays as it is.
+    calibration : array_like, or iterable of array_like
+        A batch of inputs, or several, like those that the network will get.
+
+    Returns
+    -------
+    Module
+        The new network, set to evaluation. It learns no more: its layers have no parameters.
+
+    Raises
+    ------
+    ValueError
+        If there is no batch, or a layer gets no input, or one that is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical import nn, quantized
+    >>> rng = np.random.default_rng(0)
+    >>> model = nn.Sequential(nn.Linear(4, 8, rng=rng), nn.ReLU(), nn.Linear(8, 2, rng=rng))
+    >>> x = rng.normal(size=(100, 4)).astype(np.float32)
+    >>> small = quantized.convert(model, x)
+    >>> small
+    Sequential()
+      0: QuantizedLinear(4, 8, activation='relu')
+      1: QuantizedLinear(8, 2, activation=None)
+    >>> bool(np.abs(small(x).data - model(x).data).max() < 0.02)
+    True
+    """
+    batches = [calibration] if isinstance(calibration, np.ndarray) else list(calibration)
+    ranges = _observe(model, batches)
+    result = _converted(copy.deepcopy(model), model, ranges)
+    assert isinstance(result, nn.Module)
+    return result.eval()
+
+
+def _observe(model: nn.Module, batches: list[Any]) -> dict[nn.Module, Quantization]:
+    """Return the quantization of the inputs of each layer that multiplies."""
+    if not batches:
+        raise ValueError("calibration: expected at least one batch, got none")
+    seen: dict[nn.Module, list[float]] = {}
+
+    def note(layer: nn.Module, inputs: tuple[Any, ...]) -> None:
+        data = data_of(inputs[0])
+        limits = seen.setdefault(layer, [0.0, 0.0])
+        limits[:] = min(limits[0], float(data.min())), max(limits[1], float(data.max()))
+        if not all(map(math.isfinite, (limits[0], limits[1], float(data.sum(dtype=np.float64))))):
+            raise ValueError("calibration: expected finite inputs of each layer")
+
+    layers = [module for module in model.modules() if type(module) is nn.Linear]
+    handles = [layer.register_forward_pre_hook(note) for layer in layers]
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with no_grad():
+            for batch in batches:
+                model(batch)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, mode in modes:
+            module.training = mode
+    if len(seen) < len(set(layers)):
+        raise ValueError("calibration: expected inputs for each layer, got none for some")
+    return {layer: fit(np.array(limits), "affine") for layer, limits in seen.items()}
+
+
+def _converted(value: Any, original: Any, ranges: dict[nn.Module, Quantization]) -> Any:
+    """Return a copy of a module, or of a container of modules, with quantized layers in it."""
+    if type(original) is nn.Linear:
+        bias = None if original.bias is None else original.bias.data
+        return QuantizedLinear(original.weight.data, bias, ranges[original])
+    if type(original) is nn.Sequential:
+        return _chain(list(value), list(original), ranges)
+    if isinstance(original, nn.Module):
+        for name, part in vars(original).items():
+            if name not in ("_hooks", "_buffers"):
+                setattr(value, name, _converted(getattr(value, name), part, ranges))
+    elif isinstance(original, (list, tuple)):
+        return type(original)(
+            _converted(*parts, ranges) for parts in zip(value, original, strict=True)
+        )
+    elif isinstance(original, dict):
+        return {key: _converted(value[key], part, ranges) for key, part in original.items()}
+    return value
+
+
+def _chain(
+    copies: list[Any], originals: list[Any], ranges: dict[nn.Module, Quantization]
+) -> nn.Sequential:
+    """Return the modules in order, where those that follow a quantized layer may join it."""
+    modules: list[Any] = []
+    for copied, original in zip(copies, originals, strict=True):
+        previous = modules[-1] if modules else None
+        joins = type(original) is nn.ReLU and not original._hooks
+        if joins and isinstance(previous, QuantizedLinear) and previous.activation is None:
+            previous.activation = "relu"
+            continue
+        module = _converted(copied, original, ranges)
+        if isinstance(module, QuantizedLinear) and isinstance(previous, QuantizedLinear):
+            previous.outputs = module.inputs
+        modules.append(module)
+    return nn.Sequential(*modules)

@@ -1,0 +1,311 @@
+"""Products of quantized matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tropical import _core
+from tropical.arrays import Array, check_product, unmasked
+
+from .quantization import Quantization, QuantizedArray, byte_dtype, numbers
+
+if TYPE_CHECKING:
+    from tropical import GemmWorkspace
+
+Activation: TypeAlias = Literal["relu"]
+# With longer sums, 255 * 255 * k could leave int32.
+LONGEST = (2**31 - 1) // 255**2
+
+
+class PackedArray:
+    """A right operand of `gemm` in the order in which the kernel reads it; see `pack`.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (k, n).
+    quantization : Quantization or None
+        What the bytes stand for; None for bytes alone.
+    """
+
+    def __init__(self, bytes_: _core.PackedBytes, quantization: Quantization | None) -> None:
+        self._bytes = bytes_
+        self.quantization = quantization
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape (k, n)."""
+        return self._bytes.shape
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the packed matrix takes."""
+        return self._bytes.nbytes
+
+    @property
+    def instructions(self) -> str:
+        """The instructions for which it is packed."""
+        return self._bytes.instructions
+
+    def __repr__(self) -> str:
+        return f"<tropical.quantized.PackedArray of shape {self.shape}, {self.instructions}>"
+
+
+def pack(b: ArrayLike | QuantizedArray, *, instructions: str | None = None) -> PackedArray:
+    """Pack a matrix once, for many products.
+
+    Parameters
+    ----------
+    b : array_like of int8 or uint8, or QuantizedArray, (k, n)
+        The matrix; it is copied.
+    instructions : str, optional
+        As for `gemm`.
+
+    Returns
+    -------
+    PackedArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical import quantized
+    >>> b = quantized.pack(np.eye(3, dtype=np.int8))
+    >>> quantized.gemm(np.array([[1, -2, 3]], dtype=np.int8), b)
+    array([[ 1, -2,  3]], dtype=int32)
+    """
+    values = _bytes_of("b", b)
+    if values.ndim != 2:
+        raise ValueError(f"b: expected 2 dimensions, got shape {values.shape}")
+    quantization = b.quantization if isinstance(b, QuantizedArray) else None
+    return PackedArray(_core.PackedBytes(values, instructions), quantization)
+
+
+def gemm(
+    a: ArrayLike | QuantizedArray,
+    b: ArrayLike | QuantizedArray | PackedArray,
+    *,
+    bias: ArrayLike | None = None,
+    activation: Activation | None = None,
+    quantization: Quantization | None = None,
+    out: Array | None = None,
+    workspace: GemmWorkspace | None = None,
+    threads: int | None = None,
+    instructions: str | None = None,
+) -> Any:
+    """Multiply matrices of bytes, with exact sums.
+
+    Bytes alone give ``C[i, j] = a[i, 0] * b[0, j] + ... + a[i, k - 1] * b[k - 1, j]`` in int32.
+    Quantized arrays give the product of the numbers that they stand for, as float32 or, with
+    `quantization`, as bytes again. Bias, activation and rounding are part of the same pass.
+
+    Parameters
+    ----------
+    a : array_like of int8 or uint8, or QuantizedArray, (..., m, k) or (k,)
+        Left operand, with any strides. Its scales may differ from row to row, of a matrix.
+    b : array_like of int8 or uint8, QuantizedArray or PackedArray, (..., k, n) or (k,)
+        Right operand. Its scales may differ from column to column. 1-D operands and leading axes
+        work as in `numpy.matmul`. Both operands, or none of them, are quantized.
+    bias : array_like, (n,), optional
+        Is added to each row of the product of quantized arrays, in float32.
+    activation : {"relu"}, optional
+        Replaces what is below 0 by 0, for quantized arrays.
+    quantization : Quantization, optional
+        One scale for the result of quantized arrays, which becomes a `QuantizedArray`.
+    out : ndarray, (..., m, n), optional
+        The array for the result: of int32, float32, or the dtype of `quantization`, writeable, with
+        any strides. It may overlap an operand.
+    workspace : GemmWorkspace, optional
+        Memory to use; the calling thread's own unless given.
+    threads : int, optional
+        The greatest number of threads, as for `tropical.gemm`.
+    instructions : {"madd", "vnni", "dotprod", "plain"}, optional
+        Those that compute; the fastest that the instruction set in use has, unless given. All give
+        the same bits.
+
+    Returns
+    -------
+    ndarray of int32 or float32, or QuantizedArray, (..., m, n)
+        `out`, if that is given, or a QuantizedArray of it.
+
+    Raises
+    ------
+    TypeError
+        If a dtype is wrong, or one operand alone is quantized.
+    ValueError
+        If shapes do not fit, scales differ along another axis, `out` is read-only, or k exceeds
+        33,025 for quantized arrays, whose sums might then leave int32. Sums of bytes alone wrap, as
+        NumPy's int32 does.
+    RuntimeError
+        If another thread is using `workspace`.
+
+    See Also
+    --------
+    quantize : Arrays of numbers as bytes.
+    tropical.gemm : The product over any semiring; of int8 its results are int8.
+
+    Notes
+    -----
+    Zero points are taken out of the sums: B. Jacob et al., CVPR 2018, section 2.3. x86's
+    instructions multiply bytes without a sign by bytes with one, so 128 is added to operands of the
+    other kind and taken out the same way.
+
+    A result in float32 is ``sum * (a_scale * b_scale) + bias`` with a rounding after each
+    operation; one in bytes is this divided by the scale as in `Quantization.quantize`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical import quantized
+    >>> x = quantized.quantize(np.array([[1.0, -2.0, 3.0]]))
+    >>> w = quantized.quantize(np.array([[0.5, 1.0], [0.25, 0.0], [1.0, -1.0]]), axis=1)
+    >>> np.round(quantized.gemm(x, w, bias=[0.0, 1.0]), 2)
+    array([[ 2.99, -1.01]], dtype=float32)
+    """
+    left = _bytes_of("a", a)
+    right = b.shape if isinstance(b, PackedArray) else _bytes_of("b", b).shape
+    check_product(left.shape, right)
+    shape = (
+        *np.broadcast_shapes(left.shape[:-2], right[:-2]),
+        *left.shape[-2:-1],
+        *right[1:][-1:],
+    )
+    ends = _ends(a, b, bias, activation, quantization)
+    dtype = np.dtype(np.float32 if ends else np.int32)
+    if quantization is not None:
+        dtype = quantization.dtype
+    if out is not None:
+        _check_out(out, shape, dtype)
+    if isinstance(b, PackedArray) and instructions not in (None, b.instructions):
+        raise ValueError(f"instructions: b is packed for {b.instructions}, got {instructions!r}")
+    keywords = {"threads": threads, "workspace": workspace, "instructions": instructions}
+    result = _multiply(left, b, shape, dtype, {**ends, **keywords}, out)
+    if out is None:
+        return result if quantization is None else QuantizedArray(result, quantization)
+    if result is not out:
+        out[...] = result
+    return out if quantization is None else QuantizedArray(out, quantization)
+
+
+def _bytes_of(name: str, x: ArrayLike | QuantizedArray) -> Array:
+    """Return an array of int8 or uint8 with at least one axis."""
+    values = x.values if isinstance(x, QuantizedArray) else unmasked(name, x)
+    byte_dtype(name, values.dtype)
+    if values.ndim == 0:
+        raise ValueError(f"{name}: expected at least 1 dimension, got ()")
+    return values
+
+
+def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    if not isinstance(out, np.ndarray) or out.dtype != dtype:
+        found = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
+        raise TypeError(f"out: expected an array of {dtype}, got {found}")
+    if out.shape != shape:
+        raise ValueError(f"out: expected shape {shape}, got {out.shape}")
+    if not out.flags.writeable:
+        raise ValueError("out: expected a writeable array, got a read-only one")
+
+
+def _scales(name: str, q: Quantization, ndim: int, own: int) -> tuple[Array, Array]:
+    """Return scale and zero point, which may differ along axis `own`, counted from the end."""
+    if q.axis is not None and q.axis % max(ndim, 1) != own % max(ndim, 1):
+        raise ValueError(f"{name}: expected scales that differ along axis {own}, got {q.axis}")
+    return q.scale, q.zero_point
+
+
+def _ends(
+    a: Any,
+    b: Any,
+    bias: ArrayLike | None,
+    activation: Activation | None,
+    quantization: Quantization | None,
+) -> dict[str, Any]:
+    """Return what happens to the sums of quantized arrays; nothing for bytes alone."""
+    of_a = a.quantization if isinstance(a, QuantizedArray) else None
+    of_b = b.quantization if isinstance(b, (QuantizedArray, PackedArray)) else None
+    if (of_a is None) != (of_b is None):
+        raise TypeError("a, b: expected two quantized arrays or none, got one")
+    if of_a is None or of_b is None:
+        if any(end is not None for end in (bias, activation, quantization)):
+            raise TypeError("bias, activation, quantization: expected None for bytes alone")
+        return {}
+    if activation not in (None, "relu"):
+        raise ValueError(f"activation: expected None or 'relu', got {activation!r}")
+    if quantization is not None and quantization.axis is not None:
+        raise ValueError("quantization: expected one scale for the result")
+    k, columns = a.shape[-1], b.shape[1:][-1:]
+    if k > LONGEST:
+        raise ValueError(f"a, b: expected sums of at most {LONGEST} products, got {k}")
+    if of_a.axis is not None and len(a.shape) != 2:
+        raise ValueError(f"a: expected one scale, or a matrix of shape (m, k), got {a.shape}")
+    ends: dict[str, Any] = {"relu": activation == "relu"}
+    ends["a_scale"], ends["a_zero"] = _scales("a", of_a, len(a.shape), -2)
+    ends["b_scale"], ends["b_zero"] = _scales("b", of_b, len(b.shape), -1)
+    if bias is not None:
+        ends["bias"] = numbers("bias", bias).astype(np.float32)
+        if ends["bias"].shape != columns:
+            raise ValueError(f"bias: expected shape {columns}, got {ends['bias'].shape}")
+    if quantization is not None:
+        ends["inverse_scale"] = quantization.inverse
+        ends["zero_point"] = int(quantization.zero_point)
+    return ends
+
+
+def _multiply(
+    left: Array, b: Any, shape: tuple[int, ...], dtype: Any, keywords: dict[str, Any], out: Any
+) -> Any:
+    """Return the product; `out` itself where that can be computed to."""
+    if isinstance(b, PackedArray):
+        return _rows(left, b._bytes, b.shape[1], shape, dtype, keywords, out)
+    right = _bytes_of("b", b)
+    if out is not None and np.may_share_memory(out, right):
+        out = None
+    if right.ndim <= 2:
+        matrix = right if right.ndim == 2 else right[:, None]
+        return _rows(left, matrix, matrix.shape[1], shape, dtype, keywords, out)
+    batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    left = np.broadcast_to(left, (*batch, *left.shape[-2:])) if left.ndim > 1 else left
+    right = np.broadcast_to(right, (*batch, *right.shape[-2:]))
+    result = np.empty(shape, dtype=dtype)
+    for item in np.ndindex(*batch):
+        a = left[item] if left.ndim > 1 else left
+        of_item = result[item].shape
+        result[item] = _rows(a, right[item], right.shape[-1], of_item, dtype, keywords, None)
+    return result
+
+
+def _rows(
+    left: Array,
+    b: Any,
+    n: int,
+    shape: tuple[int, ...],
+    dtype: Any,
+    keywords: dict[str, Any],
+    out: Any,
+) -> Any:
+    """Return the product of rows and one matrix, of the shape that it is to have."""
+    rows = left.reshape(math.prod(left.shape[:-1]), left.shape[-1])
+    direct = out is not None and out.ndim == 2 and not np.may_share_memory(out, left)
+    result = out if direct else np.empty((len(rows), n), dtype=dtype)
+    _core.multiply_bytes(rows, b, result, **{**keywords, **arrays(keywords, n)})
+    if direct:
+        return out
+    return result.reshape(shape) if shape else result[0, 0]
+
+
+def arrays(keywords: dict[str, Any], n: int) -> dict[str, Any]:
+    """Return the zero points, scales and bias among the keywords of a product with n columns."""
+    scaled = "a_scale" in keywords
+    found = {
+        "a_zero": np.ascontiguousarray(keywords.get("a_zero", 0), dtype=np.int32).reshape(-1),
+        "b_zero": np.full(n, keywords.get("b_zero", 0), dtype=np.int32),
+    }
+    if scaled:
+        found["a_scale"] = np.ascontiguousarray(keywords["a_scale"]).reshape(-1)
+        found["b_scale"] = np.full(n, keywords["b_scale"], dtype=np.float32)
+    if "bias" in keywords:
+        found["bias"] = np.ascontiguousarray(keywords["bias"].reshape(n))
+    return found

@@ -1,0 +1,108 @@
+"""Networks of bytes: near the network that they come from, and saved as it is."""
+
+import numpy as np
+import pytest
+from support import random_bits
+
+from tropical import nn, quantized
+from tropical.autograd import Tensor, no_grad
+
+
+def inputs(rows, columns, seed=0):
+    bits = random_bits((rows, columns), seed) % np.uint64(2001)
+    return bits.astype(np.float32) / 1000 - 1
+
+
+def network(rng_seed=0, hidden=32):
+    rng = np.random.default_rng(rng_seed)
+    return nn.Sequential(
+        nn.Linear(20, hidden, rng=rng),
+        nn.ReLU(),
+        nn.Dropout(0.5),
+        nn.Linear(hidden, hidden, bias=False, rng=rng),
+        nn.ReLU(),
+        nn.Linear(hidden, 4, rng=rng),
+    )
+
+
+def test_a_network_of_bytes_is_near(isa):
+    model, x = network(), inputs(200, 20)
+    small = quantized.convert(model, x)
+    with no_grad():
+        model.eval()
+        want, got = model(x).data, small(x).data
+    assert isinstance(small(x), Tensor) and got.dtype == np.float32
+    assert np.abs(got - want).max() < 0.03 * np.abs(want).max()
+    assert [type(part).__name__ for part in small] == [
+        "QuantizedLinear", "Dropout", "QuantizedLinear", "QuantizedLinear"
+    ]  # fmt: skip
+    assert [part.outputs is not None for part in small if hasattr(part, "outputs")] == [
+        False, True, False
+    ]  # fmt: skip
+    np.testing.assert_array_equal(small(x[0]).data, got[0])
+    np.testing.assert_array_equal(small(x.reshape(4, 50, 20)).data, got.reshape(4, 50, 4))
+
+
+def test_the_model_stays_as_it_is():
+    model, x = network(), inputs(50, 20)
+    before = model.state_dict()
+    model.train()
+    quantized.convert(model, [x, x[:3]])
+    assert all(part.training and not part._hooks.get("forward_pre") for part in model.modules())
+    for name, array in model.state_dict().items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+def test_a_saved_network_computes_the_same(tmp_path):
+    x = inputs(50, 20)
+    small = quantized.convert(network(), x)
+    other = quantized.convert(network(rng_seed=1), 3 * x)
+    small.save(tmp_path / "small.npz")
+    other.load(tmp_path / "small.npz")
+    np.testing.assert_array_equal(other(x).data, small(x).data)
+    sizes = [sum(a.nbytes for a in m.state_dict().values()) for m in (network(hidden=400), small)]
+    big = quantized.convert(network(hidden=400), x)
+    sizes[1] = sum(a.nbytes for a in big.state_dict().values())
+    assert sizes[1] < 0.3 * sizes[0]
+
+
+class Twice(nn.Module):
+    """A network with layers in a list, a dict and a Sequential."""
+
+    def __init__(self):
+        super().__init__()
+        rng = np.random.default_rng(0)
+        self.layers = [nn.Linear(5, 5, rng=rng), nn.Tanh()]
+        self.named = {"last": nn.Sequential(nn.Linear(5, 3, rng=rng), nn.Sigmoid())}
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return self.named["last"](x)
+
+
+def test_layers_are_found_wherever_they_are():
+    model, x = Twice(), inputs(30, 5)
+    small = quantized.convert(model, x)
+    assert isinstance(small.layers[0], quantized.QuantizedLinear)
+    assert isinstance(small.named["last"][0], quantized.QuantizedLinear)
+    assert isinstance(model.layers[0], nn.Linear)
+    assert not [*small.parameters()]
+    with no_grad():
+        np.testing.assert_allclose(small(x).data, model(x).data, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    "calibration, message",
+    [([], "at least one batch"), (np.full((2, 20), np.nan, np.float32), "finite inputs")],
+)
+def test_calibration_is_checked(calibration, message):
+    with pytest.raises(ValueError, match=f"calibration: expected {message}"):
+        quantized.convert(network(), calibration)
+
+
+def test_a_layer_that_gets_no_input_is_refused():
+    model = Twice()
+    model.spare = nn.Linear(2, 2)
+    with pytest.raises(ValueError, match="inputs for each layer"):
+        quantized.convert(model, inputs(3, 5))

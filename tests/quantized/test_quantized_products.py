@@ -1,0 +1,194 @@
+"""Products of bytes against NumPy's int32, on every instruction set and its instructions."""
+
+import itertools
+
+import numpy as np
+import pytest
+from support import random_bits
+
+import tropical
+from tropical import quantized
+from tropical.quantized import Quantization, QuantizedArray
+
+BYTES = (np.int8, np.uint8)
+
+
+def random_bytes(shape, dtype, seed):
+    """Bytes whose extremes are as likely as all others together."""
+    bits = random_bits(shape, seed)
+    limits = np.iinfo(dtype)
+    ends = np.where(bits >> np.uint64(40) & np.uint64(1), limits.min, limits.max)
+    return np.where(bits >> np.uint64(50) & np.uint64(1), bits.astype(dtype), ends.astype(dtype))
+
+
+@pytest.mark.parametrize("dtypes", [*itertools.product(BYTES, BYTES)])
+@pytest.mark.parametrize("m, k, n", [(1, 9, 5), (3, 64, 33), (13, 516, 40), (60, 1030, 70)])
+def test_sums_are_numpys(isa, m, k, n, dtypes):
+    a, b = random_bytes((m, k), dtypes[0], 1), random_bytes((k, n), dtypes[1], 2)
+    want = a.astype(np.int32) @ b.astype(np.int32)
+    found = tropical.config.config()["byte_products"]
+    assert {"avx2": "madd", "avx512": "madd", "neon": "plain"}.get(isa, found[0]) == found[0]
+    for instructions in found:
+        for x in (a, np.asfortranarray(a), np.repeat(a, 2, axis=1)[:, ::2], a[::-1][::-1]):
+            for y in (b, np.asfortranarray(b), quantized.pack(b, instructions=instructions)):
+                got = quantized.gemm(x, y, instructions=instructions)
+                assert got.dtype == np.int32
+                np.testing.assert_array_equal(got, want)
+
+
+def quantized_operands(m, k, n, seed=3):
+    """Rows and columns with scales and zero points of their own."""
+    numbers = (random_bits((m + n,), seed) % np.uint64(1000)).astype(np.float32) / 500 + 0.01
+    zeros = (random_bits((m + n,), seed + 1) % np.uint64(256)).astype(np.int32)
+    a = random_bytes((m, k), np.uint8, seed + 2)
+    b = random_bytes((k, n), np.int8, seed + 3)
+    of_a = Quantization(numbers[:m], zeros[:m], np.uint8, axis=0)
+    of_b = Quantization(numbers[m:], zeros[m:] - 128, np.int8, axis=-1)
+    return QuantizedArray(a, of_a), QuantizedArray(b, of_b)
+
+
+def test_numbers_are_those_of_the_definition(isa):
+    """Each operation is rounded once, in float32, whatever the instructions."""
+    a, b = quantized_operands(14, 100, 37)
+    bias = np.linspace(-50, 50, 37, dtype=np.float32)
+    sums = (a.values.astype(np.int64) - a.quantization.zero_point[:, None]) @ (
+        b.values.astype(np.int64) - b.quantization.zero_point
+    )
+    scale = a.quantization.scale[:, None] * b.quantization.scale
+    want = np.maximum(sums.astype(np.float32) * scale + bias, 0)
+    for right in (b, quantized.pack(b)):
+        got = quantized.gemm(a, right, bias=bias, activation="relu")
+        np.testing.assert_array_equal(got, want)
+    result = Quantization(np.float32(want.max() / 200), 11, np.uint8)
+    got = quantized.gemm(a, b, bias=bias, activation="relu", quantization=result)
+    inverse = np.float32(1) / result.scale
+    np.testing.assert_array_equal(got.values, np.clip(np.rint(want * inverse) + 11, 0, 255))
+    np.testing.assert_allclose(got.dequantize(), want, atol=float(result.scale) * 0.51)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [((5,), (5,)), ((5,), (5, 3)), ((2, 5), (5,)), ((4, 2, 5), (5, 3)), ((2, 5), (4, 5, 3)),
+     ((3, 1, 2, 5), (4, 5, 3)), ((5,), (4, 5, 3)), ((0, 5), (5, 3)), ((2, 0), (0, 3)),
+     ((2, 5), (5, 0)), ((0, 2, 5), (0, 5, 3))],
+)  # fmt: skip
+def test_shapes_are_those_of_matmul(shapes):
+    a, b = (random_bytes(shape, np.int8, i) for i, shape in enumerate(shapes))
+    want = np.matmul(a.astype(np.int32), b.astype(np.int32))
+    got = quantized.gemm(a, b)
+    np.testing.assert_array_equal(got, want)
+    assert type(got) is type(want) and got.dtype == np.int32
+    if got.ndim:
+        out = np.full((*want.shape, 2), -1, np.int32)[..., 0]
+        assert quantized.gemm(a, b, out=out) is out
+        np.testing.assert_array_equal(out, want)
+
+
+def test_out_may_overlap_an_operand():
+    memory = random_bytes((8, 32), np.int8, 1)
+    a, out = memory[:, :8], memory.reshape(-1).view(np.int32)[:64].reshape(8, 8)
+    want = a.astype(np.int32) @ a.astype(np.int32)
+    quantized.gemm(a, a, out=out)
+    np.testing.assert_array_equal(out, want)
+
+
+def test_threads_and_workspaces_change_nothing():
+    a, b = random_bytes((300, 500), np.uint8, 1), random_bytes((500, 400), np.int8, 2)
+    want = a.astype(np.int32) @ b.astype(np.int32)
+    workspace = tropical.GemmWorkspace()
+    for threads in (1, 2, 3):
+        for right in (b, quantized.pack(b)):
+            got = quantized.gemm(a, right, threads=threads, workspace=workspace)
+            np.testing.assert_array_equal(got, want)
+    held = workspace.allocations
+    quantized.gemm(a, b, threads=1, workspace=workspace)
+    assert workspace.allocations == held
+
+
+def test_long_sums_wrap_as_int32_does():
+    ones = np.full((1, 40_000), 255, np.uint8)
+    want = (ones.astype(np.int32) @ ones.T.astype(np.int32)).item()
+    assert quantized.gemm(ones, ones.T).item() == want < 0
+    q = Quantization(1.0, 0, np.uint8)
+    with pytest.raises(ValueError, match="at most 33025 products, got 40000"):
+        quantized.gemm(QuantizedArray(ones, q), QuantizedArray(ones.T, q))
+
+
+X = quantized.quantize(np.ones((2, 3)))
+W = quantized.quantize(np.ones((3, 4)), axis=1)
+C = quantized.quantize(np.ones((3, 4)), axis=0)
+RAW = np.ones((2, 3), np.int8)
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda: quantized.gemm(RAW, W), TypeError, "two quantized arrays or none"),
+        (lambda: quantized.gemm(RAW.astype("i2"), RAW.T), TypeError, "a: expected int8 or uint8"),
+        (lambda: quantized.gemm(RAW, RAW), ValueError, r"\(2, 3\) and \(2, 3\)"),
+        (lambda: quantized.gemm(RAW, RAW.T, bias=np.ones(2)), TypeError, "None for bytes alone"),
+        (lambda: quantized.quantize(np.full((2, 2), np.nan), C.quantization), ValueError, "length"),
+        (lambda: quantized.quantize(np.full((3, 2), np.nan), C.quantization), ValueError, "no NaN"),
+        (lambda: quantized.gemm(X, W, bias=[1.0]), ValueError, r"bias: expected shape \(4,\)"),
+        (lambda: quantized.gemm(X, W, activation="tanh"), ValueError, "activation: .*'tanh'"),
+        (lambda: quantized.gemm(X, X.T.T), ValueError, r"\(2, 3\) and \(2, 3\)"),
+        (lambda: quantized.gemm(X, C), ValueError, "b: expected scales that differ along axis -1"),
+        (lambda: quantized.gemm(RAW, RAW.T, out=np.zeros((2, 3), "i4")), ValueError, "shape"),
+        (lambda: quantized.gemm(RAW, RAW.T, out=np.zeros((2, 2), "f4")), TypeError, "of int32"),
+        (lambda: quantized.gemm(RAW, RAW.T, instructions="amx"), ValueError, "instructions: .*amx"),
+        (lambda: quantized.gemm(RAW, RAW.T, threads=0), ValueError, "threads"),
+        (lambda: quantized.gemm(RAW, RAW.T, workspace=3), TypeError, "workspace"),
+        (lambda: quantized.gemm(np.int8(1), RAW.T), ValueError, "at least 1 dimension"),
+        (lambda: quantized.pack(RAW[0]), ValueError, "b: expected 2 dimensions"),
+        (lambda: quantized.quantize([np.nan]), ValueError, "finite"),
+        (lambda: quantized.quantize([np.inf], "affine"), ValueError, "finite"),
+        (lambda: quantized.quantize([1j]), TypeError, "floats or integers"),
+        (lambda: quantized.quantize([1.0], "odd"), ValueError, "scheme: .*'odd'"),
+        (lambda: quantized.quantize([1.0], axis=1), ValueError, "axis: .*got 1"),
+        (lambda: quantized.quantize([1.0], dtype="u1"), TypeError, "int8 for the symmetric"),
+        (lambda: Quantization(0.0, 0, "i1"), ValueError, "scale: "),
+        (lambda: Quantization(1.0, 200, "i1"), ValueError, "zero_point: "),
+        (lambda: Quantization(1.0, 0, "i2"), TypeError, "dtype: "),
+        (lambda: Quantization([1.0], 0, "i1"), ValueError, "scale, zero_point: "),
+        (lambda: Quantization(1.0, 0, "i1").quantize([np.nan]), ValueError, "no NaN"),
+        (lambda: QuantizedArray(RAW.view("u1"), X.quantization), TypeError, "values: "),
+    ],
+)
+def test_what_does_not_fit_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize("scheme, dtype", [("symmetric", "i1"), ("affine", "u1"), ("affine", "i1")])
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_numbers_come_back(scheme, dtype, axis):
+    x = (random_bits((6, 5), 4) % np.uint64(1000)).astype(np.float64) / 100 - 3
+    x[2] *= 100
+    q = quantized.quantize(x, scheme, axis=axis, dtype=dtype)
+    scale, _ = q.quantization.along(2)
+    assert (np.abs(q.dequantize() - x) <= 0.501 * scale).all()
+    assert q.values.dtype == dtype and q.shape == x.shape
+    np.testing.assert_array_equal(np.asarray(q.T), q.dequantize().T)
+    again = quantized.quantize(q.dequantize(), q.quantization)
+    np.testing.assert_array_equal(again.values, q.values)
+
+
+def test_one_zero_point_serves_all_scales():
+    rows = Quantization(np.ones(2, np.float32), 1, np.int8, axis=0)
+    got = quantized.gemm(QuantizedArray(RAW, rows), quantized.quantize(np.ones((3, 4))))
+    np.testing.assert_array_equal(got, np.zeros((2, 4)))
+
+
+def test_numbers_out_of_range_become_the_ends():
+    x = np.array([1e300, -1e300, np.inf, -np.inf, 0.4])
+    for q in (Quantization(0.01, 0, "i1"), Quantization(np.full(5, 0.01), 0, "i1", axis=0)):
+        assert q.quantize(x).values.tolist() == [127, -128, 127, -128, 40]
+
+
+@pytest.mark.parametrize(
+    "x", [np.zeros(3), np.zeros((0, 3)), np.float32(2), [1e-40], [3e38, -3e38]]
+)
+def test_quantizing_odd_arrays(x):
+    for scheme in ("symmetric", "affine"):
+        q = quantized.quantize(x, scheme)
+        assert (np.abs(q.dequantize() - x) <= 0.501 * q.quantization.scale).all()
