@@ -156,7 +156,7 @@ def oldest(session: nox.Session) -> None:
     session.install("uv")
     session.run("uv", "pip", "install", "--resolution=lowest-direct", ".[test]")
     session.env["TROPICAL_TEST_ISAS"] = "baseline"  # the other kernels know no Python
-    session.env |= {"PYTHONPATH": str(ROOT / ".ci"), "SAMPLE": "5"}
+    session.env.update({"PYTHONPATH": str(ROOT / ".ci"), "SAMPLE": "5"})
     pytest(session, "-p", "sample", "-m", "not slow", *(session.posargs or ["tests"]))
 
 

@@ -9,6 +9,7 @@
 #include "bindings/call.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
+#include "runtime/float_environment.hpp"
 
 namespace tropical {
 namespace {
@@ -174,6 +175,7 @@ bool quantize_bytes(const py::array_t<float, py::array::c_style>& x, const py::a
                             .zero_point = zero_point,
                             .result = is_signed ? QuadResult::int8 : QuadResult::uint8};
     const auto quantize = kernels_named(py::none()).quantize;
+    const FloatEnvironment environment;
     constexpr ptrdiff_t worth_the_gil = 1 << 17;
     if (args.count < worth_the_gil) return quantize(args);
     bool noticed = false;

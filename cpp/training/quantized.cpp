@@ -1,9 +1,10 @@
-// 279 lines, as packing, the loops and the ends of the sums are read as one algorithm.
+// 281 lines, as packing, the loops and the ends of the sums are read as one algorithm.
 #include "training/quantized.hpp"
 
 #include <algorithm>
 
 #include "blocking.hpp"
+#include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
 
 namespace tropical {
@@ -203,6 +204,7 @@ void compute_panel(const Run& run, ptrdiff_t i, ptrdiff_t m, ptrdiff_t j, int sl
 }
 
 void run_task(void* context, ptrdiff_t task, int slot) {
+    const FloatEnvironment environment;
     Run& run = *static_cast<Run*>(context);
     const Cut& cut = run.cut;
     const ByteProduct& p = run.p;

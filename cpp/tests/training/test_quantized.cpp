@@ -1,5 +1,6 @@
 // Products of bytes: on all instructions the sums of the definition, from any layout, between pages
 // that must not be touched; and what becomes of the sums.
+#include <cfenv>
 #include <cmath>
 
 #include "../support.hpp"
@@ -146,8 +147,11 @@ TEST_CASE("sums become floats and bytes by the same roundings everywhere") {
             std::vector<signed char> bytes(floats.size());
             const View of_floats{reinterpret_cast<char*>(floats.data()), 4 * n, 4};
             const View of_bytes{reinterpret_cast<char*>(bytes.data()), n, 1};
+            std::fesetround(FE_UPWARD);  // which is the caller's, and stays so
             multiply(s.product(unpacked, of_floats, QuadResult::float32), 1, workspace);
             multiply(s.product(unpacked, of_bytes, QuadResult::int8), 1, workspace);
+            REQUIRE(std::fegetround() == FE_UPWARD);
+            std::fesetround(FE_TONEAREST);
             for (ptrdiff_t i = 0; i < 7; ++i)
                 for (ptrdiff_t j = 0; j < n; ++j) {
                     const auto place = static_cast<std::size_t>(i * n + j);
