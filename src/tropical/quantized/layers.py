@@ -74,8 +74,8 @@ class QuantizedLinear(nn.Module):
         )
         self.input_scale: NDArray[np.float32] = np.array(inputs.scale)
         self.input_zero_point: NDArray[np.int32] = np.array(inputs.zero_point)
-        self.input_dtype = inputs.dtype
-        self.activation = activation
+        self.input_dtype: np.dtype[Any] = inputs.dtype
+        self.activation: Activation | None = activation
         self.outputs: Quantization | None = None
         self.pack()
 

@@ -289,17 +289,17 @@ def _rows(
     """Return the product of rows and one matrix, of the shape that it is to have."""
     rows = left.reshape(math.prod(left.shape[:-1]), left.shape[-1])
     direct = out is not None and out.ndim == 2 and not np.may_share_memory(out, left)
-    result = out if direct else np.empty((len(rows), n), dtype=dtype)
+    result: Any = out if direct else np.empty((len(rows), n), dtype=dtype)
     _core.multiply_bytes(rows, b, result, **{**keywords, **arrays(keywords, n)})
     if direct:
-        return out
+        return result
     return result.reshape(shape) if shape else result[0, 0]
 
 
 def arrays(keywords: dict[str, Any], n: int) -> dict[str, Any]:
     """Return the zero points, scales and bias among the keywords of a product with n columns."""
     scaled = "a_scale" in keywords
-    found = {
+    found: dict[str, Array] = {
         "a_zero": np.ascontiguousarray(keywords.get("a_zero", 0), dtype=np.int32).reshape(-1),
         "b_zero": np.full(n, keywords.get("b_zero", 0), dtype=np.int32),
     }
