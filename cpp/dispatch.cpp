@@ -24,6 +24,8 @@ std::vector<Isa> detect() {
 #endif
 #if defined(TROPICAL_HAVE_NEON)
     sets.push_back(row("neon", table_neon, true));  // part of every 64-bit Arm
+#endif
+#if defined(TROPICAL_HAVE_NEON_DOTPROD)
     if (runs_neon_dotprod()) sets.back().quads.push_back(&quads_neon_dotprod);
 #endif
     return sets;
