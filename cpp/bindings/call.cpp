@@ -63,15 +63,10 @@ bool on_main_thread() {
     return PyLong_AsUnsignedLong(ident.ptr()) == PyThread_get_thread_ident();
 }
 
-void run(const Problem& problem, const Choice& choice, Workspace& workspace) {
-    const double products = static_cast<double>(problem.m) * static_cast<double>(problem.n) *
-                            static_cast<double>(std::max<ptrdiff_t>(problem.k, 1)) *
-                            static_cast<double>(problem.batch.items);
-    if (products < products_worth_the_gil) return gemm(problem, choice, workspace);
-    const StopRequested stop =
-        products < products_worth_a_stop ? nullptr : stop_requested_by_signal();
-    without_gil([&] { gemm(problem, choice, workspace, stop); });
-}
+// With fewer products, releasing the GIL costs more than it gives.
+constexpr double products_worth_the_gil = 1 << 15;
+// Fewer products take less than a second on every kernel.
+constexpr double products_worth_a_stop = 1 << 27;
 
 }  // namespace
 
@@ -147,17 +142,24 @@ void check_workspace(PyObject* workspace) {
                              std::string(py::repr(py::handle(workspace))));
 }
 
-void in_workspace(PyObject* workspace, void (*work)(void*, Workspace&), void* context) {
+void run_in(PyObject* workspace, double products, void (*work)(void*, Workspace&, StopRequested),
+            void* context) {
     use_tuning();
+    const auto run = [&](Workspace& memory) {
+        if (products < products_worth_the_gil) return work(context, memory, nullptr);
+        const StopRequested stop =
+            products < products_worth_a_stop ? nullptr : stop_requested_by_signal();
+        without_gil([&] { work(context, memory, stop); });
+    };
     if (workspace != Py_None) {
         PyWorkspace::Lease lease(py::cast<PyWorkspace&>(py::handle(workspace)));
-        return work(context, lease.memory());
+        return run(lease.memory());
     }
-    // In use where a signal's handler, which long work hears, computes a product as well.
+    // In use where a signal's handler, which `run` hears, computes a product as well.
     static thread_local bool own_in_use = false;
     if (own_in_use) {
         Workspace another;
-        return work(context, another);
+        return run(another);
     }
     struct Use {
         Use() { own_in_use = true; }
@@ -166,7 +168,7 @@ void in_workspace(PyObject* workspace, void (*work)(void*, Workspace&), void* co
             if (thread_workspace().bytes() > kept_bytes) thread_workspace().clear();
         }
     } const use;
-    work(context, thread_workspace());
+    run(thread_workspace());
 }
 
 void run_in(PyObject* workspace, const Problem& problem, const Choice& choice) {
@@ -174,11 +176,14 @@ void run_in(PyObject* workspace, const Problem& problem, const Choice& choice) {
         const Problem& problem;
         const Choice& choice;
     } all{problem, choice};
-    const auto work = [](void* context, Workspace& memory) {
+    const double products = static_cast<double>(problem.m) * static_cast<double>(problem.n) *
+                            static_cast<double>(std::max<ptrdiff_t>(problem.k, 1)) *
+                            static_cast<double>(problem.batch.items);
+    const auto work = [](void* context, Workspace& memory, StopRequested stop) {
         const Call& call = *static_cast<const Call*>(context);
-        run(call.problem, call.choice, memory);
+        gemm(call.problem, call.choice, memory, stop);
     };
-    in_workspace(workspace, work, &all);
+    run_in(workspace, products, work, &all);
 }
 
 }  // namespace tropical

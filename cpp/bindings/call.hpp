@@ -64,14 +64,12 @@ py::object as_result(const py::array& array);
 
 // Throws TypeError unless the argument is None or a GemmWorkspace.
 void check_workspace(PyObject* workspace);
-// Calls work(context, memory) with the memory of this workspace, or for None with the thread's own.
-void in_workspace(PyObject* workspace, void (*work)(void*, Workspace&), void* context);
-// Computes a product there. Releases the GIL for a large product.
+// Calls work(context, memory, stop) with the memory of this workspace, or for None with the
+// thread's own: without the GIL where work multiplies so many elements that this pays, and with a
+// stop where it may take long.
+void run_in(PyObject* workspace, double products, void (*work)(void*, Workspace&, StopRequested),
+            void* context);
+// Computes a product so.
 void run_in(PyObject* workspace, const Problem& problem, const Choice& choice);
-
-// With fewer products, releasing the GIL costs more than it gives.
-inline constexpr double products_worth_the_gil = 1 << 15;
-// Fewer products take less than a second on every kernel.
-inline constexpr double products_worth_a_stop = 1 << 27;
 
 }  // namespace tropical

@@ -107,15 +107,9 @@ struct Call {
     int threads;
 };
 
-void run(void* context, Workspace& memory) {
+void run(void* context, Workspace& memory, StopRequested stop) {
     const Call& call = *static_cast<const Call*>(context);
-    const ByteProduct& p = call.product;
-    const double products = static_cast<double>(p.m) * static_cast<double>(p.packed.n) *
-                            static_cast<double>(p.packed.k);
-    if (products < products_worth_the_gil) return multiply(p, call.threads, memory);
-    const StopRequested stop =
-        products < products_worth_a_stop ? nullptr : stop_requested_by_signal();
-    without_gil([&] { multiply(p, call.threads, memory, stop); });
+    multiply(call.product, call.threads, memory, stop);
 }
 
 void multiply_bytes(const py::array& a, const py::object& b, const py::array& out,
@@ -157,7 +151,9 @@ void multiply_bytes(const py::array& a, const py::object& b, const py::array& ou
                               .inverse_scale = inverse_scale,
                               .zero_point = zero_point};
     Call call{product, choose({}, parse_threads(threads.ptr())).threads};
-    in_workspace(workspace.ptr(), run, &call);
+    const double products =
+        static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    run_in(workspace.ptr(), products, run, &call);
 }
 
 // Whether x holds a NaN.

@@ -6,16 +6,6 @@
 namespace tropical {
 namespace {
 
-// Byte number `which` of each quad.
-template <int which, class V>
-[[gnu::always_inline]] inline V signed_byte(V quad) {
-    return (quad << (24 - 8 * which)) >> 24;
-}
-template <int which, class V>
-[[gnu::always_inline]] inline V unsigned_byte(V quad) {
-    return (quad >> (8 * which)) & broadcast<V>(255);
-}
-
 // step: acc + the four products of the bytes of a and b in each lane. share: what steps that meet
 // one b need of it.
 template <class V>
@@ -80,6 +70,16 @@ struct Dot {
     [[gnu::always_inline]] static V step(V a, Shared b, V acc) {
         return acc + signed_byte<0>(a) * b.bytes[0] + signed_byte<1>(a) * b.bytes[1] +
                signed_byte<2>(a) * b.bytes[2] + signed_byte<3>(a) * b.bytes[3];
+    }
+
+  private:
+    template <int which>
+    [[gnu::always_inline]] static V signed_byte(V quad) {
+        return (quad << (24 - 8 * which)) >> 24;
+    }
+    template <int which>
+    [[gnu::always_inline]] static V unsigned_byte(V quad) {
+        return (quad >> (8 * which)) & broadcast<V>(255);
     }
 #endif
 };

@@ -71,7 +71,7 @@ bool runs_neon_dotprod() {
 
 namespace tropical {
 
-bool runs_neon_dotprod() { return true; }  // every Mac
+bool runs_neon_dotprod() { return false; }  // on Macs isa_neon has them
 
 }  // namespace tropical
 #endif

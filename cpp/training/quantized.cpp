@@ -1,7 +1,8 @@
-// 281 lines, as packing, the loops and the ends of the sums are read as one algorithm.
+// 283 lines, as packing, the loops and the ends of the sums are read as one algorithm.
 #include "training/quantized.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "blocking.hpp"
 #include "runtime/float_environment.hpp"
@@ -54,7 +55,7 @@ int threads_for(const ByteProduct& p, int most) {
                         static_cast<double>(p.packed.k) / 4;
     const double share = static_cast<double>(setting(Setting::thread_share));
     const int threads = static_cast<int>(std::clamp(work / share, 1.0, double{1} * most));
-    const bool wakes = work >= static_cast<double>(setting(Setting::wake_share));
+    const bool wakes = work >= threads * static_cast<double>(setting(Setting::wake_share));
     if (threads == 1 || wakes || workers_at_hand(threads)) return threads;
     note_loop_alone();
     return 1;
@@ -129,12 +130,13 @@ std::optional<std::int32_t> common_zero(const ByteProduct& p) {
 
 void fill_columns(const Run& run) {
     const ByteProduct& p = run.p;
-    for (ptrdiff_t j = 0; j < p.packed.n; ++j) {
+    const ptrdiff_t n = p.packed.n;
+    if (p.column_scale) std::copy_n(p.column_scale, n, run.column<float>(run.cut.column_scale, 0));
+    if (p.bias) std::copy_n(p.bias, n, run.column<float>(run.cut.bias, 0));
+    if (run.common_zero) return;
+    for (ptrdiff_t j = 0; j < n; ++j)
         *run.column<std::int32_t>(run.cut.column_zero, j) =
             wrapped(std::int64_t{p.column_zero[j]} + turned_zero(p.packed));
-        if (p.column_scale) *run.column<float>(run.cut.column_scale, j) = p.column_scale[j];
-        if (p.bias) *run.column<float>(run.cut.bias, j) = p.bias[j];
-    }
 }
 
 // A[i:i+m, :], a block of steps after the other.

@@ -1,8 +1,6 @@
 // Products of matrices of bytes, int8 or uint8: exact sums in int32, and what becomes of them.
 #pragma once
 
-#include <optional>
-
 #include "dispatch.hpp"
 #include "runtime/stop.hpp"
 #include "workspace.hpp"
@@ -31,9 +29,10 @@ ptrdiff_t packed_bytes(const QuadKernels& kernels, ptrdiff_t k, ptrdiff_t n);
 PackedBytes pack(const QuadKernels& kernels, const ByteMatrix& b, char* memory, int threads);
 
 // C[i, j] = sum over p of (A[i, p] - row_zero[i]) * (B[p, j] - column_zero[j]), passed through
-// QuadEndArgs. B: packed before, or, where packed.memory is null, packed first, for
-// packed.kernels. row_*: m elements, or one for all where row_step is 0; column_* and bias: n, bias
-// may be null. The scales are not read where C is of int32. C overlaps no operand.
+// QuadEndArgs. Zero points are bytes of either kind, -128 to 255. B: packed before, or, where
+// packed.memory is null, packed first, for packed.kernels. row_*: m elements, or one for all where
+// row_step is 0; column_* and bias: n, bias may be null. The scales are not read where C is of
+// int32. C overlaps no operand.
 struct ByteProduct {
     ptrdiff_t m;
     ConstView a;

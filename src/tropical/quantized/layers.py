@@ -118,15 +118,12 @@ class QuantizedLinear(nn.Module):
             return result if self.outputs is not None else Tensor(result)
         # What `gemm` does, with all that does not change found before.
         ends, outputs = {**self._ends, "relu": self.activation == "relu"}, self.outputs
-        shape = len(given.values), len(self.weight)
-        if outputs is None:
-            result = np.empty(shape, dtype=np.float32)
-            _core.multiply_bytes(given.values, self._packed._bytes, result, **ends)
-            return Tensor(result)
-        result = np.empty(shape, dtype=outputs.dtype)
-        ends |= {"inverse_scale": outputs.inverse, "zero_point": int(outputs.zero_point)}
-        _core.multiply_bytes(given.values, self._packed._bytes, result, **ends)
-        return QuantizedArray(result, outputs)
+        if outputs is not None:
+            ends |= {"inverse_scale": outputs.inverse, "zero_point": int(outputs.zero_point)}
+        dtype = np.float32 if outputs is None else outputs.dtype
+        rows = np.empty((len(given.values), len(self.weight)), dtype=dtype)
+        _core.multiply_bytes(given.values, self._packed._bytes, rows, **ends)
+        return Tensor(rows) if outputs is None else QuantizedArray(rows, outputs)
 
     def extra_repr(self) -> str:
         """Return the lengths."""
