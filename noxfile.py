@@ -358,8 +358,8 @@ def tsan(session: nox.Session) -> None:
 
 @nox.session
 def cross(session: nox.Session) -> None:
-    """Other systems, by zig: the C++ tests for musl and Windows, the library for macOS."""
-    session.install("ziglang==0.17.1")
+    """Other systems, by zig: the C++ tests for musl and Windows, the Python module for macOS."""
+    session.install("ziglang==0.17.1", "numpy", "pybind11>=3.0")
     python = str(Path(session.bin) / "python")
     zig = output_of(python, "-c", "import ziglang; print(ziglang.__path__[0])")
     folder = Path(session.create_tmp()).resolve()
@@ -373,7 +373,8 @@ def cross(session: nox.Session) -> None:
         session.env["WINEPREFIX"] = str(folder / "wine")
         session.env["WINEDEBUG"] = "-all"
         session.run("ctest", "--preset", "windows")
-    build(session, "macos")
+    pybind11 = output_of(python, "-m", "pybind11", "--cmakedir")
+    build(session, "macos", f"-DPython_EXECUTABLE={python}", f"-Dpybind11_DIR={pybind11}")
 
 
 @nox.session

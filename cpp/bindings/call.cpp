@@ -68,6 +68,38 @@ constexpr double products_worth_the_gil = 1 << 15;
 // Fewer products take less than a second on every kernel.
 constexpr double products_worth_a_stop = 1 << 27;
 
+// work(memory, stop), as run_in.
+void run_with(Workspace& memory, double products, auto work) {
+    if (products < products_worth_the_gil) return work(memory, nullptr);
+    const StopRequested stop =
+        products < products_worth_a_stop ? nullptr : stop_requested_by_signal();
+    without_gil([&] { work(memory, stop); });
+}
+
+// Whether the thread's own workspace is in use: where a signal's handler, which long work hears,
+// computes a product as well.
+constinit thread_local bool own_in_use = false;
+
+void run_leased(PyObject* workspace, double products, auto work) {
+    use_tuning();
+    if (workspace != Py_None) {
+        PyWorkspace::Lease lease(py::cast<PyWorkspace&>(py::handle(workspace)));
+        return run_with(lease.memory(), products, work);
+    }
+    if (own_in_use) {
+        Workspace another;
+        return run_with(another, products, work);
+    }
+    struct Use {
+        Use() { own_in_use = true; }
+        ~Use() {
+            own_in_use = false;
+            if (thread_workspace().bytes() > kept_bytes) thread_workspace().clear();
+        }
+    } const use;
+    run_with(thread_workspace(), products, work);
+}
+
 }  // namespace
 
 StopRequested stop_requested_by_signal() { return on_main_thread() ? signal_raised : nullptr; }
@@ -144,46 +176,16 @@ void check_workspace(PyObject* workspace) {
 
 void run_in(PyObject* workspace, double products, void (*work)(void*, Workspace&, StopRequested),
             void* context) {
-    use_tuning();
-    const auto run = [&](Workspace& memory) {
-        if (products < products_worth_the_gil) return work(context, memory, nullptr);
-        const StopRequested stop =
-            products < products_worth_a_stop ? nullptr : stop_requested_by_signal();
-        without_gil([&] { work(context, memory, stop); });
-    };
-    if (workspace != Py_None) {
-        PyWorkspace::Lease lease(py::cast<PyWorkspace&>(py::handle(workspace)));
-        return run(lease.memory());
-    }
-    // In use where a signal's handler, which `run` hears, computes a product as well.
-    static thread_local bool own_in_use = false;
-    if (own_in_use) {
-        Workspace another;
-        return run(another);
-    }
-    struct Use {
-        Use() { own_in_use = true; }
-        ~Use() {
-            own_in_use = false;
-            if (thread_workspace().bytes() > kept_bytes) thread_workspace().clear();
-        }
-    } const use;
-    run(thread_workspace());
+    run_leased(workspace, products,
+               [=](Workspace& memory, StopRequested stop) { work(context, memory, stop); });
 }
 
 void run_in(PyObject* workspace, const Problem& problem, const Choice& choice) {
-    struct Call {
-        const Problem& problem;
-        const Choice& choice;
-    } all{problem, choice};
     const double products = static_cast<double>(problem.m) * static_cast<double>(problem.n) *
                             static_cast<double>(std::max<ptrdiff_t>(problem.k, 1)) *
                             static_cast<double>(problem.batch.items);
-    const auto work = [](void* context, Workspace& memory, StopRequested stop) {
-        const Call& call = *static_cast<const Call*>(context);
-        gemm(call.problem, call.choice, memory, stop);
-    };
-    run_in(workspace, products, work, &all);
+    run_leased(workspace, products,
+               [&](Workspace& memory, StopRequested stop) { gemm(problem, choice, memory, stop); });
 }
 
 }  // namespace tropical
