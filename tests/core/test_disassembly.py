@@ -23,6 +23,7 @@ MACRO_KERNEL = re.compile(r"macro_(?:kernel|logs)(?!.*(?:Careful|Sharing)Ring)")
 # SSE2 compares no 64-bit integers: these go through general registers.
 NOT_VECTORS = re.compile(r"::M(?:ax|in)\w+, long, 16>")
 VECTOR = re.compile(r"%[xyz]mm|\bv\d+\.")
+DOT = re.compile(r"^vpdp|^[us]dot")
 COPY = re.compile(r"^v?p?(?:mov|broadcast|unpck|shuf|perm|insert|extract)|^(?:ld|st|dup|mov)")
 STORE = re.compile(r"^v?mov\S*\s+[^(]*,[^,(]*\((?!%rsp)|^st[rpu]\w*\s+(?!.*\[sp)")
 
@@ -53,9 +54,13 @@ def innermost_loops(code):
 
 
 def hot(loop):
-    """Whether it is a rank-1 update: eight vector operations or more, and nothing stored to C."""
+    """Whether it is a rank-1 update: eight vector operations or more, and nothing stored to C.
+
+    A dot product of four bytes stands for four.
+    """
     operations = [i for i in loop if VECTOR.search(i) and not COPY.match(i)]
-    return len(operations) >= 8 and not any(map(STORE.match, loop))
+    count = sum(4 if DOT.match(i) else 1 for i in operations)
+    return count >= 8 and not any(map(STORE.match, loop))
 
 
 def files():
