@@ -19,7 +19,7 @@ struct Settings {
 Settings suggest_settings() {
     const Caches& c = caches();
     return {{c.l1d * 3, c.l2 * 3 / 8, std::clamp<ptrdiff_t>(c.l3 / 8, MiB, 4 * MiB), 256, 128, 64,
-             1 << 17, 1 << 21}};
+             1 << 17, 1 << 21, 2048}};
 }
 
 // KC that pays: packing and meeting C cost less the more steps there are, and L1 has to hold a

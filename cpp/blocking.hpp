@@ -16,18 +16,19 @@ enum class Setting {
     argmax_steps,  // the most steps of a direct product with argmax; 1 or 2 bytes: twice that
     thread_share,  // products of float32 that are worth a thread which is awake
     wake_share,    // and those that are worth waking one
+    strassen_side  // the fewest rows, columns and steps of a block of Strassen's algorithm
 };
-inline constexpr int setting_count = 8;
+inline constexpr int setting_count = 9;
 inline constexpr const char* setting_names[setting_count] = {
-    "micro_panel", "block",        "panel",        "direct_side",
-    "heavy_side",  "argmax_steps", "thread_share", "wake_share"};
+    "micro_panel",  "block",        "panel",      "direct_side",  "heavy_side",
+    "argmax_steps", "thread_share", "wake_share", "strassen_side"};
 
 struct Range {
     ptrdiff_t least, most;
 };
 inline constexpr Range setting_ranges[setting_count] = {
-    {8 * KiB, 4 * MiB}, {16 * KiB, 64 * MiB}, {64 * KiB, 256 * MiB}, {1, 2048},
-    {1, 2048},          {16, 1024},           {1 << 10, 1 << 30},    {1 << 10, 1 << 30}};
+    {8 * KiB, 4 * MiB}, {16 * KiB, 64 * MiB}, {64 * KiB, 256 * MiB}, {1, 2048},   {1, 2048},
+    {16, 1024},         {1 << 10, 1 << 30},   {1 << 10, 1 << 30},    {1, 1 << 20}};
 
 // As it was chosen, else as it is suggested.
 ptrdiff_t setting(Setting which);

@@ -11,6 +11,7 @@
 #include "reference.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
+#include "strassen.hpp"
 
 namespace tropical {
 namespace {
@@ -85,7 +86,7 @@ void redirect_to_part(Product& p, const Run& run, ptrdiff_t part) {
 // The macro-kernel on one packed block of A, A[ic:ic+m, pc:pc+k], and panel of B, B[pc:pc+k,
 // jc:jc+n].
 void run_macro_kernel(const Product& p, const Run& run, char* memory, const Product& block_of_c,
-                      ptrdiff_t pc, ptrdiff_t k) {
+                      ptrdiff_t pc, ptrdiff_t k, const BlockSum* targets) {
     const Kernels& kernels = *run.plan.kernels;
     const SlotLayout& slot = run.plan.slot;
     const bool last = pc + k == p.k;
@@ -103,47 +104,68 @@ void run_macro_kernel(const Product& p, const Run& run, char* memory, const Prod
         .epilogue = {.start = block_of_c.epilogue.start,
                      .activation = last ? p.epilogue.activation : Activation::none},
         .unpacked_a = at(block_of_c.a, 0, pc),
-        .unpacked_b = at(block_of_c.b, pc, 0)};
-    (p.attained.index.data ? kernels.macro_argmax : kernels.macro)(args);
+        .unpacked_b = at(block_of_c.b, pc, 0),
+        .targets = targets};
+    (targets                 ? kernels.macro_sum
+     : p.attained.index.data ? kernels.macro_argmax
+                             : kernels.macro)(args);
 }
 
-// The five loops: NC columns, KC steps, MC rows, then jr and ir in the macro-kernel.
-void packed_kernel(const Product& p, Run& run, int slot, NaNMarks* nan) {
+// The five loops: NC columns, KC steps, MC rows, then jr and ir in the macro-kernel. sums: unless
+// null, of the blocks whose first one p is, in place of A and B, and the blocks of C they go to.
+void packed_kernel(const Product& p, Run& run, int slot, NaNMarks* nan,
+                   const BlockProduct* sums = nullptr) {
     const auto [mc, kc, nc] = run.plan.blocks;
     char* const memory = run.workspace + slot * run.plan.slot.bytes;
     const Kernels& kernels = *run.plan.kernels;
+    const auto pack_a = sums ? kernels.pack_a_sum : kernels.pack_a;
+    const auto pack_b = sums ? kernels.pack_b_sum : kernels.pack_b;
     char* const packed_a = memory + run.plan.slot.a;
     char* const packed_b = memory + run.plan.slot.b;
     for (ptrdiff_t jc = 0; jc < p.n; jc += nc) {  // C[:, jc:jc+n]
         const ptrdiff_t n = std::min(nc, p.n - jc);
         for (ptrdiff_t pc = 0; pc < p.k; pc += kc) {  // panel of B: B[pc:pc+k, jc:jc+n]
             const ptrdiff_t k = std::min(kc, p.k - pc);
-            if (kernels.pack_b({.target = packed_b,
-                                .source = at(p.b, pc, jc).data,
-                                .length = n,
-                                .depth = k,
-                                .length_stride = p.b.col_stride,
-                                .depth_stride = p.b.row_stride,
-                                .nan = nan ? &nan->columns : nullptr,
-                                .line = jc,
-                                .p = pc}))
+            if (pack_b({.target = packed_b,
+                        .source = at(p.b, pc, jc).data,
+                        .length = n,
+                        .depth = k,
+                        .length_stride = p.b.col_stride,
+                        .depth_stride = p.b.row_stride,
+                        .nan = nan ? &nan->columns : nullptr,
+                        .line = jc,
+                        .p = pc,
+                        .sum = sums ? &sums->b : nullptr}))
                 run.noticed = true;
             for (ptrdiff_t ic = 0; ic < p.m; ic += mc) {  // block of A: A[ic:ic+m, pc:pc+k]
                 const ptrdiff_t m = std::min(mc, p.m - ic);
-                if (kernels.pack_a({.target = packed_a,
-                                    .source = at(p.a, ic, pc).data,
-                                    .length = m,
-                                    .depth = k,
-                                    .length_stride = p.a.row_stride,
-                                    .depth_stride = p.a.col_stride,
-                                    .nan = nan ? &nan->rows : nullptr,
-                                    .line = ic,
-                                    .p = pc}))
+                if (pack_a({.target = packed_a,
+                            .source = at(p.a, ic, pc).data,
+                            .length = m,
+                            .depth = k,
+                            .length_stride = p.a.row_stride,
+                            .depth_stride = p.a.col_stride,
+                            .nan = nan ? &nan->rows : nullptr,
+                            .line = ic,
+                            .p = pc,
+                            .sum = sums ? &sums->a : nullptr}))
                     run.noticed = true;
                 if (run.ends_before(products(m, n, k), slot)) return;
-                run_macro_kernel(p, run, memory, block(p, ic, m, jc, n), pc, k);
+                run_macro_kernel(p, run, memory, block(p, ic, m, jc, n), pc, k,
+                                 sums ? &sums->c : nullptr);
             }
         }
+    }
+}
+
+// A piece of the product of the first blocks, and the same pieces of all other blocks: what one
+// task computes, no other meets.
+void strassen_kernel(const Product& p, Run& run, int slot) {
+    const Product first = item_of(run.problem, run.plan, 0);
+    for (ptrdiff_t number = 0; number < block_products(run.plan.levels); ++number) {
+        if (run.stop || run.void_results()) return;
+        const BlockProduct sums = block_product(first, run.plan.levels, number);
+        packed_kernel(p, run, slot, nullptr, &sums);
     }
 }
 
@@ -214,6 +236,8 @@ void compute(const Product& p, Run& run, int slot) {
         case KernelKind::packed:
             return with_nan_spread(p, run, slot,
                                    [&](NaNMarks* nan) { packed_kernel(p, run, slot, nan); });
+        case KernelKind::strassen:
+            return strassen_kernel(p, run, slot);
     }
 }
 
@@ -441,8 +465,41 @@ void compute_again(const Problem& problem, const Plan& plan, Workspace& workspac
 }
 
 void compute_all(const Problem& problem, const Choice& choice, Workspace& workspace,
+                 StopRequested stop_requested);
+
+// Blocks by Strassen's algorithm, then the steps, the columns and the rows that are left over.
+void compute_by_blocks(const Problem& problem, const Plan& plan, const Choice& choice,
+                       Workspace& workspace, StopRequested stop_requested) {
+    const Choice plain{std::nullopt, choice.isa, choice.threads};
+    Problem first = problem;
+    keep_first_block(first, plan.levels);
+    bool covered = true;  // looked at in time: C is not there to be added to again
+    if (problem.accumulate)
+        for_each_item(problem, Plan{}, [&](const Product& p) { covered &= stays_finite(p); });
+    if (!covered || execute(first, plan, workspace, stop_requested))
+        return compute_all(problem, plain, workspace, stop_requested);
+    const ptrdiff_t m = first.m << plan.levels, n = first.n << plan.levels,
+                    k = first.k << plan.levels;
+    const auto compute_rest = [&](Product rest, ptrdiff_t p) {
+        if (rest.m == 0 || rest.n == 0 || p == rest.k) return;
+        Problem some = problem;
+        rest.a = at(rest.a, 0, p);
+        rest.b = at(rest.b, p, 0);
+        rest.k -= p;
+        static_cast<Product&>(some) = rest;
+        compute_all(some, plain, workspace, stop_requested);
+    };
+    Product steps = block(problem, 0, m, 0, n);
+    steps.accumulate = true;
+    compute_rest(steps, k);
+    compute_rest(block(problem, 0, m, n, problem.n - n), 0);
+    compute_rest(block(problem, m, problem.m - m, 0, problem.n), 0);
+}
+
+void compute_all(const Problem& problem, const Choice& choice, Workspace& workspace,
                  StopRequested stop_requested) {
     Plan plan = make_plan(problem, choice);
+    if (plan.levels > 0) return compute_by_blocks(problem, plan, choice, workspace, stop_requested);
     const Partition& cut = plan.partition;
     const bool alone = cut.threads > 1 && !cut.wakes && !workers_at_hand(cut.threads);
     if (alone) plan = make_plan(problem, {choice.kernel, choice.isa, 1});

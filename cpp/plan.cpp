@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "strassen.hpp"
+
 namespace tropical {
 namespace {
 
@@ -134,9 +136,22 @@ bool better_transposed(const Product& p, const Kernels& narrow) {
     return p.c.col_stride != item && p.c.row_stride == item && p.m > 1 && fills;
 }
 
+// How often Strassen's algorithm halves the blocks: as long as each has so many rows, columns and
+// steps. Once at least, where it was chosen; 0: it does not fit, or would not pay.
+int levels_of(const Product& p, const Choice& choice) {
+    const bool chosen = choice.kernel == KernelKind::strassen;
+    if (!chosen && (choice.kernel || !choice.fast_ring)) return 0;
+    const ptrdiff_t least = std::min({p.m, p.n, p.k});
+    if (least < 2 || !fits_strassen(p, *choice.isa)) return 0;
+    int levels = chosen ? 1 : 0;
+    while (levels < most_levels && least >> (levels + 1) >= setting(Setting::strassen_side))
+        ++levels;
+    return levels;
+}
+
 // The product as its kernels see it; an axis of length 0 counts as 1, so that nothing divides by 0.
-Product oriented(const Problem& problem, bool turned) {
-    Product p = turned ? transposed(problem) : static_cast<const Product&>(problem);
+Product oriented(const Product& product, bool turned) {
+    Product p = turned ? transposed(product) : product;
     for (ptrdiff_t* size : {&p.m, &p.n, &p.k}) *size = std::max<ptrdiff_t>(*size, 1);
     return p;
 }
@@ -160,6 +175,7 @@ SlotLayout layout_of(const Plan& plan, const Kernels& kernels, const Product& p)
 }
 
 Fallback fallback_of(const Plan& plan, const KernelSet& set, const Product& p, bool chosen) {
+    if (plan.levels > 0) return Fallback::plain;
     if (!set.careful.macro || plan.kernel < KernelKind::direct) return Fallback::none;
     const bool packing_helps = plan.kernel == KernelKind::direct && !chosen && !plan.few_rows &&
                                !plan.tiny_items && plan.kernels->packed_needs.covers_more &&
@@ -193,21 +209,32 @@ ptrdiff_t workspace_bytes(const Plan& plan) {
     return plan.slot.bytes * plan.partition.threads + plan.shared_bytes;
 }
 
+bool fits_strassen(const Product& p, const Isa& isa) {
+    return kernels_of(isa, p).wide.macro_sum && !p.attained.index.data && p.epilogue.empty();
+}
+
 Plan make_plan(const Problem& problem, const Choice& choice) {
     const KernelSet& set = kernels_of(*choice.isa, problem);
     Plan plan{};
     plan.isa = choice.isa;
+    plan.levels = levels_of(problem, choice);
     plan.transposed = better_transposed(problem, set.narrow);
-    const Product p = oriented(problem, plan.transposed);
-    plan.kernels = &pick_tile(set, p);
+    Product p = oriented(problem, plan.transposed);
+    keep_first_block(p, plan.levels);
+    plan.kernels = plan.levels ? &set.wide : &pick_tile(set, p);
+    const bool chosen = choice.kernel && choice.kernel != KernelKind::strassen;
     const char* const direct = reason_for_direct(p, *plan.kernels);
     const char* const packs = plan.kernels->direct_needs.packs;
-    plan.kernel = choice.kernel.value_or(direct ? KernelKind::direct : KernelKind::packed);
-    plan.reason = choice.kernel ? "chosen by the caller"
-                  : direct      ? direct
-                  : packs       ? packs
-                                : "large: packed operands are read many times from cache";
-    const bool packed = plan.kernel == KernelKind::packed;
+    plan.kernel = plan.levels ? KernelKind::strassen
+                  : chosen    ? *choice.kernel
+                  : direct    ? KernelKind::direct
+                              : KernelKind::packed;
+    plan.reason = plan.kernel == choice.kernel ? "chosen by the caller"
+                  : plan.levels                ? "large: seven products of blocks, not eight"
+                  : direct                     ? direct
+                  : packs ? packs
+                          : "large: packed operands are read many times from cache";
+    const bool packed = plan.kernel >= KernelKind::packed;
     const bool splits_k = plan.kernel >= KernelKind::direct && !p.attained.lookup.data &&
                           sums_are_exact(p.semiring, p.dtype);
     plan.partition =
@@ -224,7 +251,7 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
         plan.kernel == KernelKind::direct
             ? direct_blocks(p, *plan.kernels)
             : packed_blocks(p, *plan.kernels, plan.partition.block_m, plan.partition.block_n);
-    plan.fallback = fallback_of(plan, set, p, choice.kernel.has_value());
+    plan.fallback = fallback_of(plan, set, p, chosen);
     if (packed) {
         plan.slot = layout_of(plan, *plan.kernels, p);
         if (set.careful.macro)

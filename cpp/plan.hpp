@@ -9,16 +9,21 @@
 
 namespace tropical {
 
-enum class KernelKind { naive, tiled, direct, packed };
-inline constexpr const char* kernel_names[] = {"naive", "tiled", "direct", "packed"};
-inline constexpr int kernel_count = 4;
+enum class KernelKind { naive, tiled, direct, packed, strassen };
+inline constexpr const char* kernel_names[] = {"naive", "tiled", "direct", "packed", "strassen"};
+inline constexpr int kernel_count = 5;
 
-// What the user chose; empty fields are the scheduler's.
+// What the user chose; empty fields are the scheduler's. fast_ring: the scheduler may take
+// Strassen's algorithm, whose bound on errors is another one. Chosen for a product that it does not
+// fit, strassen counts as not chosen.
 struct Choice {
     std::optional<KernelKind> kernel;
     const Isa* isa;
     int threads;
+    bool fast_ring = false;
 };
+// Whether Strassen's algorithm fits: plustimes over floats, the product alone.
+bool fits_strassen(const Product& p, const Isa& isa);
 
 // Where a thread's memory holds packed A, packed B and scratch of the macro-kernel: offsets in
 // bytes, each on a cache line. With the argmax, scratch holds ceil(mc / MR) * MR + NR rows of kc
@@ -31,13 +36,17 @@ SlotLayout slot_layout(const Kernels& kernels, const CacheBlocks& blocks, ptrdif
 
 // What computes again where a kernel noticed an operand that it does not cover.
 enum class Fallback {
-    none,    // the kernels cover every operand, but for the spread of NaN
-    packed,  // packing may map what direct could not; see fallback_plan
-    careful  // the careful kernels, which cover all
+    none,     // the kernels cover every operand, but for the spread of NaN
+    packed,   // packing may map what direct could not; see fallback_plan
+    careful,  // the careful kernels, which cover all
+    plain     // what the scheduler chooses in place of Strassen's algorithm
 };
 
+// levels: of blocks of Strassen's algorithm. All that follows is then of the product of the first
+// blocks.
 struct Plan {
     KernelKind kernel;
+    int levels;
     const Isa* isa;
     const Kernels* kernels;
     Fallback fallback;

@@ -59,23 +59,41 @@ struct NaNMarks {
     LinesWithNaN rows, columns;
 };
 
+// A sum of blocks of one matrix, which have one shape, or the blocks that a product is added to:
+// each lies `offset` bytes behind the first block. At least one is positive; those behind the
+// positive ones count with a minus. accumulate: what the block of C holds counts, also where
+// MacroArgs do not accumulate.
+// A product of sums of at most most_block_sum stays far from infinity.
+inline constexpr int most_terms = 8;
+template <class T>
+inline constexpr T most_block_sum = static_cast<T>(sizeof(T) == 4 ? 0x1p40 : 0x1p488);
+struct BlockSum {
+    int count, positive;
+    struct Term {
+        ptrdiff_t offset;
+        bool accumulate;
+    } terms[most_terms];
+};
+
 // `length` x `depth` elements of an operand, to be packed in micro-panels along `length`: element
 // (i, p) lies at source + i * length_stride + p * depth_stride (bytes). For A length is m, for B it
 // is n; depth is k. nan: unless null, where lines with NaN are marked; (0, 0) is then element p of
-// line number `line`.
+// line number `line`. sum: of blocks of which `source` is the first one; pack_a_sum and pack_b_sum
+// alone take it.
 struct PackArgs {
     char* target;
     const char* source;
     ptrdiff_t length, depth, length_stride, depth_stride;
     LinesWithNaN* nan = nullptr;
     ptrdiff_t line = 0, p = 0;
+    const BlockSum* sum = nullptr;
 };
 
 // C[0:m, 0:n] = (accumulate ? C : zero) (+) A (x) B over the k of one packed block of A (ceil(m /
 // MR) micro-panels of k * MR elements) and panel of B (ceil(n / NR) of k * NR). first_p: the p of
 // the block's first step. The epilogue's start is given to the first block of k alone, its
 // activation to the last. scratch: see SlotLayout in plan.hpp. unpacked_a, unpacked_b: what block
-// and panel were packed from.
+// and panel were packed from. targets: the blocks of C that macro_sum adds the product to.
 struct MacroArgs {
     ptrdiff_t m, n, k;
     const char* a;
@@ -87,6 +105,7 @@ struct MacroArgs {
     Attained attained = {};
     Epilogue epilogue = {};
     ConstView unpacked_a = {}, unpacked_b = {};
+    const BlockSum* targets = nullptr;
 };
 
 // The same product straight from strides, over all of k; k is walked in blocks of kc. by_columns:
@@ -403,7 +422,8 @@ struct PackedNeeds {
 // to which it must spread), or another (results are void where KernelSet has careful kernels).
 // direct_rows: m <= 4, see rows.hpp; any few sums over logplus. The argmax kernels are null unless
 // the semiring is selective; batch, which marks no NaN, is null for logplus. It covers what packing
-// covers.
+// covers. pack_a_sum, pack_b_sum and macro_sum, for sums of blocks, are those of a ring of floats
+// (plustimes) with the wide tile, else null; packing notices sums beyond most_block_sum, and NaN.
 struct Kernels {
     int mr, nr;
     int turned_columns;  // a C of at most so many columns, and of nr rows or more, is better turned
@@ -413,6 +433,9 @@ struct Kernels {
     bool (*pack_b)(const PackArgs&);
     void (*macro)(const MacroArgs&);
     void (*macro_argmax)(const MacroArgs&);
+    bool (*pack_a_sum)(const PackArgs&);
+    bool (*pack_b_sum)(const PackArgs&);
+    void (*macro_sum)(const MacroArgs&);
     bool (*direct)(const DirectArgs&);
     bool (*direct_rows)(const DirectArgs&);
     bool (*direct_argmax)(const DirectArgs&);

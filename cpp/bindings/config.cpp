@@ -66,16 +66,21 @@ py::tuple get_options() {
     return py::make_tuple(or_none(now.kernel.has_value(),
                                   now.kernel ? kernel_names[static_cast<int>(*now.kernel)] : ""),
                           or_none(now.isa, now.isa ? now.isa->name : ""),
-                          or_none(now.threads > 0, now.threads));
+                          or_none(now.threads > 0, now.threads), now.fast_ring);
 }
 
-void set_options(const py::object& kernel, const py::object& isa, const py::object& threads) {
+void set_options(const py::object& kernel, const py::object& isa, const py::object& threads,
+                 const py::object& fast_ring) {
     Options next;
     next.kernel = parse_kernel(kernel.ptr());
     if (!isa.is_none() && !PyUnicode_Check(isa.ptr()))
         throw py::type_error("isa: expected a name or None, got " + std::string(py::repr(isa)));
     next.isa = isa.is_none() ? nullptr : &instruction_set(std::string(text_of(isa.ptr())));
     next.threads = parse_threads(threads.ptr());
+    if (!PyBool_Check(fast_ring.ptr()))
+        throw py::type_error("fast_ring: expected True, False or None, got " +
+                             std::string(py::repr(fast_ring)));
+    next.fast_ring = fast_ring.ptr() == Py_True;
     set_context_options(next);
 }
 
@@ -107,10 +112,11 @@ void bind_config(py::module_& module) {
     using py::arg;
     module.def("config", config,
                "What was built, what this CPU supports and what is in use; cache sizes in bytes.");
-    module.def("get_options", get_options,
-               "The options of this context: kernel, isa, threads; see tropical.options.");
+    module.def(
+        "get_options", get_options,
+        "The options of this context: kernel, isa, threads, fast_ring; see tropical.options.");
     module.def("set_options", set_options, arg("kernel"), arg("isa"), arg("threads"),
-               "Set the options of this context.");
+               arg("fast_ring"), "Set the options of this context.");
     py::options options;
     options.disable_function_signatures();  // the texts have those that inspect reads
     module.def("get_num_threads", get_num_threads, get_num_threads_text);

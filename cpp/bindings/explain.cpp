@@ -11,17 +11,20 @@ namespace {
 py::dict explain(const py::object& m, const py::object& n, const py::object& k,
                  const py::object& dtype, const py::object& semiring, const py::object& threads,
                  const py::object& kernel, bool return_argmax, const py::object& batch) {
-    const Choice choice = choose(parse_kernel(kernel.ptr()), parse_threads(threads.ptr()));
+    const auto chosen = parse_kernel(kernel.ptr());
+    const Choice choice = choose(chosen, parse_threads(threads.ptr()));
     Problem problem = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
     problem.batch.items = parse_size(batch, "batch");
     if (return_argmax && !facts_of(problem.semiring).selective)
         throw py::value_error(std::string("return_argmax: expected a semiring that selects, got ") +
                               facts_of(problem.semiring).name);
     problem.attained.index.data = return_argmax ? problem.c.data : nullptr;
+    check_kernel(chosen, problem);
     use_tuning();
     const Plan plan = make_plan(problem, choice);
     py::dict d;
     d["kernel"] = kernel_names[static_cast<int>(plan.kernel)];
+    d["levels"] = plan.levels;
     d["isa"] = plan.isa->name;
     d["mr"] = plan.kernels->mr;
     d["nr"] = plan.kernels->nr;

@@ -50,8 +50,8 @@ py::object gemm_of(const Arguments& given) {
     Shapes shapes{};
     Problem& problem = shapes.problem;
     problem.semiring = given[arg_semiring] ? parse_semiring(given[arg_semiring]) : default_semiring;
-    const Choice choice =
-        choose(parse_kernel(given.or_none(arg_kernel)), parse_threads(given.or_none(arg_threads)));
+    const auto kernel = parse_kernel(given.or_none(arg_kernel));
+    const Choice choice = choose(kernel, parse_threads(given.or_none(arg_threads)));
     const Operands operands = take_operands(given[arg_a], given[arg_b], problem.semiring);
     broadcast_shapes(operands, shapes);
     PyObject* const workspace = given.or_none(arg_workspace);
@@ -61,6 +61,7 @@ py::object gemm_of(const Arguments& given) {
     if (problem.accumulate && given.or_none(arg_out) == Py_None)
         throw py::value_error("accumulate: expected out with accumulate=True, got None");
     check_workspace(workspace);
+    check_kernel(kernel, problem);
 
     const Outputs out = split_out(given.or_none(arg_out), argmax);
     const auto inputs = {&operands.a, &operands.b};
@@ -116,10 +117,11 @@ workspace : GemmWorkspace, optional
 threads : int, optional
     The greatest number of threads to use, at least 1; `tropical.get_num_threads()` unless given. A
     small product uses fewer. The bits of the result do not depend on the number of threads.
-kernel : {"naive", "tiled", "direct", "packed"}, optional
+kernel : {"naive", "tiled", "direct", "packed", "strassen"}, optional
     The kernel to run: a scalar triple loop, a scalar cache-blocked one, the vectorized loop on
-    unpacked operands, or the five loops on packed operands. Unless given, the scheduler chooses by
-    the sizes; see `tropical.explain`.
+    unpacked operands, or the five loops on packed operands; or, for ``"plustimes"`` over floats,
+    Strassen's algorithm on top of these, which takes fewer products and rounds more (see Notes).
+    Unless given, the scheduler chooses one of the first four by the sizes; see `tropical.explain`.
 return_argmax : bool, default False
     Return the index as well. Only for semirings whose (+) is max or min.
 
@@ -144,7 +146,7 @@ TypeError
     argument is of the wrong type.
 ValueError
     If shapes do not fit (the message names both), an operand is 0-D, the semiring or the kernel is
-    unknown, ``threads < 1``, `out` has the wrong shape or is read-only, ``accumulate`` comes
+    unknown, the kernel is ``"strassen"`` over other arithmetic than its own, ``threads < 1``, `out` has the wrong shape or is read-only, ``accumulate`` comes
     without `out`, or the semiring has no argmax.
 RuntimeError
     If another thread is using `workspace`.
@@ -172,6 +174,14 @@ The semiring's zero annihilates, also where IEEE arithmetic would make a NaN, su
 in maxplus. A NaN in row i of `a` makes ``C[i, :]`` NaN, and a NaN in column j of `b` makes ``C[:, j]``
 NaN. The number 0 in a result has the sign +, except over plustimes.
 
+``kernel="strassen"`` halves the matrices one to three times, as long as blocks keep 2,048 rows,
+columns and steps (once at least), and computes seven products of sums of blocks in place of eight
+products of blocks. With L halvings and blocks of k' = k / 2^L steps, the error of each element is at
+most ``(12^L (k'^2 + 5 k') - 5 k) * u * max(abs(a)) * max(abs(b))``, u being half of the dtype's
+``eps`` (Higham, section 23.2.2): relative to the largest elements of the operands, not to those of
+its row and column. Operands with infinities, NaN or numbers beyond 10^11 (float64: 10^145), whose sums
+could overflow, go to the kernel that the scheduler chooses.
+
 Integers saturate instead of wrapping, and the least (maxplus, maxmin) or the greatest value of the
 dtype (minplus, minmax) is the semiring's zero. Over plustimes integers wrap, as in NumPy.
 
@@ -186,7 +196,9 @@ The algorithm is that of K. Goto and R. A. van de Geijn, "Anatomy of high-perfor
 multiplication", ACM Transactions on Mathematical Software 34(3), 2008, in the five loops of F. G.
 Van Zee and R. A. van de Geijn, "BLIS: a framework for rapidly instantiating BLAS functionality",
 ACM Transactions on Mathematical Software 41(3), 2015. The algebra: F. Baccelli, G. Cohen, G. J.
-Olsder and J.-P. Quadrat, "Synchronization and Linearity", Wiley, 1992.
+Olsder and J.-P. Quadrat, "Synchronization and Linearity", Wiley, 1992. The kernel ``"strassen"``: J.
+Huang, T. M. Smith, G. M. Henry and R. A. van de Geijn, "Strassen's algorithm reloaded", SC 2016. Its
+error: N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, SIAM, 2002.
 
 Examples
 --------

@@ -92,8 +92,8 @@ void set_product(const Layer& layer, Shapes& shapes) {
 }
 
 py::object linear_of(const Arguments& given) {
-    const Choice choice =
-        choose(parse_kernel(given.or_none(arg_kernel)), parse_threads(given.or_none(arg_threads)));
+    const auto kernel = parse_kernel(given.or_none(arg_kernel));
+    const Choice choice = choose(kernel, parse_threads(given.or_none(arg_threads)));
     const Layer layer = take_layer(given);
     check_shapes(layer);
     Shapes shapes{};
@@ -101,6 +101,7 @@ py::object linear_of(const Arguments& given) {
     if (given.is_true(arg_relu)) shapes.problem.epilogue.activation = Activation::relu;
     PyObject* const workspace = given.or_none(arg_workspace);
     check_workspace(workspace);
+    check_kernel(kernel, shapes.problem);
     const Target target = make_target({"out", given.or_none(arg_out)}, shapes, layer.x.dtype(),
                                       {&layer.x, &layer.weight, layer.bias_or_null()});
     attach_result(shapes, target.computed);

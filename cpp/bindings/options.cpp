@@ -138,6 +138,15 @@ std::optional<KernelKind> parse_kernel(PyObject* kernel) {
     return known;
 }
 
+void check_kernel(std::optional<KernelKind> kernel, const Product& p) {
+    if (kernel != KernelKind::strassen || fits_strassen(p, default_instruction_set())) return;
+    throw py::value_error(
+        std::string("kernel: expected plustimes over float32 or float64, without bias and "
+                    "activation, for 'strassen', got ") +
+        facts_of(p.semiring).name + " over " + facts_of(p.dtype).name +
+        (p.epilogue.empty() ? "" : " with bias or activation"));
+}
+
 std::int64_t parse_integer(PyObject* object, const char* name, std::int64_t least,
                            const char* kind) {
     if (PyBool_Check(object) || !PyIndex_Check(object))
@@ -200,7 +209,7 @@ Choice choose(std::optional<KernelKind> kernel, int threads) {
     constexpr int always_allowed = 64;
     if (threads > always_allowed)
         threads = std::min(threads, std::max(always_allowed, 4 * usable_cores()));
-    return {kernel, isa, threads};
+    return {kernel, isa, threads, options.fast_ring};
 }
 
 }  // namespace tropical

@@ -18,6 +18,7 @@ struct Options {
     std::optional<KernelKind> kernel;
     const Isa* isa = nullptr;
     int threads = 0;
+    bool fast_ring = false;
 };
 // Both need the GIL.
 Options context_options();
@@ -31,6 +32,8 @@ std::string_view text_of(PyObject* unicode);
 int parse_semiring(PyObject* semiring);
 // A kernel by name; nothing for None. Throws ValueError, listing the known kernels, or TypeError.
 std::optional<KernelKind> parse_kernel(PyObject* kernel);
+// Throws ValueError if the kernel that a call names does not fit its product.
+void check_kernel(std::optional<KernelKind> kernel, const Product& p);
 // A number of threads; 0 for None. Throws ValueError below 1, TypeError if it is not an integer.
 int parse_threads(PyObject* threads);
 // An integer, at least `least`; the greatest int64 stands for every greater one. Throws ValueError

@@ -42,7 +42,7 @@ struct Ring {
     // Accumulators start from C: one chain of operations over p, however k is cut. The others start
     // from zero.
     static constexpr bool chained = same_type<typename S::Add, Plus>;
-    static constexpr bool fuses = false, careful = false, shares = false;
+    static constexpr bool fuses = false, careful = false, shares = false, spreads = false;
 
     [[gnu::always_inline]] static V zero() {
         if constexpr (Codec::maps)
@@ -152,6 +152,12 @@ struct Fused : R {
 };
 template <class R>
 constexpr bool can_fuse = R::chained && is_float<typename R::T>;
+
+// A product that goes to several blocks of C, and so cannot start from C.
+template <class R>
+struct Spread : R {
+    static constexpr bool spreads = true, chained = false;
+};
 
 template <class R>
 constexpr auto fused_if_possible() {

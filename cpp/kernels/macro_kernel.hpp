@@ -24,7 +24,8 @@ template <class R, int MR, int NV>
             const TileOfC c = tile_at(g.c, g.m, g.n, ir, jr);
             const Ends ends{.accumulate = g.accumulate,
                             .start = tile_of<R>(g.epilogue.start, ir, jr, c.m, c.n),
-                            .activation = g.epilogue.activation};
+                            .activation = g.epilogue.activation,
+                            .targets = g.targets};
             micro_kernel<R, MR, NV>(g.k, PackedA<T, MR>{g.a + ir * g.k * size}, b, NR * size, c,
                                     ends, Ahead{b, next, part});
             next += g.k * part;

@@ -128,6 +128,12 @@ constexpr KernelSet make_set() {
     KernelSet set{};
     set.wide = make_kernels<R, tile.mr, tile.nv, Isa::direct_mr, Isa::argmax_mr>();
     set.narrow = make_kernels<R, emulates ? Isa::heavy_mr : Isa::narrow_mr, 1, Isa::direct_mr, 0>();
+    if constexpr (can_fuse<R>) {
+        using Codec = NoticesLarge<T>;
+        set.wide.pack_a_sum = pack_sum<Codec, Isa::bytes, tile.mr>;
+        set.wide.pack_b_sum = pack_sum<Codec, Isa::bytes, tile.nv * R::lanes>;
+        set.wide.macro_sum = macro_kernel<Spread<R>, tile.mr, tile.nv>;
+    }
     set.ceiling = ceiling<R, tile.mr, tile.nv>;
     if constexpr (R::Codec::voids) {
         using Careful = CarefulRing<S, T, Isa::bytes>;

@@ -75,9 +75,16 @@ template <class R, int MR, int NV, class A, class Fetch = Nothing>
                                                 Fetch fetch = {}) {
     typename R::V acc[MR][NV];
     start_tile<R>(acc, c, R::chained && ends.accumulate, ends.start);
-    prefetch_tile<MR>(c);
+    if constexpr (R::spreads)
+        for (int t = 0; t < ends.targets->count; ++t)
+            prefetch_tile<MR>(at_target(c, ends.targets->terms[t]));
+    else
+        prefetch_tile<MR>(c);
     rank_k_update<R>(k, a, b, b_stride, acc, fetch);
-    store_tile<R>(acc, c, ends.accumulate, ends.activation);
+    if constexpr (R::spreads)
+        spread_tile<R>(acc, c, ends);
+    else
+        store_tile<R>(acc, c, ends.accumulate, ends.activation);
 }
 
 }  // namespace

@@ -8,6 +8,59 @@
 namespace tropical {
 namespace {
 
+// What a register is packed from: elements as they are, or their sums over the terms of a BlockSum.
+struct OneBlock {
+    [[gnu::always_inline]] void ask_for(const char* source, ptrdiff_t offset) const {
+        prefetch<Nearest::l1>(source, offset);
+    }
+    template <class V>
+    [[gnu::always_inline]] V whole(const char* source) const {
+        return load<V>(source);
+    }
+    template <class T, class V>
+    [[gnu::always_inline]] V some(const char* source, ptrdiff_t stride, ptrdiff_t count) const {
+        return load_some<T, V>(source, stride, count);
+    }
+};
+struct SumOfBlocks {
+    const BlockSum& sum;
+    ptrdiff_t ahead;  // what is read next, whose lines are asked for as each term is read
+
+    [[gnu::always_inline]] void ask_for(const char*, ptrdiff_t) const {}
+    template <class V>
+    [[gnu::always_inline]] V total(auto term) const {
+        V total = term(sum.terms[0].offset);
+#pragma GCC unroll 1
+        for (int t = 1; t < sum.positive; ++t) total += term(sum.terms[t].offset);
+#pragma GCC unroll 1
+        for (int t = sum.positive; t < sum.count; ++t) total -= term(sum.terms[t].offset);
+        return total;
+    }
+    template <class V>
+    [[gnu::always_inline]] V whole(const char* source) const {
+        return total<V>([&](ptrdiff_t offset) {
+            prefetch<Nearest::l1>(source, offset + ahead);
+            return load<V>(source + offset);
+        });
+    }
+    template <class T, class V>
+    [[gnu::always_inline]] V some(const char* source, ptrdiff_t stride, ptrdiff_t count) const {
+        return total<V>(
+            [&](ptrdiff_t offset) { return load_some<T, V>(source + offset, stride, count); });
+    }
+};
+
+// The codec of such sums: the large ones, infinities and NaN are noticed.
+template <class T>
+struct NoticesLarge : AsIs<T> {
+    static constexpr bool notices = true, voids = true;
+    template <class V>
+    [[gnu::always_inline]] static Mask<V> uncovered(V v) {
+        const V most = broadcast<V>(most_block_sum<T>);
+        return ~((v <= most) & (v >= -most));
+    }
+};
+
 // Squares of 16 x 16 elements at most are transposed in registers; of 8 x 8 for micro-panels of 8
 // rows or fewer. The bytes of a row of such a square, where a register has `Bytes`.
 template <class T, int Bytes, int W>
@@ -17,35 +70,38 @@ constexpr int square_bytes() {
 }
 
 // The square's rows where the operand ends within it, zeros behind. Out of line, as all edges.
-template <class Codec, class V>
-[[gnu::noinline]] void load_square_edge(V* rows, const Piece& source, Mask<V>& noticed) {
+template <class Codec, class V, class Blocks>
+[[gnu::noinline]] void load_square_edge(V* rows, const Piece& source, Mask<V>& noticed,
+                                        Blocks blocks) {
     using T = typename Codec::T;
     for (int i = 0; i < lanes<T, V>; ++i)
-        rows[i] = i < source.rows
-                      ? encode<Codec>(load_some<T, V>(at(source.view, i, 0).data,
-                                                      source.view.col_stride, source.cols),
-                                      noticed)
-                      : V{};
+        rows[i] =
+            i < source.rows
+                ? encode<Codec>(blocks.template some<T, V>(at(source.view, i, 0).data,
+                                                           source.view.col_stride, source.cols),
+                                noticed)
+                : V{};
 }
 
 // Writes (i, p) of a piece to target + p * target_stride + i * sizeof(T), i < width, p < L, zeros
 // where a row does not exist. The piece has Rows rows of L elements, or less at the operand's edge.
-template <class Codec, class V, int Rows>
+template <class Codec, class V, int Rows, class Blocks = OneBlock>
 [[gnu::noinline]] void transpose_square(char* target, ptrdiff_t target_stride, const Piece& source,
-                                        ptrdiff_t width, Mask<V>& noticed) {
+                                        ptrdiff_t width, Mask<V>& noticed, Blocks blocks = {}) {
     using T = typename Codec::T;
     constexpr int L = lanes<T, V>;
     V rows[L];
     if (source.rows >= Rows && source.cols >= L && source.view.col_stride == sizeof(T)) {
         Mask<V> here{};
         TROPICAL_UNROLL for (int i = 0; i < L; ++i)
-            rows[i] = i < Rows ? encode<Codec>(
-                                     load<V>(source.view.data + i * source.view.row_stride), here)
+            rows[i] = i < Rows ? encode<Codec>(blocks.template whole<V>(source.view.data +
+                                                                        i * source.view.row_stride),
+                                               here)
                                : V{};
         noticed |= here;
     } else {
         V edge[L];
-        load_square_edge<Codec>(edge, source, noticed);
+        load_square_edge<Codec>(edge, source, noticed, blocks);
         TROPICAL_UNROLL for (int i = 0; i < L; ++i)
             rows[i] = edge[i];
     }
@@ -70,13 +126,15 @@ constexpr int row_bytes() {
     return row == 32 || row == 16 ? row : square_bytes<T, Bytes, W>();
 }
 
+constexpr ptrdiff_t rows_together = 8;
+
 // Rows of B (or of a transposed A) are contiguous in the operand: copied in groups of rows, each of
 // which is read once from end to end, as the hardware prefetches it.
-template <class Codec, int Bytes, int W>
-[[gnu::noinline]] bool pack_rows(const PackArgs& g) {
+template <class Codec, int Bytes, int W, class Blocks = OneBlock>
+[[gnu::noinline]] bool pack_rows(const PackArgs& g, Blocks blocks = {}) {
     using T = typename Codec::T;
     using V = Register<T, row_bytes<T, Bytes, W>()>;
-    constexpr ptrdiff_t size = sizeof(T), L = lanes<T, V>, group = 8;
+    constexpr ptrdiff_t size = sizeof(T), L = lanes<T, V>, group = rows_together;
     Mask<V> noticed{};
     for (ptrdiff_t pg = 0; pg < g.depth; pg += group)
         for (ptrdiff_t i = 0; i < g.length; i += W)
@@ -85,15 +143,16 @@ template <class Codec, int Bytes, int W>
                 char* const target = g.target + (i * g.depth + p * W) * size;
                 if (W % L == 0 && g.length - i >= W) {
                     TROPICAL_UNROLL for (ptrdiff_t v = 0; v < W * size; v += 64)
-                        prefetch<Nearest::l1>(source, group * g.depth_stride + v);
+                        blocks.ask_for(source, group * g.depth_stride + v);
                     TROPICAL_UNROLL for (ptrdiff_t v = 0; v < W; v += L)
                         store(target + v * size,
-                              encode<Codec>(load<V>(source + v * size), noticed));
+                              encode<Codec>(blocks.template whole<V>(source + v * size), noticed));
                     continue;
                 }
                 for (ptrdiff_t v = 0; v < W; v += L) {
                     const ptrdiff_t left = g.length - i - v;
-                    const V some = left > 0 ? load_some<T, V>(source + v * size, size, left) : V{};
+                    const V some =
+                        left > 0 ? blocks.template some<T, V>(source + v * size, size, left) : V{};
                     store_some<T>(target + v * size, encode<Codec>(some, noticed), size, W - v);
                 }
             }
@@ -101,8 +160,8 @@ template <class Codec, int Bytes, int W>
 }
 
 // Rows of A (or of a transposed B), from any strides: transposed square by square.
-template <class Codec, int Bytes, int W>
-[[gnu::noinline]] bool pack_columns(const PackArgs& g) {
+template <class Codec, int Bytes, int W, class Blocks = OneBlock>
+[[gnu::noinline]] bool pack_columns(const PackArgs& g, Blocks blocks = {}) {
     using T = typename Codec::T;
     using V = Register<T, square_bytes<T, Bytes, W>()>;
     constexpr int L = lanes<T, V>, last = W % L ? W % L : L;
@@ -114,14 +173,13 @@ template <class Codec, int Bytes, int W>
                            g.length - i - v,
                            g.depth - p};
         transpose_square<Codec, V, decltype(rows)::value>(
-            g.target + (i * g.depth + p * W + v) * size, W * size, source, W - v, noticed);
+            g.target + (i * g.depth + p * W + v) * size, W * size, source, W - v, noticed, blocks);
     };
     for (ptrdiff_t i = 0; i < g.length; i += W)
         for (ptrdiff_t p = 0; p < g.depth; p += L) {
             if (p * size % 64 == 0) TROPICAL_UNROLL
                 for (ptrdiff_t next = W; next < 2 * W; ++next)
-                    prefetch<Nearest::l1>(g.source,
-                                          (i + next) * g.length_stride + p * g.depth_stride);
+                    blocks.ask_for(g.source, (i + next) * g.length_stride + p * g.depth_stride);
             for (ptrdiff_t v = 0; v < W - last; v += L) square(Constant<L>{}, i, p, v);
             square(Constant<last>{}, i, p, W - last);
         }
@@ -137,6 +195,14 @@ bool pack(const PackArgs& g) {
                              ? pack_rows<Codec, Bytes, W>(g)
                              : pack_columns<Codec, Bytes, W>(g);
     return noticed && !mark_nan<Codec, Bytes>(g);
+}
+
+// The same of a sum of blocks.
+template <class Codec, int Bytes, int W>
+bool pack_sum(const PackArgs& g) {
+    if (g.length_stride == sizeof(typename Codec::T))
+        return pack_rows<Codec, Bytes, W>(g, SumOfBlocks{*g.sum, rows_together * g.depth_stride});
+    return pack_columns<Codec, Bytes, W>(g, SumOfBlocks{*g.sum, W * g.length_stride});
 }
 
 // A[:, p:p+k] and B[p:p+k, j:j+n] of a product, to be read in place or packed into `target`.

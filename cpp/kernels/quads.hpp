@@ -18,7 +18,7 @@ struct QuadRing {
     using Codec = AsIs<T>;
     using Shared = typename Dot<V>::Shared;
     static constexpr int lanes = Bytes / static_cast<int>(sizeof(T));
-    static constexpr bool chained = true, fuses = false;
+    static constexpr bool chained = true, fuses = false, spreads = false;
 
     [[gnu::always_inline]] static V zero() { return V{}; }
     [[gnu::always_inline]] static Shared share(V b) { return Dot<V>::share(b); }

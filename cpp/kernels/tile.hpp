@@ -38,11 +38,12 @@ template <class T, class V>
 }
 
 // How a tile's sums begin and end: from C, from `start` (null: none), else from zero; activation.
-// The last two only where R::fuses.
+// The last two only where R::fuses. targets: where R::spreads, in place of C alone.
 struct Ends {
     bool accumulate;
     TileOfC start = {};
     Activation activation = Activation::none;
+    const BlockSum* targets = nullptr;
 };
 
 // `start` for the m x n tile at (i, j); never written to. Null stays null.
@@ -159,6 +160,26 @@ template <class R, int MR, int NV>
     TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
         for (int v = 0; v < NV; ++v) tile[i * NV + v] = acc[i][v];
     store_edge<Codec, Add, R::fuses>(tile, MR, NV, c, meets_c, activation);
+}
+
+// The same tile of another block of C.
+[[gnu::always_inline]] inline TileOfC at_target(const TileOfC& c, const BlockSum::Term& target) {
+    return {{c.view.data + target.offset, c.view.row_stride, c.view.col_stride}, c.m, c.n};
+}
+
+// Every target = accumulate ? target + acc : acc, with -acc where the product counts so. c: the
+// tile of the first block of C.
+template <class R, int MR, int NV>
+[[gnu::always_inline]] inline void spread_tile(typename R::V (&acc)[MR][NV], const TileOfC& c,
+                                               const Ends& ends) {
+#pragma GCC unroll 1
+    for (int t = 0; t < ends.targets->count; ++t) {
+        const BlockSum::Term& target = ends.targets->terms[t];
+        if (t == ends.targets->positive) TROPICAL_UNROLL
+            for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
+                for (int v = 0; v < NV; ++v) acc[i][v] = -acc[i][v];
+        store_tile<R>(acc, at_target(c, target), ends.accumulate || target.accumulate);
+    }
 }
 
 }  // namespace

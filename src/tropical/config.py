@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ._core import HasName
 
-Options: TypeAlias = "tuple[str | None, str | None, SupportsIndex | None]"
+Options: TypeAlias = "tuple[str | None, str | None, SupportsIndex | None, bool]"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,10 @@ class Plan:
     batch : int
         Number of such products in the call.
     kernel : str
-        The kernel: ``"naive"``, ``"tiled"``, ``"direct"`` or ``"packed"``.
+        The kernel: ``"naive"``, ``"tiled"``, ``"direct"``, ``"packed"`` or ``"strassen"``.
+    levels : int
+        How often ``"strassen"`` halves the matrices, else 0. The fields below are then of a product
+        of blocks.
     isa : str
         The instruction set.
     mr, nr : int
@@ -56,6 +59,7 @@ class Plan:
     semiring: str
     batch: int
     kernel: str
+    levels: int
     isa: str
     mr: int
     nr: int
@@ -69,10 +73,11 @@ class Plan:
 
     def __str__(self) -> str:
         batch = f"{self.batch:,} x " if self.batch != 1 else ""
+        halvings = f", {self.levels} {_plural(self.levels, 'halving')}" if self.levels else ""
         return _aligned(
             f"{self.semiring} {self.dtype}, {batch}({self.m} x {self.k}) by ({self.k} x {self.n})",
             {
-                "kernel": f"{self.kernel}: {self.reason}",
+                "kernel": f"{self.kernel}{halvings}: {self.reason}",
                 "isa": self.isa,
                 "micro-tile": f"{self.mr} x {self.nr} (mr x nr)",
                 "blocks": f"mc {self.mc}, kc {self.kc}, nc {self.nc}",
@@ -226,12 +231,17 @@ class options(Block[Options]):
     Parameters
     ----------
     kernel : str, optional
-        ``"naive"``, ``"tiled"``, ``"direct"`` or ``"packed"``.
+        ``"naive"``, ``"tiled"``, ``"direct"`` or ``"packed"``; or ``"strassen"``, for the products
+        that it fits.
     isa : str, optional
         An instruction set that this build has: ``"baseline"``, ``"avx2"``, ``"avx512"``,
         ``"neon"``.
     threads : int, optional
         The most threads that a call uses, at least 1.
+    fast_ring : bool, optional
+        Whether the scheduler may choose the kernel ``"strassen"`` for large products over
+        ``"plustimes"`` of floats: faster, with larger errors, see `tropical.gemm`. False unless
+        given.
 
     Raises
     ------
@@ -240,7 +250,8 @@ class options(Block[Options]):
     RuntimeError
         For an instruction set that this CPU lacks.
     TypeError
-        If a name is not a string, or `threads` is not an integer. The block raises all errors where
+        If a name is not a string, `threads` is not an integer, or `fast_ring` is not a bool. The
+        block raises all errors where
         it begins.
 
     Examples
@@ -259,12 +270,13 @@ class options(Block[Options]):
         kernel: str | None = None,
         isa: str | None = None,
         threads: SupportsIndex | None = None,
+        fast_ring: bool | None = None,
     ) -> None:
-        self._chosen = (kernel, isa, threads)
+        self._chosen = (kernel, isa, threads, fast_ring)
 
     def __repr__(self) -> str:
-        kernel, isa, threads = self._chosen
-        return f"options({kernel=}, {isa=}, {threads=})"
+        kernel, isa, threads, fast_ring = self._chosen
+        return f"options({kernel=}, {isa=}, {threads=}, {fast_ring=})"
 
     def _get(self) -> Options:
         return _core.get_options()
@@ -273,11 +285,12 @@ class options(Block[Options]):
         _core.set_options(*setting)
 
     def _within(self, outside: Options) -> Options:
-        kernel, isa, threads = self._chosen
+        kernel, isa, threads, fast_ring = self._chosen
         return (
             outside[0] if kernel is None else kernel,
             outside[1] if isa is None else isa,
             outside[2] if threads is None else threads,
+            outside[3] if fast_ring is None else fast_ring,
         )
 
 

@@ -8,7 +8,7 @@ import pytest
 from support import run_module, run_python
 
 from tropical.autograd import Tensor
-from tropical.examples import airports, city, learn_paths, letters, maps, xor
+from tropical.examples import airports, city, halvings, learn_paths, letters, maps, xor
 from tropical.examples import streets as streets_module
 
 
@@ -21,6 +21,24 @@ def test_maps(tmp_path):
     (axes,) = maps.itineraries(airports.load()).axes
     entries = [text.get_text() for text in axes.get_legend().get_texts()]
     assert entries[0] == "Shortest: MFR - RDM - IDA - MSP - BTV" and len(set(entries)) == 3
+
+
+def test_halvings(tmp_path, capsys):
+    rows = halvings.compare(64, seconds=0.1)
+    assert [row.halvings for row in rows] == [0, 1, 2, 3]
+    for row in rows:
+        assert 0 < row.mean < row.largest < 1e-4 and row.time > 0
+    with pytest.raises(ValueError, match="side: .*got 7"):
+        halvings.compare(7)
+    with pytest.raises(SystemExit):
+        halvings.main(["7"])
+    assert "side: expected at least 8, got 7" in capsys.readouterr().err
+    drawn = tmp_path / "strassen.svg"
+    picture = ["--picture", str(drawn)] if importlib.util.find_spec("matplotlib") else []
+    halvings.main(["64", "--seconds", "0", *picture])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 5 and lines[1].split()[:2] == ["0", "1.00"]
+    assert not picture or drawn.read_text().count("<svg") == 1
 
 
 def test_city(tmp_path, capsys):
