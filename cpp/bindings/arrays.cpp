@@ -148,6 +148,15 @@ py::array promoted(const py::array& x, const py::dtype& dtype, int semiring) {
 
 std::string shape_text(const py::array& array) { return py::str(array.attr("shape")); }
 
+DType float_dtype(const py::array& x, const char* name) {
+    const py::dtype dtype = x.dtype();
+    const py::ssize_t size = dtype.itemsize();
+    if (dtype.kind() != 'f' || dtype.byteorder() != '=' || (size != 4 && size != 8))
+        throw py::type_error(std::string(name) + ": expected dtype float32 or float64, got " +
+                             std::string(py::str(dtype)));
+    return size == 4 ? id_of<Float32> : id_of<Float64>;
+}
+
 void check_writeable(const py::array& array, const char* name) {
     if (!array.writeable())
         throw py::value_error(std::string(name) +

@@ -28,6 +28,9 @@ py::array promoted(const py::array& x, const py::dtype& dtype, int semiring);
 // Copies the operands that have another dtype; the semiring's zero and one stay zero and one.
 void convert(std::span<const Named> operands, const py::dtype& dtype, int semiring);
 
+// float32 or float64, if `x` has one of them and is native. Throws TypeError if not.
+DType float_dtype(const py::array& x, const char* name);
+
 // For messages, such as "(2, 3)".
 std::string shape_text(const py::array& array);
 

@@ -27,6 +27,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used(),
     tropical::bind_ufunc(module);
     tropical::bind_potentials(module);
     tropical::bind_scatter(module);
+    tropical::bind_optimizer(module);
     tropical::bind_search(module);
     tropical::bind_workspace(module);
     tropical::bind_config(module);

@@ -49,6 +49,7 @@ void bind_gemm(py::module_& module);
 void bind_linear(py::module_& module);
 void bind_measure(py::module_& module);
 void bind_memory(py::module_& module);
+void bind_optimizer(py::module_& module);
 void bind_potentials(py::module_& module);
 void bind_quantized(py::module_& module);
 void bind_reach(py::module_& module);

@@ -17,17 +17,14 @@ namespace {
 }
 
 DType parse_dtypes(const py::array& out, const py::array& index, const py::array& g) {
-    const bool is_float = out.dtype().is(py::dtype::of<float>());
-    if (!is_float && !out.dtype().is(py::dtype::of<double>()))
-        throw py::type_error("out: expected dtype float32 or float64, got " +
-                             std::string(py::str(out.dtype())));
-    if (!g.dtype().is(out.dtype()))
+    const DType dtype = float_dtype(out, "out");
+    if (!g.dtype().equal(out.dtype()))
         throw py::type_error("g: expected dtype " + std::string(py::str(out.dtype())) +
                              ", as out has, got " + std::string(py::str(g.dtype())));
-    if (!index.dtype().is(py::dtype::of<py::ssize_t>()))
+    if (!index.dtype().equal(py::dtype::of<py::ssize_t>()))
         throw py::type_error("index: expected dtype intp, got " +
                              std::string(py::str(index.dtype())));
-    return is_float ? id_of<Float32> : id_of<Float64>;
+    return dtype;
 }
 
 // The batch has the axes of index. Along an axis that out lacks, or that has length 1 there, every

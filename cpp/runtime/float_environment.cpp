@@ -8,21 +8,23 @@ namespace tropical {
 
 #if defined(__x86_64__)
 // Bits 0 to 5 of MXCSR are sticky flags. 0x1F80 masks all exceptions, rounds to nearest and keeps
-// subnormal numbers.
-FloatEnvironment::FloatEnvironment() : saved_(_mm_getcsr()) {
-    if ((saved_ & ~0x3FULL) != 0x1F80) _mm_setcsr(0x1F80);
+// subnormal numbers; 0x8040 takes results and operands among them as 0.
+FloatEnvironment::FloatEnvironment(Subnormals subnormals) : saved_(_mm_getcsr()) {
+    const unsigned wanted = subnormals == Subnormals::kept ? 0x1F80 : 0x1F80 | 0x8040;
+    if ((saved_ & ~0x3FULL) != wanted) _mm_setcsr(wanted);
 }
 FloatEnvironment::~FloatEnvironment() {
     if (_mm_getcsr() != saved_) _mm_setcsr(static_cast<unsigned>(saved_));
 }
 #elif defined(__aarch64__)
-FloatEnvironment::FloatEnvironment() {
+FloatEnvironment::FloatEnvironment(Subnormals subnormals) {
+    const unsigned long long wanted = subnormals == Subnormals::kept ? 0 : 1ULL << 24;
     asm volatile("mrs %0, fpcr" : "=r"(saved_));
-    if (saved_ != 0) asm volatile("msr fpcr, %0" : : "r"(0ULL));
+    if (saved_ != wanted) asm volatile("msr fpcr, %0" : : "r"(wanted));
 }
 FloatEnvironment::~FloatEnvironment() { asm volatile("msr fpcr, %0" : : "r"(saved_)); }
 #else
-FloatEnvironment::FloatEnvironment() : saved_(0) {}
+FloatEnvironment::FloatEnvironment(Subnormals) : saved_(0) {}
 FloatEnvironment::~FloatEnvironment() = default;
 #endif
 

@@ -349,6 +349,14 @@ def relax(
     before: NDArray[np.int32],
     lookup: NDArray[np.int32],
 ) -> None: ...
+def optimizer_step(
+    algorithm: str,
+    p: NDArray[Any],
+    g: NDArray[Any],
+    states: tuple[NDArray[Any], ...],
+    decay: float,
+    coefficients: Sequence[Any],
+) -> int: ...
 def make_ufuncs() -> dict[str, np.ufunc]: ...
 def scatter(out: NDArray[Any], index: NDArray[np.intp], g: NDArray[Any], axis: int) -> None: ...
 

@@ -283,6 +283,57 @@ def test_gradients_of_transposed_use_are_contiguous():
     assert p.grad.data.flags.c_contiguous
 
 
+@each
+def test_gradients_of_another_dtype(kind, options):
+    ours, theirs = (parameters((3, 5), dtype="float32") for _ in range(2))
+    one, other = kind(ours, **options), kind(theirs, **options)
+    gradient = RNG(1).standard_normal((3, 5))
+    for _ in range(3):
+        ours[0].grad, theirs[0].grad = Tensor(gradient), Tensor(gradient.astype("f4"))
+        one.step()
+        other.step()
+    assert_same_bits(ours[0].data, theirs[0].data)
+
+
+@each
+def test_a_subclass_may_use_the_update_of_its_base(kind, options):
+    """Pieces that a subclass passes on have the bits of whole parameters."""
+
+    class Own(kind):
+        def update(self, coefficients, scratch, p, g, *states):
+            assert p.size == g.size == scratch.size and all(c.ndim == 0 for c in coefficients)
+            super().update(coefficients, scratch, p, g, *states)
+
+    own, plain = (parameters((7, 9), 3, dtype="float32") for _ in range(2))
+    steps(Own(own, **options), range(4))
+    steps(kind(plain, **options), range(4))
+    assert_all_same_bits(bits(own), bits(plain))
+
+
+def test_means_of_gradients_that_stay_away_become_zero():
+    """They would be subnormal for ever, and a step would take 60 times as long."""
+    (p,) = parameters(8, dtype="float32")
+    optimizer = optim.Adam([p])
+    give_gradients([p], 0)
+    optimizer.step()
+    p.grad = Tensor(np.zeros(8, "f4"))
+    for _ in range(1000):
+        optimizer.step()
+    assert not optimizer.states[0][0].any() and optimizer.states[0][1].all()
+
+
+def test_faults_are_those_of_numpy():
+    p = nn.Parameter(np.zeros(3))
+    optimizer = optim.Adam([p], eps=0.0)
+    p.grad = Tensor(np.zeros(3))
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in a step"):
+        optimizer.step()
+    p.grad = Tensor(np.full(3, 1e200))
+    with np.errstate(over="ignore"):
+        optimizer.step()
+    assert optimizer.steps == [2]
+
+
 # --- states ---
 
 

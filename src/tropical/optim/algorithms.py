@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tropical.autograd import Tensor
 from tropical.autograd.products import add_weight_gradient, bias_gradient, weight_gradient
@@ -16,35 +15,16 @@ from tropical.nn.checks import not_negative
 from .optimizer import Optimizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from tropical.autograd.value import Node, Rule
     from tropical.autograd.walk import Absorb
-
-Array: TypeAlias = NDArray[Any]
 
 
 def _share(**values: float) -> None:
     for name, value in values.items():
         if not 0 <= value < 1:
             raise ValueError(f"{name}: expected a number in [0, 1), got {value}")
-
-
-def _move_mean_square(square: Array, g: Array, keep: Array, share: Array, scratch: Array) -> None:
-    """Set square to keep * square + share * g * g, which is never negative."""
-    square *= keep
-    np.multiply(g, share, out=scratch)
-    scratch *= g
-    square += scratch
-
-
-def _scaled_step(scratch: Array, p: Array, g: Array, square: Array, lr: Array, eps: Array) -> None:
-    """Subtract lr * g / (sqrt(square) + eps) from p."""
-    np.sqrt(square, out=scratch)
-    scratch += eps
-    np.divide(g, scratch, out=scratch)
-    scratch *= lr
-    np.subtract(p, scratch, out=p)
 
 
 class SGD(Optimizer):
@@ -130,22 +110,10 @@ class SGD(Optimizer):
         """Return lr, momentum, and their product."""
         return self.lr, self.momentum, self.lr * self.momentum
 
-    def update(
-        self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
-    ) -> None:
-        """Update a piece of a parameter."""
-        lr, momentum, ahead = coefficients
-        if states:
-            (v,) = states
-            v *= momentum
-            v += g
-            if self.nesterov:
-                np.multiply(v, ahead, out=scratch)
-                np.subtract(p, scratch, out=p)
-            else:
-                g = v
-        np.multiply(g, lr, out=scratch)
-        np.subtract(p, scratch, out=p)
+    def _formula(self) -> str:
+        if not self.states[0]:
+            return "sgd"
+        return "nesterov" if self.nesterov else "momentum"
 
 
 class Adam(Optimizer):
@@ -198,21 +166,8 @@ class Adam(Optimizer):
         rate = self.lr / (1 - beta**steps)
         return beta, 1 - beta, gamma, 1 - gamma, scale, self.eps, rate
 
-    def update(
-        self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
-    ) -> None:
-        """Update a piece of a parameter."""
-        (mean, square), (beta, new, gamma, share, scale, eps, rate) = states, coefficients
-        mean *= beta
-        np.multiply(g, new, out=scratch)
-        mean += scratch
-        _move_mean_square(square, g, gamma, share, scratch)
-        np.sqrt(square, out=scratch)
-        scratch *= scale
-        scratch += eps
-        np.divide(mean, scratch, out=scratch)
-        scratch *= rate
-        np.subtract(p, scratch, out=p)
+    def _formula(self) -> str:
+        return "adam"
 
 
 class AdamW(Adam):
@@ -245,13 +200,8 @@ class AdamW(Adam):
         """Return the coefficients of Adam, and the share of the weights that stays."""
         return (*super().coefficients(steps), 1 - self.lr * self.weight_decay)
 
-    def update(
-        self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
-    ) -> None:
-        """Update a piece of a parameter."""
-        *of_adam, stays = coefficients
-        p *= stays
-        super().update(of_adam, scratch, p, g, *states)
+    def _formula(self) -> str:
+        return "adamw"
 
 
 class Adagrad(Optimizer):
@@ -294,14 +244,8 @@ class Adagrad(Optimizer):
         """Return lr and eps."""
         return self.lr, self.eps
 
-    def update(
-        self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
-    ) -> None:
-        """Update a piece of a parameter."""
-        (total,), (lr, eps) = states, coefficients
-        np.multiply(g, g, out=scratch)
-        total += scratch
-        _scaled_step(scratch, p, g, total, lr, eps)
+    def _formula(self) -> str:
+        return "adagrad"
 
 
 class RMSProp(Optimizer):
@@ -348,10 +292,5 @@ class RMSProp(Optimizer):
         """Return the shares of old and new in the mean, lr and eps."""
         return self.alpha, 1 - self.alpha, self.lr, self.eps
 
-    def update(
-        self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
-    ) -> None:
-        """Update a piece of a parameter."""
-        (square,), (alpha, share, lr, eps) = states, coefficients
-        _move_mean_square(square, g, alpha, share, scratch)
-        _scaled_step(scratch, p, g, square, lr, eps)
+    def _formula(self) -> str:
+        return "rmsprop"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tropical import _core
 from tropical.autograd import Tensor
 from tropical.autograd.backward import walk_back
 from tropical.autograd.value import note_change
@@ -27,6 +29,14 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[Any]
 
 PIECE = 1 << 16  # elements: three arrays of them and the scratch fit in a common L2
+
+# What makes NumPy meet each fault of `_core.optimizer_step`, in the order of its bits.
+_FAULTS: tuple[Callable[[], Any], ...] = (
+    lambda: np.divide(1.0, 0.0),
+    lambda: np.multiply(1e300, 1e300),
+    lambda: np.multiply(1e-300, 1e-300),
+    lambda: np.subtract(np.inf, np.inf),
+)
 
 
 class Optimizer:
@@ -60,8 +70,14 @@ class Optimizer:
 
     Notes
     -----
-    A subclass sets the attributes that its `coefficients` need before it calls this constructor,
-    which counts the coefficients and checks the hyperparameters.
+    A subclass sets the attributes that its hyperparameters name before it calls this constructor,
+    which checks the hyperparameters.
+
+    The optimizers of this package update a parameter in one pass over parameter, gradient and
+    states, in C++, and each operation rounds as in NumPy. In a step, subnormal numbers (in float32,
+    those below 1.2e-38) count as 0, unless `eps` is so small that they could matter beside it: an
+    old mean of gradients that have become 0 would stay subnormal for ever, and make a step take 60
+    times as long. An `update` of a subclass gets pieces of the parameters that fit in cache.
     """
 
     decoupled = False
@@ -79,15 +95,9 @@ class Optimizer:
             tuple(np.zeros_like(p.data) for _ in range(states)) for p in self.parameters
         ]
         self._kinds = [(p.shape, p.dtype) for p in self.parameters]
-        length = min(PIECE, max(p.size for p in self.parameters))
-        count = 1 + len(self.coefficients(1))
-        self._scratch = {
-            dtype: (np.empty(length, dtype), np.empty(length, dtype)) for _, dtype in self._kinds
-        }
-        # NumPy would make an array of each Python float in a computation, but not of a 0-d array.
-        self._coefficients = {
-            dtype: tuple(np.zeros((), dtype) for _ in range(count)) for _, dtype in self._kinds
-        }
+        # Arrays of an update in pieces, by dtype: none until the first one.
+        self._scratch: dict[np.dtype[Any], tuple[Array, Array]] = {}
+        self._coefficients: dict[np.dtype[Any], tuple[Array, ...]] = {}
 
     def zero_grad(self) -> None:
         """Set the gradients to None."""
@@ -190,14 +200,10 @@ class Optimizer:
         coefficients = {steps: self.coefficients(steps) for steps in ahead}
         careful = careful or not type(self).update.__module__.startswith("tropical.")
         with self._all_or_none(moving) if careful else contextlib.nullcontext():
-            known = None
-            for number in moving:
-                self.steps[number] += 1
-                needed = self._kinds[number][1], self.steps[number]
-                if needed != known:
-                    self._set_coefficients(needed[0], coefficients[needed[1]])
-                    known = needed
-                self._update(number)
+            if type(self).update is Optimizer.update:
+                self._update_whole(moving, coefficients)
+            else:
+                self._update_in_pieces(moving, coefficients)
         for number in moving:
             if (node := self.parameters[number].node) is not None:
                 note_change(node)
@@ -216,7 +222,42 @@ class Optimizer:
                 array[...] = copy
             raise
 
-    def _set_coefficients(self, dtype: np.dtype[Any], coefficients: tuple[float, ...]) -> None:
+    def _update_whole(self, moving: list[int], coefficients: Mapping[int, Sequence[float]]) -> None:
+        """Update parameters by our own formula, each in one pass."""
+        formula, decay = self._formula(), 0.0 if self.decoupled else self.weight_decay
+        faults = 0
+        for number in moving:
+            self.steps[number] += 1
+            p, own = self.parameters[number], coefficients[self.steps[number]]
+            assert p.grad is not None
+            faults |= _core.optimizer_step(
+                formula, p.data, p.grad.data, self.states[number], decay, own
+            )
+        _meet(faults)
+
+    def _update_in_pieces(
+        self, moving: list[int], coefficients: Mapping[int, Sequence[float]]
+    ) -> None:
+        """Update parameters by the method of a subclass."""
+        if not self._scratch:
+            self._make_scratch(1 + len(next(iter(coefficients.values()), ())))
+        known = None
+        for number in moving:
+            self.steps[number] += 1
+            needed = self._kinds[number][1], self.steps[number]
+            if needed != known:
+                self._set_coefficients(needed[0], coefficients[needed[1]])
+                known = needed
+            self._update(number)
+
+    def _make_scratch(self, count: int) -> None:
+        length = min(PIECE, max(p.size for p in self.parameters))
+        for _, dtype in self._kinds:
+            self._scratch[dtype] = np.empty(length, dtype), np.empty(length, dtype)
+            # NumPy would make an array of each Python float in a computation, but not of these.
+            self._coefficients[dtype] = tuple(np.zeros((), dtype) for _ in range(count))
+
+    def _set_coefficients(self, dtype: np.dtype[Any], coefficients: Sequence[float]) -> None:
         values = (self.weight_decay, *coefficients)
         for array, value in zip(self._coefficients[dtype], values, strict=True):
             array[...] = value
@@ -244,6 +285,10 @@ class Optimizer:
         """Return the numbers that `update` needs for the steps-th update of a parameter."""
         raise NotImplementedError
 
+    def _formula(self) -> str:
+        """Return the name that the formula of `update` has in `_core.optimizer_step`."""
+        raise NotImplementedError
+
     def update(
         self, coefficients: Sequence[Array], scratch: Array, p: Array, g: Array, *states: Array
     ) -> None:
@@ -259,7 +304,7 @@ class Optimizer:
         *states : array, (n,)
             The states of the piece.
         """
-        raise NotImplementedError
+        _meet(_core.optimizer_step(self._formula(), p, g, states, 0.0, coefficients))
 
     def state_dict(self) -> dict[str, Array]:
         """Return hyperparameters and copies of the states by name, for an ``.npz`` file."""
@@ -301,6 +346,13 @@ class Optimizer:
         for number, own_arrays in enumerate(self.states):
             for i, array in enumerate(own_arrays):
                 np.copyto(array, arrays[f"{number}.{i}"], casting="same_kind")
+
+
+def _meet(faults: int) -> None:
+    """Handle the faults of a step as `numpy.errstate` says, as if NumPy had computed the step."""
+    for bit, meet in enumerate(_FAULTS):
+        if faults >> bit & 1:
+            meet()
 
 
 class _WarningsAfter:
