@@ -1,4 +1,4 @@
-"""Layers, forward or with their gradients: linear, fused and not; convolution; max-plus."""
+"""Layers, forward or with their gradients: linear, fused and not; convolution; rows; max-plus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 import tropical
 from tropical import _core, nn
-from tropical.autograd import Tensor, conv2d, grad, linear, relu
+from tropical.autograd import Tensor, conv2d, embedding, grad, layer_norm, linear, relu
 from tropical.measure.timing import Contender
 
 from .common import Call
@@ -93,6 +93,35 @@ class Convolution(Layer):
         channels, size, filters = map(int, shape.split())
         x, weight = draw(64, channels, size, size), draw(filters, channels, 5, 5)
         self.prepare_layer(part, partial(conv2d, padding=2), x, weight, draw(filters))
+
+    def time_layer(self, *_: object) -> None:
+        self.call()
+
+
+class Embedding(Layer):
+    """4,096 rows of a table."""
+
+    params = (["10000 64", "50000 128"], PARTS)
+    param_names = ("table", "part")
+
+    def setup(self, table: str, part: str) -> None:
+        rows, length = map(int, table.split())
+        indices = np.random.default_rng(1).integers(0, rows, 4096)
+        self.prepare_layer(part, lambda weight: embedding(weight, indices), draw(rows, length))
+
+    def time_layer(self, *_: object) -> None:
+        self.call()
+
+
+class LayerNorm(Layer):
+    """Normalized rows, with scale and shift."""
+
+    params = (["128 256", "512 768"], PARTS)
+    param_names = ("shape", "part")
+
+    def setup(self, shape: str, part: str) -> None:
+        rows, length = map(int, shape.split())
+        self.prepare_layer(part, layer_norm, draw(rows, length), draw(length), draw(length))
 
     def time_layer(self, *_: object) -> None:
         self.call()

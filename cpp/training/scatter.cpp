@@ -55,10 +55,30 @@ void add_block(const Scatter& s, const Item& item, Range rows, Range columns) {
     }
 }
 
+// The same where every column of a row of g has the same index, and neighbors in a row are
+// neighbors in memory: out[index[i], columns] += g[i, columns] for the rows i.
+template <class T>
+void add_rows(const Scatter& s, const Item& item, Range rows, Range columns) {
+    const auto size = ptrdiff_t{sizeof(T)};
+    const ptrdiff_t g_row = s.g.row_stride, out_row = s.out.row_stride, k = s.k;
+    const ptrdiff_t count = columns.end - columns.begin;
+    for (ptrdiff_t i = rows.begin; i < rows.end; ++i) {
+        const auto p = load<ptrdiff_t>(item.index + i * s.index.row_stride);
+        if (p < 0 || p >= k) continue;
+        const char* const g = item.g + i * g_row + columns.begin * size;
+        char* const out = item.out + p * out_row + columns.begin * size;
+        for (ptrdiff_t j = 0; j < count; ++j) {
+            const T sum = load<T>(out + j * size) + load<T>(g + j * size);
+            std::memcpy(out + j * size, &sum, sizeof sum);
+        }
+    }
+}
+
 template <class T>
 void add_item(const Scatter& s, const Item& item, Range rows, Range columns) {
-    const bool packed = s.g.col_stride == sizeof(T) && s.index.col_stride == sizeof(ptrdiff_t) &&
-                        s.out.col_stride == sizeof(T);
+    const bool neighbors = s.g.col_stride == sizeof(T) && s.out.col_stride == sizeof(T);
+    if (s.down && neighbors && s.index.col_stride == 0) return add_rows<T>(s, item, rows, columns);
+    const bool packed = neighbors && s.index.col_stride == sizeof(ptrdiff_t);
     (packed ? add_block<T, true> : add_block<T, false>)(s, item, rows, columns);
 }
 

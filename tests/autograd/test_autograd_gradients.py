@@ -1,6 +1,7 @@
 """The gradient of every operation, of first and second order, against finite differences."""
 
 import inspect
+import math
 from functools import partial
 
 import numpy as np
@@ -201,6 +202,34 @@ def test_contraction_of_other_operands():
         autograd.einsum("ij,jk", x, x, semiring="orand")
     with pytest.raises(ValueError, match="index 'j': expected one length"):
         autograd.einsum("ij,jk", x, np.ones((3, 3)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(5,), (5, 3), (5, 2, 3), (5, 0)])
+@pytest.mark.parametrize(
+    "index",
+    [
+        np.array([4, 0, 0, -1, -5, 2, 0]),
+        np.array([[1, 1, 3], [0, 1, -2]]),
+        np.array([1, 1, 3], np.uint8),
+        np.array([], np.intp),
+        np.array(3),
+        np.array([True, False, True, True, False]),
+    ],
+    ids=lambda index: f"{index.dtype} {index.shape}",
+)
+def test_rows_at_an_array_of_indices(shape, index, dtype):
+    x = Tensor(np.arange(math.prod(shape), dtype=dtype).reshape(shape), requires_grad=True)
+    y = x[index]
+    np.testing.assert_array_equal(y.data, x.data[index])
+    g = np.asarray(np.random.default_rng(0).integers(-9, 9, y.shape), dtype)
+    want = np.zeros(shape, dtype)
+    np.add.at(want, index, g)
+    (got,) = autograd.grad(y, [x], g)
+    assert got.dtype == dtype
+    np.testing.assert_array_equal(got.data, want)
+    with pytest.raises(IndexError):
+        x[np.array([5])]
 
 
 def test_likelihoods_of_conditional_random_fields():

@@ -1,5 +1,7 @@
 """Sums by index, against the definition."""
 
+import pickle
+
 import numpy as np
 import pytest
 from layouts import read_only
@@ -79,6 +81,27 @@ def test_any_strides():
     sums = np.zeros((6, 4)).T[::-1]
     _core.scatter(sums, index, g, -1)
     np.testing.assert_array_equal(sums, definition((4, 6), index, g, -1))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(5, 1), (40, 7), (3, 300), (2, 9, 33)])
+def test_rows(shape, dtype):
+    """One index for each row of g."""
+    rng = R(3)
+    rows = rng.integers(-1, 7, (*shape[:-1], 1))
+    index, g = np.broadcast_to(rows, shape), rng.integers(-9, 9, shape).astype(dtype)
+    out = np.zeros((*shape[:-2], 6, shape[-1]), dtype)
+    for threads in (1, 3):
+        out[:] = 0
+        with tropical.options(threads=threads):
+            _core.scatter(out, index, g, -2)
+        assert_same_bits(out, definition(out.shape, index, g, -2))
+
+
+def test_dtypes_need_not_be_the_same_objects():
+    out, g = (pickle.loads(pickle.dumps(np.ones((2, 3), "f4"))) for _ in range(2))
+    _core.scatter(out, np.zeros((2, 3), np.intp), g, -2)
+    assert out.tolist() == [[3, 3, 3], [1, 1, 1]]
 
 
 def test_refuses():

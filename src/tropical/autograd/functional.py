@@ -350,4 +350,4 @@ def embedding(weight: Operand, indices: ArrayLike) -> Tensor:
         raise IndexError(
             f"indices: expected rows from 0 to {count - 1}, got {rows.min()} to {rows.max()}"
         )
-    return getitem(weight, rows)
+    return getitem(weight, rows.astype(np.intp, copy=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -26,7 +27,7 @@ _reshape: Operation = Operation(lambda x, shape: np.reshape(x, shape),
     lambda g, x_shape: _reshape(g, x_shape))
 _transpose: Operation = Operation(lambda x, axes: np.transpose(x, axes),
     lambda g, axes: _transpose(g, tuple(np.argsort(axes))))
-_take: Operation = Operation(lambda x, index: x[index],
+_take: Operation = Operation(lambda x, index: _take_value(x, index),
     lambda g, x_shape, index: _put(g, x_shape, index))
 _put: Operation = Operation(lambda x, shape, index: _put_value(x, shape, index),
     lambda g, index: _take(g, index))
@@ -47,10 +48,26 @@ def _is_basic(index: Index) -> bool:
     )
 
 
+def _is_rows(index: Index) -> bool:
+    return type(index) is np.ndarray and index.ndim > 0 and index.dtype == np.intp
+
+
+def _take_value(x: Array, index: Index) -> Array:
+    if _is_rows(index) and x.ndim:
+        return x.take(index, 0)  # takes two thirds of the time of x[index]
+    value: Array = x[index]
+    return value
+
+
 def _put_value(x: Array, shape: tuple[int, ...], index: Index) -> Array:
     result = np.zeros(shape, dtype=x.dtype)
     if _is_basic(index):
         result[index] = x
+    elif _is_rows(index):
+        rows = np.where(index < 0, index + shape[0], index).reshape(-1, 1)
+        parts = x.reshape(len(rows), math.prod(shape[1:]))
+        sums = result.reshape(shape[0], parts.shape[1])
+        _core.scatter(sums, np.broadcast_to(rows, parts.shape), parts, -2)
     else:
         np.add.at(result, index, x)
     return result
