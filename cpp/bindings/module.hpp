@@ -46,6 +46,7 @@ void bind_config(py::module_& module);
 void bind_elimination(py::module_& module);
 void bind_explain(py::module_& module);
 void bind_gemm(py::module_& module);
+void bind_layer_norm(py::module_& module);
 void bind_linear(py::module_& module);
 void bind_measure(py::module_& module);
 void bind_memory(py::module_& module);

@@ -349,6 +349,24 @@ def relax(
     before: NDArray[np.int32],
     lookup: NDArray[np.int32],
 ) -> None: ...
+def layer_norm(
+    x: NDArray[Any],
+    weight: NDArray[Any],
+    bias: NDArray[Any],
+    eps: float,
+    out: NDArray[Any],
+    statistics: NDArray[Any],
+) -> None: ...
+def layer_norm_gradient(
+    g: NDArray[Any],
+    x: NDArray[Any],
+    weight: NDArray[Any],
+    statistics: NDArray[Any],
+    out: NDArray[Any],
+) -> None: ...
+def layer_norm_weight_gradient(
+    g: NDArray[Any], x: NDArray[Any], statistics: NDArray[Any], out: NDArray[Any]
+) -> None: ...
 def optimizer_step(
     algorithm: str,
     p: NDArray[Any],

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tropical import _core
 from tropical.arrays import unmasked
 
 from . import random
 from .elementwise import exp, multiply, subtract
-from .operation import Operation, operand
+from .operation import Operation, operand, sum_to
 from .reduce import mean, sum, var
 from .shape import getitem, normal_axis, reshape
 from .sums import average, total
@@ -37,6 +38,11 @@ _error: Operation = Operation(
 # Mean 0 and variance 1 over `axes`.
 _standardize: Operation = Operation(lambda x, axes, eps: _standardize_value(x, axes, eps),
     lambda g, x, y, axes, eps: _standardize_rule(g, x, y, axes, eps))
+# Of one dtype; statistics: the mean and the scale of each row.
+_layer_norm: Operation = Operation(lambda x, weight, bias, eps, statistics, value: value,
+    lambda g, x, weight, eps, statistics: _layer_norm_rule(g, x, weight, eps, statistics),
+    lambda g, x, weight_shape, eps, statistics: _norm_weight_rule(g, x, eps, statistics),
+    lambda g, bias_shape: sum_to(g, bias_shape))
 # fmt: on
 
 
@@ -93,6 +99,29 @@ def _standardize_rule(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float)
     """
     scale = (var(x, axes, keepdims=True) + eps) ** -0.5
     return scale * (g - mean(g, axes, keepdims=True) - y * mean(g * y, axes, keepdims=True))
+
+
+def _as_rows(x: Array) -> Array:
+    return np.ascontiguousarray(x).reshape(-1, x.shape[-1])
+
+
+def _layer_norm_rule(g: Any, x: Any, weight: Any, eps: float, statistics: Array) -> Any:
+    if isinstance(g, Tensor):
+        axes = (x.ndim - 1,)
+        return _standardize_rule(g * weight, x, _standardize(x, axes, eps), axes, eps)
+    result = np.empty(x.shape, x.dtype)
+    out = result.reshape(-1, x.shape[-1])
+    scale = np.ascontiguousarray(weight)
+    _core.layer_norm_gradient(_as_rows(g), _as_rows(x), scale, statistics, out)
+    return result
+
+
+def _norm_weight_rule(g: Any, x: Any, eps: float, statistics: Array) -> Any:
+    if isinstance(g, Tensor):
+        return sum_to(g * _standardize(x, (x.ndim - 1,), eps), x.shape[-1:])
+    out = np.empty(x.shape[-1], x.dtype)
+    _core.layer_norm_weight_gradient(_as_rows(g), _as_rows(x), statistics, out)
+    return out
 
 
 def softmax(x: Operand, axis: int = -1) -> Tensor:
@@ -228,11 +257,41 @@ def layer_norm(
     Notes
     -----
     Ba, Kiros and Hinton, "Layer normalization", arXiv:1607.06450, section 3.
+
+    The variance is the mean of the squared differences to the mean, and long sums are added in
+    float64. Where x, weight and bias have one dtype, the rows are computed in C++, and
+    floating-point errors give no warnings.
     """
+    if (fused := _fused_layer_norm(x, weight, bias, eps)) is not None:
+        return fused
     y = standardize(x, (-1,), eps)
     if weight is not None:
         y = y * weight
     return y if bias is None else y + bias
+
+
+def _fused_layer_norm(
+    x: Operand, weight: Operand | None, bias: Operand | None, eps: float
+) -> Tensor | None:
+    """Return the value in one pass; None for what broadcasts, or has several dtypes."""
+    array = data_of(x)
+    if type(array) is not np.ndarray or not array.size:
+        return None
+    kind, dtype = array.shape[-1:], array.dtype
+    if dtype.char not in "fd" or not dtype.isnative or not kind:
+        return None
+    scale = np.ones(kind, dtype) if weight is None else weight
+    shift = np.zeros(kind, dtype) if bias is None else bias
+    arrays = [data_of(scale), data_of(shift)]
+    for own in arrays:
+        if type(own) is not np.ndarray or own.shape != kind or own.dtype != dtype:
+            return None
+    rows = _as_rows(array)
+    value, statistics = np.empty(array.shape, dtype), np.empty((2, len(rows)), dtype)
+    out = value.reshape(rows.shape)
+    own_scale, own_shift = map(np.ascontiguousarray, arrays)
+    _core.layer_norm(rows, own_scale, own_shift, eps, out, statistics)
+    return _layer_norm(x, scale, shift, eps, statistics, value)
 
 
 def batch_norm(
