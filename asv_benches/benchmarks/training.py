@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import numpy as np
+
+import tropical
+from tropical import nn
+from tropical.autograd import Tensor
 from tropical.bench import training
 from tropical.examples.mnist.training import OPTIMIZERS
+from tropical.measure.timing import Contender
 
 from .common import Call
 
@@ -40,6 +48,22 @@ class Optimizers(Call):
 
     def setup(self, optimizer: str) -> None:
         self.prepare(training.step, part="update", optimizer=optimizer)
+
+    def time_update(self, *_: object) -> None:
+        self.call()
+
+
+class LargeOptimizers(Call):
+    """The update of a million parameters alone."""
+
+    params = (list(OPTIMIZERS), [1, 2])
+    param_names = ("optimizer", "threads")
+
+    def setup(self, optimizer: str, threads: int) -> None:
+        p = nn.Parameter(np.ones(1_000_000, np.float32))
+        p.grad = Tensor(np.ones(1_000_000, np.float32))
+        call = OPTIMIZERS[optimizer]([p], 1e-3).step
+        self.prepare(Contender, optimizer, call, 1.0, partial(tropical.options, threads=threads))
 
     def time_update(self, *_: object) -> None:
         self.call()
