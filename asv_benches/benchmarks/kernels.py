@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tropical.measure import contenders
+from tropical.measure.timing import Budget, interleave
 
 from .common import Call
 
@@ -30,3 +31,21 @@ class Kernels(Call):
 
     def time_gemm(self, *_: object) -> None:
         self.call()
+
+
+class Strassen:
+    """The time of the kernel ``strassen`` over that of ``packed``, on one thread."""
+
+    params = (["float32", "float64"], [2048, 4096], [1, 2])
+    param_names = ("dtype", "n", "halvings")
+    unit = "times the time of packed"
+
+    def track_times_packed(self, dtype: str, n: int, halvings: int) -> float:
+        a, b = contenders.operands(n, n, n, dtype)
+        packed, strassen = (
+            contenders.ours(a, b, "plustimes", name=kernel, kernel=kernel)
+            for kernel in ("packed", "strassen")
+        )
+        halved = contenders.with_settings(strassen, "strassen", {"strassen_side": n >> halvings})
+        timings = interleave([packed, halved], budget=Budget(seconds=5, rounds=20, least_rounds=3))
+        return 1 / timings.ratio("strassen", "packed").median

@@ -89,7 +89,7 @@ def test_other_arithmetic_is_refused(semiring, dtype):
 def test_layers_with_bias_are_refused():
     x, bias = np.ones((8, 8), np.float32), np.ones(8, np.float32)
     for how in ({"bias": bias}, {"relu": True}):
-        with pytest.raises(ValueError, match="kernel: .* with bias or activation"):
+        with pytest.raises(ValueError, match=r"kernel: .* with bias or activation"):
             _core.linear(x, x, kernel="strassen", **how)
     assert_same_bits(_core.linear(x, x, kernel="strassen"), x @ x)
 
@@ -117,7 +117,7 @@ def test_the_scheduler_chooses_it_only_if_asked():
     assert levels(9000) == 0
     assert levels(9000, kernel="strassen") == 2
     assert levels(16, kernel="strassen") == 1
-    with pytest.raises(TypeError, match="fast_ring: .*got 1"), tropical.options(fast_ring=1):
+    with pytest.raises(TypeError, match=r"fast_ring: .*got 1"), tropical.options(fast_ring=1):
         pass
 
 

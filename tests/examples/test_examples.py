@@ -28,7 +28,7 @@ def test_halvings(tmp_path, capsys):
     assert [row.halvings for row in rows] == [0, 1, 2, 3]
     for row in rows:
         assert 0 < row.mean < row.largest < 1e-4 and row.time > 0
-    with pytest.raises(ValueError, match="side: .*got 7"):
+    with pytest.raises(ValueError, match=r"side: .*got 7"):
         halvings.compare(7)
     with pytest.raises(SystemExit):
         halvings.main(["7"])
