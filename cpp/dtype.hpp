@@ -11,6 +11,8 @@ using std::ptrdiff_t;
 
 // The number of a dtype: its place in the list.
 enum class DType : int {};
+// The number of a storage type: its place in the list below.
+enum class Storage : int {};
 
 // Bits, so that a semiring can name several.
 enum class Kind : unsigned { floating = 1, integer = 2, natural = 4, boolean = 8 };
@@ -85,6 +87,16 @@ struct List {
 };
 using DTypes = List<Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, Bool>;
 
+// The types of two bytes in which matrices may be stored whose products are computed in float32:
+// see storage.hpp.
+struct Float16 {  // IEEE 754's binary16
+    static constexpr const char* name = "float16";
+};
+struct BFloat16 {  // the upper half of a float32
+    static constexpr const char* name = "bfloat16";
+};
+using Storages = List<Float16, BFloat16>;
+
 template <class A, class B>
 constexpr bool same_type = false;
 template <class A>
@@ -121,6 +133,15 @@ struct DTypeTable {
 inline constexpr int dtype_count = DTypes::size;
 template <class Row>
 inline constexpr DType id_of = static_cast<DType>(place_in<Row>(DTypes{}));
+
+inline constexpr int storage_count = Storages::size;
+inline constexpr ptrdiff_t stored_size = 2;  // bytes of an element
+template <class... Row>
+constexpr const char* name_in(Storage storage, List<Row...>) {
+    constexpr const char* names[] = {Row::name...};
+    return names[static_cast<int>(storage)];
+}
+constexpr const char* name_of(Storage storage) { return name_in(storage, Storages{}); }
 
 constexpr const DTypeFacts& facts_of(DType dtype) {
     return decltype(DTypeTable(DTypes{}))::facts[static_cast<int>(dtype)];

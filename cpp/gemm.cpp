@@ -510,7 +510,8 @@ void compute_all(const Problem& problem, const Choice& choice, Workspace& worksp
 
 }  // namespace
 
-ptrdiff_t most_bytes(const Problem& problem, const Choice& choice) {
+ptrdiff_t most_bytes(const Problem& given, const Choice& choice) {
+    const Problem problem = may_be_shorter(given.batch) ? with_short_batch(given) : given;
     ptrdiff_t bytes = 0;
     for (const int threads : {choice.threads, 1}) {  // 1: where workers sleep
         const Plan plan = make_plan(problem, {choice.kernel, choice.isa, threads});

@@ -1,4 +1,4 @@
-// 574 lines, as everything that crosses the border stands in one file.
+// 587 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, and
 // no code but what is always inlined, also without optimization. Matrices travel as bytes: a
 // pointer, and strides in bytes (view.hpp).
@@ -581,8 +581,21 @@ struct QuadKernels {
     std::int64_t (*ceiling)(std::int64_t repeats);
 };
 
+// `count` elements of a storage type, `stride` bytes apart, and as many of float32, side by side.
+struct StorageArgs {
+    ptrdiff_t count;
+    char* stored;
+    ptrdiff_t stride;
+    char* computed;
+};
+struct StorageKernels {
+    void (*widen)(const StorageArgs&);   // computed = stored, exactly
+    void (*narrow)(const StorageArgs&);  // stored = computed, rounded; -0 becomes +0
+};
+
 struct KernelTable {
     int vector_bytes;
+    StorageKernels storages[storage_count];
     BitGraphKernels bit_graph;
     ChainLogKernels chain_logs;
     QuadKernels quads;

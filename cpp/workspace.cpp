@@ -15,11 +15,16 @@ std::align_val_t alignment(ptrdiff_t bytes) {
 
 }  // namespace
 
+Workspace::~Workspace() {
+    release();
+    delete inner_.load(std::memory_order_relaxed);
+}
+
 char* Workspace::grow(ptrdiff_t bytes) {
-    if (bytes > this->bytes()) {
+    if (bytes > bytes_.load(std::memory_order_relaxed)) {
         char* const larger =
             static_cast<char*>(::operator new(static_cast<std::size_t>(bytes), alignment(bytes)));
-        clear();
+        release();
         // Integers at n = 1024 gain 3-5%: a tile meets some fifty pages of 4 KiB, and a miss of the
         // TLB costs most in a virtual machine.
         if (bytes >= huge_page) advise_huge_pages(larger, bytes);
@@ -30,10 +35,30 @@ char* Workspace::grow(ptrdiff_t bytes) {
     return data_;
 }
 
-void Workspace::clear() {
-    ::operator delete(data_, alignment(bytes()));
+Workspace& Workspace::inner() {
+    if (!inner_) inner_.store(new Workspace, std::memory_order_release);
+    return *inner_;
+}
+
+void Workspace::release() {
+    ::operator delete(data_, alignment(bytes_.load(std::memory_order_relaxed)));
     data_ = nullptr;
     bytes_.store(0, std::memory_order_relaxed);
+}
+
+void Workspace::clear() {
+    release();
+    if (inner_) inner().clear();
+}
+
+ptrdiff_t Workspace::bytes() const {
+    const Workspace* const inner = inner_.load(std::memory_order_acquire);
+    return bytes_.load(std::memory_order_relaxed) + (inner ? inner->bytes() : 0);
+}
+
+ptrdiff_t Workspace::allocations() const {
+    const Workspace* const inner = inner_.load(std::memory_order_acquire);
+    return allocations_.load(std::memory_order_relaxed) + (inner ? inner->allocations() : 0);
 }
 
 Workspace& thread_workspace() {

@@ -11,21 +11,26 @@ using std::ptrdiff_t;
 class Workspace {
   public:
     Workspace() = default;
-    ~Workspace() { clear(); }
+    ~Workspace();
     Workspace(const Workspace&) = delete;
     Workspace& operator=(const Workspace&) = delete;
 
     // At least `bytes`, aligned to a page, content undefined; throws std::bad_alloc and keeps what
     // it had.
     char* grow(ptrdiff_t bytes);
+    // Another workspace, for products of which a product consists. What follows counts it as well.
+    Workspace& inner();
     void clear();
     // Any thread may ask, also while another uses the workspace.
-    ptrdiff_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
-    ptrdiff_t allocations() const { return allocations_.load(std::memory_order_relaxed); }
+    ptrdiff_t bytes() const;
+    ptrdiff_t allocations() const;
 
   private:
+    void release();  // of this workspace alone
+
     char* data_ = nullptr;
     std::atomic<ptrdiff_t> bytes_ = 0, allocations_ = 0;
+    std::atomic<Workspace*> inner_ = nullptr;
 };
 
 // The calling thread's own, for calls without a workspace; kept between calls up to `kept_bytes`.

@@ -140,6 +140,8 @@ void convert(std::span<const Named> operands, const py::dtype& dtype, int semiri
 
 py::array promoted(const py::array& x, const py::dtype& dtype, int semiring) {
     const auto source = known_dtype(x.dtype().attr("newbyteorder")("="), semiring);
+    if (source && known_storage(dtype, semiring))  // integers, by way of float32
+        return promoted(x, numpy_dtype(id_of<Float32>), semiring).attr("astype")(dtype);
     const auto target = known_dtype(dtype, semiring);
     if (source && target && needs_promotion(semiring, *source, *target))
         return promote_array(x, *source, *target, semiring);

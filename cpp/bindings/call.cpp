@@ -5,7 +5,7 @@
 
 #include "bindings/gil.hpp"
 #include "bindings/py_workspace.hpp"
-#include "gemm.hpp"
+#include "storage.hpp"
 
 namespace tropical {
 namespace {
@@ -180,12 +180,17 @@ void run_in(PyObject* workspace, double products, void (*work)(void*, Workspace&
                [=](Workspace& memory, StopRequested stop) { work(context, memory, stop); });
 }
 
-void run_in(PyObject* workspace, const Problem& problem, const Choice& choice) {
+void run_in(PyObject* workspace, const Problem& problem, const Choice& choice,
+            std::optional<Storage> storage) {
     const double products = static_cast<double>(problem.m) * static_cast<double>(problem.n) *
                             static_cast<double>(std::max<ptrdiff_t>(problem.k, 1)) *
                             static_cast<double>(problem.batch.items);
-    run_leased(workspace, products,
-               [&](Workspace& memory, StopRequested stop) { gemm(problem, choice, memory, stop); });
+    run_leased(workspace, products, [&](Workspace& memory, StopRequested stop) {
+        if (storage)
+            gemm_stored(problem, *storage, choice, memory, stop);
+        else
+            gemm(problem, choice, memory, stop);
+    });
 }
 
 }  // namespace tropical

@@ -69,7 +69,8 @@ void check_workspace(PyObject* workspace);
 // stop where it may take long.
 void run_in(PyObject* workspace, double products, void (*work)(void*, Workspace&, StopRequested),
             void* context);
-// Computes a product so.
-void run_in(PyObject* workspace, const Problem& problem, const Choice& choice);
+// Computes a product so, of matrices that are stored in another type than the problem's or not.
+void run_in(PyObject* workspace, const Problem& problem, const Choice& choice,
+            std::optional<Storage> storage = {});
 
 }  // namespace tropical

@@ -102,6 +102,7 @@ void relax(py::array a, py::array b, const py::object& semiring, const py::objec
     Problem& problem = shapes.problem;
     problem.semiring = parse_selective(semiring);
     const Operands operands = take_operands(a.ptr(), b.ptr(), problem.semiring);
+    parse_dtype(operands.a.dtype(), problem.semiring);  // no matrix may be stored in another type
     broadcast_shapes(operands, shapes);
     if (shapes.ndim != 2 || a.ndim() != 2 || b.ndim() != 2)
         throw py::value_error("relax: expected matrices, got a of shape " + shape_text(a) +

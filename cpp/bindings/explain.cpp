@@ -3,7 +3,7 @@
 
 #include "bindings/module.hpp"
 #include "bindings/shapes.hpp"
-#include "gemm.hpp"
+#include "storage.hpp"
 
 namespace tropical {
 namespace {
@@ -13,7 +13,7 @@ py::dict explain(const py::object& m, const py::object& n, const py::object& k,
                  const py::object& kernel, bool return_argmax, const py::object& batch) {
     const auto chosen = parse_kernel(kernel.ptr());
     const Choice choice = choose(chosen, parse_threads(threads.ptr()));
-    Problem problem = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
+    auto [problem, stored] = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
     problem.batch.items = parse_size(batch, "batch");
     if (return_argmax && !facts_of(problem.semiring).selective)
         throw py::value_error(std::string("return_argmax: expected a semiring that selects, got ") +
@@ -21,7 +21,8 @@ py::dict explain(const py::object& m, const py::object& n, const py::object& k,
     problem.attained.index.data = return_argmax ? problem.c.data : nullptr;
     check_kernel(chosen, problem);
     use_tuning();
-    const Plan plan = make_plan(problem, choice);
+    const Plan plan = make_plan(stored ? largest_computed(problem) : problem, choice);
+    const ptrdiff_t blocks = stored ? most_stored_bytes(problem, choice).blocks : 0;
     py::dict d;
     d["kernel"] = kernel_names[static_cast<int>(plan.kernel)];
     d["levels"] = plan.levels;
@@ -33,7 +34,7 @@ py::dict explain(const py::object& m, const py::object& n, const py::object& k,
     d["nc"] = plan.blocks.nc;
     d["threads"] = plan.partition.threads;
     d["tasks"] = plan.partition.tasks;
-    d["bytes"] = workspace_bytes(plan);
+    d["bytes"] = workspace_bytes(plan) + blocks;
     d["reason"] = plan.reason;
     return d;
 }

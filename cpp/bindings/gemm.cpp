@@ -68,14 +68,14 @@ py::object gemm_of(const Arguments& given) {
     const Target c = make_target(out.c, shapes, operands.a.dtype(), inputs);
     attach_result(shapes, c.computed);
     if (!argmax) {
-        run_in(workspace, problem, choice);
+        run_in(workspace, problem, choice, operands.type.storage);
         return finish(c);
     }
     const Target index = make_target(out.index, shapes, py::dtype::of<py::ssize_t>(), inputs);
     if (may_overlap(c.out, index.out))
         throw py::value_error("out: expected arrays for C and index that share no memory");
     attach_index(shapes, index.computed);
-    run_in(workspace, problem, choice);
+    run_in(workspace, problem, choice, operands.type.storage);
     return py::make_tuple(finish(c), finish(index));
 }
 
@@ -141,8 +141,8 @@ Raises
 ------
 TypeError
     If a dtype is not one of float32, float64, int8, int16, int32, int64, uint8, uint16, uint32 (no
-    unsigned one for ``"maxplus"``, bool for ``"orand"``,
-    floats alone for ``"logplus"``), if `out` is not an array of the result's dtype, or if another
+    unsigned one for ``"maxplus"``, bool for ``"orand"``, floats alone for ``"logplus"``) or, where
+    (+) is max or min, float16 and the bfloat16 of ml_dtypes, if `out` is not an array of the result's dtype, or if another
     argument is of the wrong type.
 ValueError
     If shapes do not fit (the message names both), an operand is 0-D, the semiring or the kernel is
@@ -184,6 +184,11 @@ could overflow, go to the kernel that the scheduler chooses.
 
 Integers saturate instead of wrapping, and the least (maxplus, maxmin) or the greatest value of the
 dtype (minplus, minmax) is the semiring's zero. Over plustimes integers wrap, as in NumPy.
+
+Matrices of float16 and bfloat16 are never copied whole: blocks of them become float32, in which
+products are computed. Each element of C is rounded once, to the nearest number of the dtype (ties to
+even), or to infinity beyond its greatest number. With `accumulate` the old element takes part before
+the rounding, and `index` is that of the products in float32.
 
 The semirings that multiply and select, such as maxtimes, are semirings on non-negative numbers
 (`Semiring.nonnegative`). On other numbers `gemm` computes the formula above, zero (+) included.

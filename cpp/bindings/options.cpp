@@ -10,6 +10,7 @@
 #include "runtime/lazy.hpp"
 #include "runtime/platform.hpp"
 #include "runtime/thread_counts.hpp"
+#include "storage.hpp"
 
 namespace tropical {
 namespace {
@@ -190,7 +191,23 @@ DType parse_dtype(const py::dtype& dtype, int semiring) {
 }
 
 DType native_dtype(const py::object& dtype, int semiring) {
-    return parse_dtype(py::dtype::from_args(dtype).attr("newbyteorder")("="), semiring);
+    return parse_dtype(in_native_order(dtype), semiring);
+}
+
+// NumPy knows float16. A package adds bfloat16, as a kind of its own: the name alone tells it.
+std::optional<Storage> known_storage(const py::dtype& dtype, int semiring) {
+    if (!may_be_stored(semiring) || dtype.itemsize() != stored_size || dtype.byteorder() != '=')
+        return {};
+    if (dtype.kind() == 'f') return Storage{place_in<Float16>(Storages{})};
+    if (dtype.kind() != 'V') return {};
+    const std::string name = py::str(dtype.attr("name"));
+    return name == BFloat16::name ? std::optional(Storage{place_in<BFloat16>(Storages{})})
+                                  : std::nullopt;
+}
+
+ElementType parse_element_type(const py::dtype& dtype, int semiring) {
+    const auto storage = known_storage(dtype, semiring);
+    return {storage ? id_of<Float32> : parse_dtype(dtype, semiring), storage};
 }
 
 bool has_kernels(int semiring, DType dtype) {
@@ -198,6 +215,10 @@ bool has_kernels(int semiring, DType dtype) {
 }
 
 py::dtype numpy_dtype(DType dtype) { return py::dtype(std::string(facts_of(dtype).name)); }
+
+py::dtype in_native_order(const py::object& dtype) {
+    return py::dtype::from_args(dtype).attr("newbyteorder")("=");
+}
 
 Choice choose(std::optional<KernelKind> kernel, int threads) {
     const Options options = context_options();

@@ -46,6 +46,17 @@ std::optional<DType> known_dtype(const py::dtype& dtype, int semiring);
 DType parse_dtype(const py::dtype& dtype, int semiring);
 // The same for anything that numpy.dtype takes, in either byte order.
 DType native_dtype(const py::object& dtype, int semiring);
+// What numpy.dtype makes of it, in the order of bytes of this machine.
+py::dtype in_native_order(const py::object& dtype);
+// What the elements of operands are: the dtype in which products are computed, and the type in
+// which the matrices are stored, if that is another.
+struct ElementType {
+    DType dtype;
+    std::optional<Storage> storage;
+};
+// As known_dtype and parse_dtype, but with the storage types.
+std::optional<Storage> known_storage(const py::dtype& dtype, int semiring);
+ElementType parse_element_type(const py::dtype& dtype, int semiring);
 bool has_kernels(int semiring, DType dtype);
 py::dtype numpy_dtype(DType dtype);
 

@@ -8,6 +8,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/module.hpp"
 #include "reference.hpp"
+#include "storage.hpp"
 
 namespace tropical {
 namespace {
@@ -15,10 +16,12 @@ namespace {
 py::list semirings() {
     py::list list;
     for (int s = 0; s < semiring_count; ++s) {
-        py::list dtypes;
+        py::list dtypes, stored;
         for (int d = 0; d < dtype_count; ++d)
             if (has_kernels(s, static_cast<DType>(d)))
                 dtypes.append(facts_of(static_cast<DType>(d)).name);
+        for (int t = 0; t < (may_be_stored(s) ? storage_count : 0); ++t)
+            stored.append(name_of(static_cast<Storage>(t)));
         const SemiringFacts& facts = facts_of(s);
         py::dict entry;
         entry["name"] = facts.name;
@@ -30,6 +33,7 @@ py::list semirings() {
         entry["nonnegative"] = facts.nonnegative;
         entry["better"] = facts.better;
         entry["dtypes"] = dtypes;
+        entry["stored"] = stored;
         list.append(entry);
     }
     return list;

@@ -56,11 +56,11 @@ View result_view(const Shapes& shapes, const py::array& array, ptrdiff_t* batch_
 }  // namespace
 
 Operands take_operands(PyObject* a, PyObject* b, int semiring) {
-    Operands operands{.a = to_array(a, "a"), .b = to_array(b, "b"), .dtype = {}};
+    Operands operands{.a = to_array(a, "a"), .b = to_array(b, "b"), .type = {}};
     const Named both[] = {{"a", &operands.a}, {"b", &operands.b}};
     const py::dtype common = common_dtype("gemm", both);
     try {
-        operands.dtype = parse_dtype(common, semiring);
+        operands.type = parse_element_type(common, semiring);
     } catch (const py::type_error& error) {
         throw py::type_error(error.what() + (": " + dtypes_text(both)));
     }
@@ -86,7 +86,7 @@ void broadcast_shapes(const Operands& operands, Shapes& shapes) {
     const py::ssize_t last_a = a.ndim() - 1, last_b = b.ndim() - 1;
     const py::ssize_t steps_b = one_column ? 0 : last_b - 1;  // b's axis of length k
     Problem& p = shapes.problem;
-    p.dtype = operands.dtype;
+    p.dtype = operands.type.dtype;
     p.m = one_row ? 1 : a.shape(last_a - 1);
     p.k = a.shape(last_a);
     p.n = one_column ? 1 : b.shape(last_b);
@@ -143,11 +143,12 @@ void attach_index(Shapes& shapes, const py::array& array) {
     shapes.problem.attained.index = result_view(shapes, array, shapes.problem.batch.index_stride);
 }
 
-Problem contiguous_problem(const py::object& m, const py::object& n, const py::object& k,
+Planned contiguous_problem(const py::object& m, const py::object& n, const py::object& k,
                            const py::object& dtype, int semiring) {
+    const ElementType type = parse_element_type(in_native_order(dtype), semiring);
     Problem p{};
     p.semiring = semiring;
-    p.dtype = native_dtype(dtype, semiring);
+    p.dtype = type.dtype;
     p.m = parse_size(m, "m");
     p.n = parse_size(n, "n");
     p.k = parse_size(k, "k");
@@ -156,11 +157,11 @@ Problem contiguous_problem(const py::object& m, const py::object& n, const py::o
             throw py::value_error("m, n, k: too large for memory: got " + std::to_string(p.m) +
                                   ", " + std::to_string(p.n) + ", " + std::to_string(p.k));
     static char nowhere[1];
-    const ptrdiff_t item = item_size(p.dtype);
+    const ptrdiff_t item = type.storage ? stored_size : item_size(p.dtype);
     p.a = {.data = nowhere, .row_stride = p.k * item, .col_stride = item};
     p.b = {.data = nowhere, .row_stride = p.n * item, .col_stride = item};
     p.c = {.data = nowhere, .row_stride = p.n * item, .col_stride = item};
-    return p;
+    return {p, type.storage.has_value()};
 }
 
 ptrdiff_t parse_size(const py::object& size, const char* name) {

@@ -5,10 +5,11 @@
 
 namespace tropical {
 
-// The operands of a product: arrays of one native dtype that the semiring has.
+// The operands of a product: arrays of one native dtype that the semiring has, or in which its
+// matrices may be stored.
 struct Operands {
     py::array a, b;
-    DType dtype;
+    ElementType type;
 };
 // Copies an operand only to convert it. Throws TypeError, naming both dtypes, if the semiring is
 // not defined for the common dtype.
@@ -45,7 +46,11 @@ void attach_index(Shapes& shapes, const py::array& array);
 
 // A problem with C-ordered operands that have no memory, for planning: a is m x k, b is k x n.
 // Throws ValueError if a size is negative or too large for memory.
-Problem contiguous_problem(const py::object& m, const py::object& n, const py::object& k,
+struct Planned {
+    Problem problem;
+    bool stored;  // in another type than that of the problem
+};
+Planned contiguous_problem(const py::object& m, const py::object& n, const py::object& k,
                            const py::object& dtype, int semiring);
 
 // An integer of Python that counts elements. Throws ValueError if it is negative or too large for

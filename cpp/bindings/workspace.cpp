@@ -5,8 +5,8 @@
 #include "bindings/module.hpp"
 #include "bindings/py_workspace.hpp"
 #include "bindings/shapes.hpp"
-#include "gemm.hpp"
 #include "runtime/platform.hpp"
+#include "storage.hpp"
 
 namespace tropical {
 namespace {
@@ -93,21 +93,25 @@ void PyWorkspace::reserve(const py::object& m, const py::object& n, const py::ob
                           const py::object& dtype, const py::object& semiring,
                           const py::object& threads) {
     const Choice choice = choose({}, parse_threads(threads.ptr()));
-    Problem problem = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
-    ptrdiff_t bytes = 0;
+    auto [problem, stored] = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
+    StoredBytes bytes{0, 0};
     use_tuning();
     for (const bool argmax : {false, true}) {
         for (int turned = 0; turned < 2; ++turned) {  // `out` in C order, then in Fortran order
             std::swap(problem.c.row_stride, problem.c.col_stride);
             problem.attained.index.data = argmax ? problem.c.data : nullptr;
-            bytes = std::max(bytes, most_bytes(problem, choice));
+            const StoredBytes now = stored ? most_stored_bytes(problem, choice)
+                                           : StoredBytes{most_bytes(problem, choice), 0};
+            bytes = {std::max(bytes.blocks, now.blocks), std::max(bytes.packing, now.packing)};
         }
     }
     Lease lease(*this);
     try {
-        lease.memory().grow(bytes);
+        lease.memory().grow(bytes.blocks);
+        if (stored) lease.memory().inner().grow(bytes.packing);
     } catch (const std::bad_alloc&) {
-        PyErr_Format(PyExc_MemoryError, "reserve: the system has no %zd bytes", bytes);
+        PyErr_Format(PyExc_MemoryError, "reserve: the system has no %zd bytes",
+                     bytes.blocks + bytes.packing);
         throw py::error_already_set();
     }
 }

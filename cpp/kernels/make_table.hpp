@@ -1,4 +1,4 @@
-// 269 lines, as the table of an instruction set is one list.
+// 271 lines, as the table of an instruction set is one list.
 // Builds the table of function pointers of one instruction set: every semiring over every dtype,
 // each with its micro-tiles.
 #pragma once
@@ -13,6 +13,7 @@
 #include "kernels/fold.hpp"
 #include "kernels/log_dots.hpp"
 #include "kernels/macro_kernel.hpp"
+#include "kernels/narrow.hpp"
 #include "kernels/predecessors.hpp"
 #include "kernels/quads.hpp"
 #include "kernels/relax.hpp"
@@ -259,6 +260,7 @@ template <class Isa, class... S>
 constexpr KernelTable make_table(List<S...>) {
     KernelTable table{};
     table.vector_bytes = Isa::bytes;
+    fill_storages<Isa::bytes>(table.storages, Storages{});
     table.bit_graph = {.pack_rows = pack_bits_of_a<Isa::bytes>,
                        .pack_strips = pack_bits_of_b<Isa::bytes>,
                        .corner = reach_corner<Isa::bytes>,

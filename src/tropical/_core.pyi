@@ -11,6 +11,7 @@ from typing_extensions import Unpack
 # would take float32 and float64 for an abstract floating.
 _Scalar = TypeVar(
     "_Scalar",
+    np.float16,
     np.float32,
     np.float64,
     np.int8,

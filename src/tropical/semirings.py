@@ -45,6 +45,9 @@ class Semiring:
         Whether a sum never rounds. The order of the terms then does not matter.
     dtypes : tuple of str
         The names of the dtypes that the product is defined for.
+    stored : tuple of str
+        The names of further dtypes that the matrices of `tropical.gemm` and
+        `tropical.graph.closure` may have. Products are computed in float32, and rounded once.
     idempotent : bool
         Whether ``x (+) x = x`` for every x.
     nonnegative : bool
@@ -69,6 +72,7 @@ class Semiring:
     selective: bool
     exact: bool
     dtypes: tuple[str, ...]
+    stored: tuple[str, ...]
     idempotent: bool
     nonnegative: bool
     direction: int
@@ -166,6 +170,7 @@ ALL: tuple[Semiring, ...] = tuple(
         selective=entry["selective"],
         exact=entry["exact"],
         dtypes=tuple(entry["dtypes"]),
+        stored=tuple(entry["stored"]),
         idempotent=entry["idempotent"],
         nonnegative=entry["nonnegative"],
         direction=entry["better"],

@@ -112,6 +112,31 @@ assert (tropical.gemm(a, b, threads=2) == want).all()
     )
 
 
+def test_float16_in_several_blocks(preload):
+    """A failed allocation leaves `out` as it was; later calls allocate nothing."""
+    run_python(
+        CASES
+        + """
+a, b = (np.resize(x, shape).astype("f2") for x, shape in ((a, (1100, 40)), (b, (40, 1050))))
+want, out = (a[:, :, None] + b).max(axis=1), np.zeros((1100, 1050), "f2")
+spare = [tropical.GemmWorkspace() for _ in range(100)]
+def check(refused):
+    assert np.array_equal(out, 0 * want if refused else want)
+    out[...] = 0
+for threads in (1, 2):
+    def call():
+        tropical.gemm(a, b, out=out, workspace=spare.pop(), threads=threads)
+    assert allocations.failures(call, check) > 0
+    def again():
+        tropical.gemm(a, b, out=out, workspace=spare[0], threads=threads)
+    again()
+    assert allocations.count(again) == 0
+    out[...] = 0
+""",
+        LD_PRELOAD=preload,
+    )
+
+
 @pytest.mark.parametrize("workspace", [False, True])
 def test_steady_state_allocates_nothing(preload, workspace):
     run_python(

@@ -11,8 +11,10 @@ SOURCES = sorted(CPP.rglob("*.[ch]pp"))
 pytestmark = pytest.mark.skipif(not SOURCES, reason="needs the sources")
 
 # A place is a folder, a folder of graph/, or one of two kinds of files beside folders: `border`,
-# which the kernels and everybody else share, and `gemm`, above all other files of `ground`.
+# which the kernels and everybody else share, and `gemm`, above all other files of `ground`; so is
+# `storage`, which calls gemm.
 BORDER = {"dtype", "semiring", "table", "view"}
+ABOVE_GROUND = {"gemm", "storage"}
 MAY_INCLUDE = {
     "kernels": {"border"},
     "border": set(),
@@ -32,7 +34,7 @@ def place(file):
     if folder:
         return folder.removeprefix("graph/").split("/")[0]
     stem = name.split(".")[0]
-    return "border" if stem in BORDER else "gemm" if stem == "gemm" else "ground"
+    return "border" if stem in BORDER else "gemm" if stem in ABOVE_GROUND else "ground"
 
 
 def includes(path, brackets):
@@ -76,9 +78,9 @@ def test_no_circle():
 
 
 def test_ground_floor_is_short():
-    """At most 20 files and 6 folders."""
+    """At most 22 files and 6 folders."""
     entries = list(CPP.iterdir())
-    assert sum(entry.is_file() for entry in entries) <= 20
+    assert sum(entry.is_file() for entry in entries) <= 22
     assert sum(entry.is_dir() for entry in entries) <= 6
 
 
