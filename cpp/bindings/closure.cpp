@@ -41,11 +41,13 @@ Stars stars_of(const py::array& a, int semiring) {
         throw py::value_error("a: expected shape (..., n, n) with n <= " +
                               std::to_string(most_star_size) + ", got " + shape_text(a));
     check_writeable(a, "a");
+    const ElementType type = parse_element_type(a.dtype(), semiring);
     Stars stars{.semiring = semiring,
-                .dtype = parse_dtype(a.dtype(), semiring),
+                .dtype = type.dtype,
                 .n = a.shape(last),
                 .a = matrix_view(a),
-                .batch = {}};
+                .batch = {},
+                .storage = type.storage};
     for (py::ssize_t axis = 0; axis < last - 1; ++axis)
         add_axis(stars.batch, {.length = a.shape(axis), .c = a.strides(axis)});
     return stars;
@@ -128,7 +130,8 @@ constexpr const char* star_text =
 Parameters
 ----------
 a : ndarray, (..., n, n)
-    Writeable, with any strides, native, of a dtype that the semiring has. It holds no NaN.
+    Writeable, with any strides, native, of a dtype that the semiring has. It holds no NaN. The star
+    of matrices of float16 and bfloat16 is computed in float32 and rounded once.
 semiring : str or Semiring
     An idempotent semiring: any but plustimes and logplus.
 threads : int, optional

@@ -108,15 +108,41 @@ void copy_row(const View& to, const View& from, ptrdiff_t n, ptrdiff_t item) {
                  : copy_row<8>)(to, from, n);
 }
 
-void copy(const Run& run, const View& to, const View& from, ptrdiff_t n) {
-    parallel_for_blocks(run.how.choice.threads, n, rows_per_task,
-                        [&](ptrdiff_t begin, ptrdiff_t end) {
-                            for (ptrdiff_t i = begin; i < end; ++i)
-                                copy_row(at(to, i, 0), at(from, i, 0), n, run.item);
-                        });
+const StorageKernels& kernels_of(const Halves& how) {
+    return how.choice.isa->table->storages[static_cast<int>(*how.storage)];
+}
+
+// Calls copy(i) for each row.
+void for_each_row(const Halves& how, ptrdiff_t n, auto copy) {
+    parallel_for_blocks(how.choice.threads, n, rows_per_task, [&](ptrdiff_t begin, ptrdiff_t end) {
+        const FloatEnvironment environment;
+        for (ptrdiff_t i = begin; i < end; ++i) copy(i);
+    });
+}
+
+StorageArgs row_of(const View& stored, const View& computed, ptrdiff_t i, ptrdiff_t n) {
+    return {n, at(stored, i, 0).data, stored.col_stride, at(computed, i, 0).data};
 }
 
 }  // namespace
+
+void copy_in(const Halves& how, const View& to, const View& from, ptrdiff_t n) {
+    for_each_row(how, n, [&](ptrdiff_t i) {
+        if (how.storage)
+            kernels_of(how).widen(row_of(from, to, i, n));
+        else
+            copy_row(at(to, i, 0), at(from, i, 0), n, item_size(how.dtype));
+    });
+}
+
+void copy_out(const Halves& how, const View& to, const View& from, ptrdiff_t n) {
+    for_each_row(how, n, [&](ptrdiff_t i) {
+        if (how.storage)
+            kernels_of(how).narrow(row_of(to, from, i, n));
+        else
+            copy_row(at(to, i, 0), at(from, i, 0), n, item_size(how.dtype));
+    });
+}
 
 bool star_by_halves(const Halves& how, const View& a, ptrdiff_t n) {
     Memory& memory = thread_memory();
@@ -131,9 +157,9 @@ bool star_by_halves(const Halves& how, const View& a, ptrdiff_t n) {
     const ptrdiff_t row = pitch(n, run.item);
     char* const memory_of_a = memory.rooms.grow(n * row + room_bytes(n, run.item));
     const View near{memory_of_a, row, run.item};
-    copy(run, near, a, n);
+    copy_in(how, near, a, n);
     const bool has_star = star(run, near, n, memory_of_a + n * row);
-    copy(run, a, near, n);
+    copy_out(how, a, near, n);
     return has_star;
 }
 

@@ -34,8 +34,13 @@ View item_of(const Stars& stars, ptrdiff_t item) {
 bool star_of(const Run& run, const View& a) {
     const Stars& stars = run.stars;
     if (stars.n > star_size) return star_by_halves(run.how, a, stars.n);
-    run.star({.n = stars.n, .a = a, .factors = nullptr});
-    return has_ones(a, stars.n, run.one, item_size(stars.dtype));
+    const ptrdiff_t item = item_size(stars.dtype);
+    alignas(64) char room[star_size * star_size * sizeof(float)];
+    const View near = stars.storage ? View{room, stars.n * item, item} : a;
+    if (stars.storage) copy_in(run.how, near, a, stars.n);
+    run.star({.n = stars.n, .a = near, .factors = nullptr});
+    if (stars.storage) copy_out(run.how, a, near, stars.n);
+    return has_ones(near, stars.n, run.one, item);
 }
 
 void run_task(void* context, ptrdiff_t task, int) {
@@ -82,7 +87,7 @@ bool compute_stars(const Stars& stars, const Choice& choice, Multiply multiply) 
     Choice of_item = choice;
     if (by_items) of_item.threads = 1;
     Run run{.stars = stars,
-            .how = {stars.semiring, stars.dtype, of_item, multiply},
+            .how = {stars.semiring, stars.dtype, of_item, multiply, stars.storage},
             .star = choice.isa->table->sets[stars.semiring][static_cast<int>(stars.dtype)].star,
             .one = {},
             // So many that a task takes longer than a worker needs to fetch it.

@@ -16,6 +16,7 @@ struct Stars {
     ptrdiff_t n;
     View a;
     Batch batch;
+    std::optional<Storage> storage = {};  // of the matrices, whose stars are computed in `dtype`
 };
 // Replaces each matrix A by A* = one (+) A (+) A (x) A (+) ..., with `multiply` where n >
 // star_size. False if one of them has no star: an element of its diagonal is then better than one,
