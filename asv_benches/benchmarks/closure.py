@@ -46,6 +46,21 @@ class Closure(common.Call):
         self.call()
 
 
+class Symmetric:
+    """The time of the star of a symmetric matrix over that of another one, on one thread."""
+
+    params = ([256, 1024, 2048],)
+    param_names = ("n",)
+    unit = "times the time without symmetric=True"
+
+    def track_times_general(self, n: int) -> float:
+        general = ours(n, "float32")
+        half = np.random.default_rng(0).random((n, n)).astype(np.float32)
+        symmetric = partial(closure, np.minimum(half, half.T), symmetric=True)
+        both = [general, replace(general, name="symmetric", call=symmetric)]
+        return 1 / interleave(both, budget=common.BUDGET).ratio("symmetric", "closure").median
+
+
 class Others(common.Call):
     """A thousand graphs of 32 nodes, and reachability."""
 

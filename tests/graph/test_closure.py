@@ -115,6 +115,52 @@ def test_what_is_big_saturates():
     np.testing.assert_array_equal(closure(a), [[0, 100, 127], [127, 0, 100], [127, 127, 0]])
 
 
+@pytest.mark.parametrize(
+    "n, batch", [(0, ()), (1, (2,)), (65, (3,)), (513, ()), (700, (2,)), (1100, ())]
+)
+@pytest.mark.parametrize("ring", IDEMPOTENT, ids=lambda ring: ring.name)
+def test_symmetric(ring, n, batch):
+    for dtype in (*ring.dtypes, *(d for d in ring.stored if d == "float16")):
+        a = random_graphs(ring, dtype, n, 5, batch, degree=2)
+        a = ring.add_ufunc(a, a.swapaxes(-1, -2))
+        want = closure(a, ring)
+        found = closure(a, ring, symmetric=True)
+        np.testing.assert_array_equal(found, want, err_msg=dtype)
+        assert found.dtype == a.dtype
+        columns = np.asfortranarray(a) if a.ndim == 2 else a
+        assert closure(columns, ring, symmetric=True, overwrite=True) is columns
+        np.testing.assert_array_equal(columns, want, err_msg=dtype)
+
+
+def test_symmetric_where_sums_round():
+    rng = np.random.default_rng(3)
+    for dtype, n in (("float32", 300), ("float64", 1100)):
+        a = rng.random((n, n)).astype(dtype) ** 8
+        a = np.minimum(a, a.T)
+        shares = []
+        found = closure(a, symmetric=True, progress=shares.append)
+        np.testing.assert_array_equal(found, found.T)
+        np.testing.assert_allclose(found, closure(a), rtol=32 * np.finfo(dtype).eps)
+        assert shares == sorted(shares) and shares[-1] == 1
+        # The paths of undirected graphs are found so.
+        np.testing.assert_array_equal(
+            tropical.graph.shortest_paths(np.triu(a), directed=False, method="FW"), found
+        )
+
+
+def test_symmetric_refuses():
+    a = np.zeros((2, 600, 600))
+    a[1, 599, 3] = 7
+    message = r"a: .*symmetric matrix, got 0.0 at row 3, column 599, and 7.0 at row 599, column 3"
+    with pytest.raises(ValueError, match=message):
+        closure(a, symmetric=True, overwrite=True)
+    assert a.sum() == 7
+    edge = np.full((600, 600), np.inf)
+    edge[3, 599] = edge[599, 3] = -1
+    with pytest.raises(DivergenceError, match="no minplus star"):
+        closure(edge, symmetric=True)
+
+
 @pytest.mark.parametrize("n", [3, 64, 130, 600])
 def test_cycles_that_improve(n):
     for name, sign in (("minplus", -1), ("maxplus", 1)):

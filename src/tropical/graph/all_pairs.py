@@ -19,9 +19,17 @@ if TYPE_CHECKING:
 
 
 def all_pairs(
-    graph: Array | Edges, ring: Semiring, overwrite: bool, predecessors: bool, progress: Progress
+    graph: Array | Edges,
+    ring: Semiring,
+    overwrite: bool,
+    predecessors: bool,
+    progress: Progress,
+    symmetric: bool = False,
 ) -> tuple[Array, Predecessors | None]:
-    """Return the stars of `graph` and predecessors; `overwrite` computes in an array itself."""
+    """Return the stars of `graph` and predecessors; `overwrite` computes in an array itself.
+
+    symmetric: whether the matrices of `graph` are. Predecessors take all products anyway.
+    """
     if isinstance(graph, Edges):
         a = dense_of(graph, ring)
     elif overwrite:
@@ -31,7 +39,7 @@ def all_pairs(
         a = np.array(graph, order="C")
     with shown(progress) as report:
         if not predecessors:
-            star_in_place(a, ring, report)
+            star_in_place(a, ring, report, symmetric)
             return a, None
         before = edge_predecessors(a, ring)
         work = np.ascontiguousarray(a)

@@ -229,7 +229,7 @@ def star_paths(
                 edges, ring, want, predecessors, progress, two_way, core
             ).answer()
         return Search(edges, ring).find(want, predecessors, progress).answer()
-    found = all_pairs(graph, ring, in_place, predecessors, progress)
+    found = all_pairs(graph, ring, in_place, predecessors, progress, symmetric=not directed)
     if want.limit is not None and improves(edges_of(graph, ring), ring):
         want.check_limit(predecessors)
     return want.select(*found, ring).answer()

@@ -224,7 +224,9 @@ def shortest_paths(
     if choice.method == "FW":
         if negative:
             want.check_limit(return_predecessors)
-        values, before = _by_blocks(graph, w, overwrite, return_predecessors, progress, negative)
+        values, before = _by_blocks(
+            graph, w, overwrite, return_predecessors, progress, negative, symmetric=not directed
+        )
         return want.select(values, before, RING).answer()
     counted = choice.counted
     edges = edges_of(graph, RING) if counted is None or counted.edges is None else counted.edges
@@ -249,6 +251,7 @@ def _by_blocks(
     predecessors: bool,
     progress: Progress,
     negative: bool,
+    symmetric: bool,
 ) -> tuple[Array, Predecessors | None]:
     """Return the star and its predecessors, in `w` itself if `graph` is `w` and may be overwritten.
 
@@ -261,7 +264,7 @@ def _by_blocks(
     if in_place and not isinstance(graph, Edges):
         check_writeable(graph)
     if not negative:
-        return all_pairs(graph, RING, in_place, predecessors, progress)
+        return all_pairs(graph, RING, in_place, predecessors, progress, symmetric)
     exact = is_kind(graph.dtype, "integer")
     twice = predecessors and not exact
     try:

@@ -33,6 +33,7 @@ def closure(
     a: GraphLike,
     semiring: str | Semiring = "minplus",
     *,
+    symmetric: bool = False,
     overwrite: bool = False,
     progress: Report | None = None,
 ) -> Array:
@@ -50,6 +51,9 @@ def closure(
         networkx graph are read as by `shortest_paths`.
     semiring : str or Semiring, default "minplus"
         Any but plustimes and logplus, whose stars are series.
+    symmetric : bool, default False
+        Whether `a` equals its transpose, as for an undirected graph. Then half of the products
+        are enough, and the star equals its transpose.
     overwrite : bool, default False
         Compute in `a` itself, which must be a writeable array.
     progress : callable, optional
@@ -65,7 +69,8 @@ def closure(
     DivergenceError
         If a cycle improves with every round, such as one of negative length for minplus.
     ValueError
-        If `a` is not square, holds a NaN, or holds a negative number where the semiring has none.
+        If `a` is not square, holds a NaN, holds a negative number where the semiring has none, or
+        is not symmetric with ``symmetric=True``.
     TypeError
         If the dtype of `a` is not one of the semiring's, or `a` is a masked array.
 
@@ -73,7 +78,10 @@ def closure(
     -----
     Floyd and Warshall's algorithm by blocks (G. Venkataraman, S. Sahni and S. Mukhopadhyaya, "A
     blocked all-pairs shortest-paths algorithm", Journal of Experimental Algorithmics 8, 2003), for
-    blocks of up to 512 vertices by halves of halves. All but the smallest are matrix products.
+    blocks of up to 512 vertices by halves of halves. All but the smallest are matrix products. Of a
+    symmetric matrix, the blocks on the diagonal and above are computed, in rows of up to 256. Where
+    sums round, the two ways along a path may round otherwise, so that a symmetric star has other
+    last bits.
 
     Stars of float16 and bfloat16 (`Semiring.stored`) are computed in float32, block by block, and
     rounded once for each block of vertices: an element is exact if those of all parts of its path
@@ -104,9 +112,11 @@ def closure(
     if not overwrite:
         matrix = matrix.astype(matrix.dtype.newbyteorder("="), copy=False)
     check_matrix(matrix, ring)
+    if symmetric:
+        check_symmetric(matrix)
     if progress and not callable(progress):
         raise TypeError(f"progress: expected a function, got {type(progress).__name__}")
-    star_in_place(matrix, ring, progress or (lambda share: None))
+    star_in_place(matrix, ring, progress or (lambda share: None), symmetric)
     return matrix
 
 
@@ -116,6 +126,21 @@ def check_matrix(a: Array, ring: Semiring) -> None:
     check_elements(a, ring)
     # The core checks the semiring, the dtype and that `a` is writeable: here for an empty block.
     _core.star(a[..., :0, :0], ring)
+
+
+def check_symmetric(a: Array) -> None:
+    """Raise ValueError unless each matrix of `a` (..., n, n) equals its transpose."""
+    blocks = cut(a.shape[-1], _core.STAR_SIZE)  # of which two fit a cache
+    for rows in blocks:
+        for columns in blocks:
+            above = a[..., rows, columns]
+            if rows.start <= columns.start and (above != _turned(a[..., columns, rows])).any():
+                wrong = np.argwhere(above != _turned(a[..., columns, rows]))[0]
+                item, i, j = tuple(wrong[:-2]), wrong[-2] + rows.start, wrong[-1] + columns.start
+                raise ValueError(
+                    f"a: expected a symmetric matrix, got {a[(*item, i, j)]} at row {i}, column "
+                    f"{j}, and {a[(*item, j, i)]} at row {j}, column {i}"
+                )
 
 
 def check_elements(a: Array, ring: Semiring) -> None:
@@ -143,7 +168,7 @@ def _least(a: Array) -> Any:
     )
 
 
-def star_in_place(a: Array, ring: Semiring, progress: Report) -> None:
+def star_in_place(a: Array, ring: Semiring, progress: Report, symmetric: bool = False) -> None:
     """Replace `a` (..., n, n), which `closure` has checked, by its star."""
     if is_kind(a.dtype, "bool"):
         reach(a, a, progress)
@@ -152,11 +177,14 @@ def star_in_place(a: Array, ring: Semiring, progress: Report) -> None:
         return
     parts = list(split(a, most_work(a)))
     done, total = 0, len(parts) * a.shape[-1] ** 3
+    by_halves = symmetric and a.shape[-1] > _core.MOST_STAR_SIZE
     for part in parts:
-        for products in _star(part, ring):
+        for products in (_symmetric_star if by_halves else _star)(part, ring):
             done += products
             if done < total:
                 progress(done / total)
+        if symmetric:
+            _mirror(part)
     progress(1.0)
 
 
@@ -168,12 +196,7 @@ def _star(a: Array, ring: Semiring) -> Iterator[int]:
     blocks = cut(a.shape[-1], block_size(a.shape[-1]))
     for block in blocks:
         corner = a[..., block, block]
-        if not _core.star(corner, ring):
-            check_divergence(corner, ring)
-            raise DivergenceError(
-                f"a: has no {ring.name} star, a cycle improves by less than {a.dtype} can tell"
-            )
-        yield corner.shape[-1] ** 3
+        yield _star_of_corner(corner, ring)
         others = [other for other in blocks if other != block]
         for columns in others:
             panel = a[..., block, columns]
@@ -181,6 +204,67 @@ def _star(a: Array, ring: Semiring) -> Iterator[int]:
         for rows in others:
             left = a[..., rows, block].copy()
             yield add_product(a[..., rows, :], left, a[..., block, :], ring)
+
+
+def _star_of_corner(corner: Array, ring: Semiring) -> int:
+    """Replace a block on the diagonal by its star; return the products of elements it took."""
+    if not _core.star(corner, ring):
+        check_divergence(corner, ring)
+        raise DivergenceError(
+            f"a: has no {ring.name} star, a cycle improves by less than {corner.dtype} can tell"
+        )
+    return int(corner.shape[-1] ** 3)
+
+
+def _symmetric_star(a: Array, ring: Semiring) -> Iterator[int]:
+    """Do as `_star` does for matrices that equal their transposes, but for what `_mirror` mends.
+
+    What lies below the halves of blocks on the diagonal is not up to date. It is read above them:
+    the rows of a block, up to the block, are columns there.
+    """
+    n = a.shape[-1]
+    blocks = cut(n, block_size(n))
+    for block in blocks:
+        left, right = slice(0, block.start), slice(block.stop, n)
+        first, second = _halves([block])
+        a[..., second, first] = _turned(a[..., first, second])
+        corner = a[..., block, block]
+        yield _star_of_corner(corner, ring)
+        columns, rows = a[..., left, block], a[..., block, right]
+        columns_before, rows_before = columns.copy(), rows.copy()
+        _core.gemm(columns_before, _turned(corner), semiring=ring, out=columns)
+        _core.gemm(corner, rows_before, semiring=ring, out=rows)
+        for part in _halves(blocks):
+            if part.stop <= block.start:
+                before = columns_before[..., part, :]
+                upward = _turned(columns[..., part.start :, :])
+                add_product(a[..., part, part.start : block.start], before, upward, ring)
+                add_product(a[..., part, right], before, rows, ring)
+            elif part.start >= block.stop:
+                behind = slice(part.start - block.stop, None)
+                before = _turned(rows_before[..., part.start - block.stop : part.stop - block.stop])
+                add_product(a[..., part, part.start :], before, rows[..., behind], ring)
+            yield (part.stop - part.start) * n * (block.stop - block.start)
+
+
+def _halves(blocks: list[slice]) -> Iterator[slice]:
+    """Yield the halves of blocks: on the diagonal, only half of what they cover is needed."""
+    for block in blocks:
+        middle = (block.start + block.stop) // 2
+        yield slice(block.start, middle)
+        yield slice(middle, block.stop)
+
+
+def _mirror(a: Array) -> None:
+    """Copy what is above the diagonal to below it."""
+    for block in cut(a.shape[-1], _core.STAR_SIZE):
+        corner = a[..., block, block]
+        corner[...] = np.where(np.tri(corner.shape[-1], dtype=bool), _turned(corner), corner)
+        a[..., block.stop :, block] = _turned(a[..., block, block.stop :])
+
+
+def _turned(a: Array) -> Array:
+    return a.swapaxes(-1, -2)
 
 
 def block_size(n: int) -> int:
@@ -206,7 +290,7 @@ def check_divergence(a: Array, ring: Semiring, name: str = "a") -> None:
     `name` is the name of the argument.
     """
     diagonal = np.diagonal(a, axis1=-2, axis2=-1)
-    better = diagonal != ring.one(np.float32 if a.dtype.name in ring.stored else a.dtype)
+    better = diagonal != ring.one(a.dtype)
     if better.any():
         raise DivergenceError(
             f"{name}: has no {ring.name} star, a cycle improves to {diagonal[better][0]} and "
