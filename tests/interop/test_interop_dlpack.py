@@ -141,7 +141,10 @@ def test_torch():
     for given in ({"a": negated, "b": negated.T}, {"a": A, "b": B, "out": negated.T}):
         with pytest.raises(BufferError, match=r"(a|out): expected .*, got a lazily negated view"):
             dlpack.gemm(**given)
-    with pytest.raises(BufferError, match="a: Unsupported dtype"):
+    half = dlpack.gemm(a.detach().half(), b.half())
+    assert half.dtype == torch.float16
+    np.testing.assert_array_equal(half, tropical.gemm(A.astype("f2"), B.astype("f2")))
+    with pytest.raises(BufferError, match="a: Unsupported dtype"):  # of NumPy
         dlpack.gemm(b.bfloat16(), b.bfloat16())
 
 
