@@ -130,7 +130,7 @@ class Semiring:
         Parameters
         ----------
         dtype : dtype
-            One of `dtypes` or `stored`.
+            One of `dtypes`.
 
         Returns
         -------
@@ -148,7 +148,7 @@ class Semiring:
         >>> semirings.maxplus.zero("float32"), semirings.maxplus.zero("int8")
         (-inf, -128)
         """
-        return self._constants(dtype)[0]
+        return _core.constants(self.name, np.dtype(dtype).str)[0]
 
     def one(self, dtype: DTypeLike) -> float:
         """Return the identity of (x); see `zero`.
@@ -159,11 +159,7 @@ class Semiring:
         >>> semirings.maxplus.one("int8"), semirings.maxmin.one("int8")
         (0, 127)
         """
-        return self._constants(dtype)[1]
-
-    def _constants(self, dtype: DTypeLike) -> tuple[float, float]:
-        given = np.dtype(dtype)  # those of `stored` have the constants of float32
-        return _core.constants(self.name, "float32" if given.name in self.stored else given.str)
+        return _core.constants(self.name, np.dtype(dtype).str)[1]
 
 
 ALL: tuple[Semiring, ...] = tuple(

@@ -121,7 +121,8 @@ def test_what_is_big_saturates():
 @pytest.mark.parametrize("ring", IDEMPOTENT, ids=lambda ring: ring.name)
 def test_symmetric(ring, n, batch):
     for dtype in (*ring.dtypes, *(d for d in ring.stored if d == "float16")):
-        a = random_graphs(ring, dtype, n, 5, batch, degree=2)
+        computed = "float32" if dtype in ring.stored else dtype
+        a = random_graphs(ring, computed, n, 5, batch, degree=2).astype(dtype)
         a = ring.add_ufunc(a, a.swapaxes(-1, -2))
         want = closure(a, ring)
         found = closure(a, ring, symmetric=True)
@@ -143,9 +144,9 @@ def test_symmetric_where_sums_round():
         np.testing.assert_allclose(found, closure(a), rtol=32 * np.finfo(dtype).eps)
         assert shares == sorted(shares) and shares[-1] == 1
         # The paths of undirected graphs are found so.
-        np.testing.assert_array_equal(
-            tropical.graph.shortest_paths(np.triu(a), directed=False, method="FW"), found
-        )
+        one_way = np.where(np.tri(n, dtype=bool), np.inf, a)
+        undirected = tropical.graph.shortest_paths(one_way, directed=False, method="FW")
+        np.testing.assert_array_equal(undirected, found)
 
 
 def test_symmetric_refuses():
