@@ -467,33 +467,52 @@ void compute_again(const Problem& problem, const Plan& plan, Workspace& workspac
 void compute_all(const Problem& problem, const Choice& choice, Workspace& workspace,
                  StopRequested stop_requested);
 
-// Blocks by Strassen's algorithm, then the steps, the columns and the rows that are left over.
-void compute_by_blocks(const Problem& problem, const Plan& plan, const Choice& choice,
-                       Workspace& workspace, StopRequested stop_requested) {
-    const Choice plain{std::nullopt, choice.isa, choice.threads};
-    Problem first = problem;
-    keep_first_block(first, plan.levels);
-    bool covered = true;  // looked at in time: C is not there to be added to again
-    if (problem.accumulate)
-        for_each_item(problem, Plan{}, [&](const Product& p) { covered &= stays_finite(p); });
-    if (!covered || execute(first, plan, workspace, stop_requested))
-        return compute_all(problem, plain, workspace, stop_requested);
-    const ptrdiff_t m = first.m << plan.levels, n = first.n << plan.levels,
-                    k = first.k << plan.levels;
-    const auto compute_rest = [&](Product rest, ptrdiff_t p) {
+Choice with_threads(Choice choice, int threads) {
+    choice.threads = threads;
+    return choice;
+}
+
+// What computes where Strassen's algorithm does not.
+Choice plain(Choice choice) {
+    choice.kernel = {};
+    choice.fast_ring = false;
+    return choice;
+}
+
+// The products of the steps, the columns and the rows that so many halvings leave over.
+void for_each_rest(const Problem& problem, int levels, auto action) {
+    const auto blocks = [levels](ptrdiff_t size) { return size >> levels << levels; };
+    const ptrdiff_t m = blocks(problem.m), n = blocks(problem.n), k = blocks(problem.k);
+    const auto act_on = [&](Product rest, ptrdiff_t p) {
         if (rest.m == 0 || rest.n == 0 || p == rest.k) return;
         Problem some = problem;
         rest.a = at(rest.a, 0, p);
         rest.b = at(rest.b, p, 0);
         rest.k -= p;
         static_cast<Product&>(some) = rest;
-        compute_all(some, plain, workspace, stop_requested);
+        action(some);
     };
     Product steps = block(problem, 0, m, 0, n);
     steps.accumulate = true;
-    compute_rest(steps, k);
-    compute_rest(block(problem, 0, m, n, problem.n - n), 0);
-    compute_rest(block(problem, m, problem.m - m, 0, problem.n), 0);
+    act_on(steps, k);
+    act_on(block(problem, 0, m, n, problem.n - n), 0);
+    act_on(block(problem, m, problem.m - m, 0, problem.n), 0);
+}
+
+// Blocks by Strassen's algorithm, then the rests. All memory is there before C is written to.
+void compute_by_blocks(const Problem& problem, const Plan& plan, const Choice& choice,
+                       Workspace& workspace, StopRequested stop_requested) {
+    workspace.grow(most_bytes(problem, choice));
+    Problem first = problem;
+    keep_first_block(first, plan.levels);
+    bool covered = true;  // looked at in time: C is not there to be added to again
+    if (problem.accumulate)
+        for_each_item(problem, Plan{}, [&](const Product& p) { covered &= stays_finite(p); });
+    if (!covered || execute(first, plan, workspace, stop_requested))
+        return compute_all(problem, plain(choice), workspace, stop_requested);
+    for_each_rest(problem, plan.levels, [&](const Problem& rest) {
+        compute_all(rest, plain(choice), workspace, stop_requested);
+    });
 }
 
 void compute_all(const Problem& problem, const Choice& choice, Workspace& workspace,
@@ -502,7 +521,7 @@ void compute_all(const Problem& problem, const Choice& choice, Workspace& worksp
     if (plan.levels > 0) return compute_by_blocks(problem, plan, choice, workspace, stop_requested);
     const Partition& cut = plan.partition;
     const bool alone = cut.threads > 1 && !cut.wakes && !workers_at_hand(cut.threads);
-    if (alone) plan = make_plan(problem, {choice.kernel, choice.isa, 1});
+    if (alone) plan = make_plan(problem, with_threads(choice, 1));
     if (execute(problem, plan, workspace, stop_requested) && plan.fallback != Fallback::none)
         compute_again(problem, plan, workspace, stop_requested);
     if (alone) note_loop_alone();
@@ -514,10 +533,15 @@ ptrdiff_t most_bytes(const Problem& given, const Choice& choice) {
     const Problem problem = may_be_shorter(given.batch) ? with_short_batch(given) : given;
     ptrdiff_t bytes = 0;
     for (const int threads : {choice.threads, 1}) {  // 1: where workers sleep
-        const Plan plan = make_plan(problem, {choice.kernel, choice.isa, threads});
+        const Plan plan = make_plan(problem, with_threads(choice, threads));
         bytes = std::max(bytes, workspace_bytes(plan));
         if (plan.fallback == Fallback::packed)
             bytes = std::max(bytes, workspace_bytes(packed_fallback(problem, plan)));
+        if (plan.levels == 0) continue;
+        bytes = std::max(bytes, most_bytes(problem, plain(choice)));
+        for_each_rest(problem, plan.levels, [&](const Problem& rest) {
+            bytes = std::max(bytes, most_bytes(rest, plain(choice)));
+        });
     }
     return bytes;
 }

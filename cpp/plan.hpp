@@ -15,7 +15,7 @@ inline constexpr int kernel_count = 5;
 
 // What the user chose; empty fields are the scheduler's. fast_ring: the scheduler may take
 // Strassen's algorithm, whose bound on errors is another one. Chosen for a product that it does not
-// fit, strassen counts as not chosen.
+// fit, as by the environment, strassen counts as not chosen.
 struct Choice {
     std::optional<KernelKind> kernel;
     const Isa* isa;

@@ -326,7 +326,8 @@ void gemm_stored(const Problem& problem, Storage storage, const Choice& choice,
     run.part = memory += bytes.c;
     run.part_index = memory += bytes.part;
     const auto [items, m, n, k] = run.cut.largest;
-    const bool one_block = items == problem.batch.items && m == problem.m && n == problem.n;
+    const bool one_block = items == problem.batch.items && m == problem.m &&
+                           n == problem.n && k == problem.k;
     if (!one_block) run.packing.grow(most_stored_bytes(problem, choice).packing);
     compute(run);
 }

@@ -8,7 +8,8 @@
 
 namespace tropical {
 
-inline constexpr int most_levels = 3;  // 2^levels terms, see most_terms
+inline constexpr int most_levels = 3;
+static_assert(most_terms == 1 << most_levels);
 constexpr ptrdiff_t block_products(int levels) {
     return levels == 0 ? 1 : 7 * block_products(levels - 1);
 }

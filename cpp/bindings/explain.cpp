@@ -14,7 +14,16 @@ py::dict explain(const py::object& m, const py::object& n, const py::object& k,
     const auto chosen = parse_kernel(kernel.ptr());
     const Choice choice = choose(chosen, parse_threads(threads.ptr()));
     auto [problem, stored] = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
-    problem.batch.items = parse_size(batch, "batch");
+    Batch& items = problem.batch;
+    items.items = parse_size(batch, "batch");
+    if (stored && items.items > 1) {  // which computes some at once
+        items.dims = 1;
+        items.shape[0] = items.items;
+        items.a_stride[0] = problem.m * problem.a.row_stride;
+        items.b_stride[0] = problem.k * problem.b.row_stride;
+        items.c_stride[0] = problem.m * problem.c.row_stride;
+        items.index_stride[0] = 0;
+    }
     if (return_argmax && !facts_of(problem.semiring).selective)
         throw py::value_error(std::string("return_argmax: expected a semiring that selects, got ") +
                               facts_of(problem.semiring).name);

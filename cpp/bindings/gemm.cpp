@@ -142,12 +142,13 @@ Raises
 TypeError
     If a dtype is not one of float32, float64, int8, int16, int32, int64, uint8, uint16, uint32 (no
     unsigned one for ``"maxplus"``, bool for ``"orand"``, floats alone for ``"logplus"``) or, where
-    (+) is max or min, float16 and the bfloat16 of ml_dtypes, if `out` is not an array of the result's dtype, or if another
-    argument is of the wrong type.
+    (+) is max or min, float16 and the bfloat16 of ml_dtypes, if `out` is not an array of the
+    result's dtype, or if another argument is of the wrong type.
 ValueError
     If shapes do not fit (the message names both), an operand is 0-D, the semiring or the kernel is
-    unknown, the kernel is ``"strassen"`` over other arithmetic than its own, ``threads < 1``, `out` has the wrong shape or is read-only, ``accumulate`` comes
-    without `out`, or the semiring has no argmax.
+    unknown, the kernel is ``"strassen"`` over other arithmetic than its own, ``threads < 1``, `out`
+    has the wrong shape or is read-only, ``accumulate`` comes without `out`, or the semiring has no
+    argmax.
 RuntimeError
     If another thread is using `workspace`.
 MemoryError
@@ -175,12 +176,13 @@ in maxplus. A NaN in row i of `a` makes ``C[i, :]`` NaN, and a NaN in column j o
 NaN. The number 0 in a result has the sign +, except over plustimes.
 
 ``kernel="strassen"`` halves the matrices one to three times, as long as blocks keep 2,048 rows,
-columns and steps (once at least), and computes seven products of sums of blocks in place of eight
-products of blocks. With L halvings and blocks of k' = k / 2^L steps, the error of each element is at
-most ``(12^L (k'^2 + 5 k') - 5 k) * u * max(abs(a)) * max(abs(b))``, u being half of the dtype's
-``eps`` (Higham, section 23.2.2): relative to the largest elements of the operands, not to those of
-its row and column. Operands with infinities, NaN or numbers beyond 10^11 (float64: 10^145), whose sums
-could overflow, go to the kernel that the scheduler chooses.
+columns and steps (once at least, if there are two of each), and computes seven products of sums of
+blocks in place of eight products of blocks. With L halvings and blocks of k' = ceil(k / 2^L) steps,
+the error of each element is at most ``(12^L (k'^2 + 5 k') - 5 k) * u * max(abs(a)) * max(abs(b))``,
+u being half of the dtype's ``eps`` (Higham, section 23.2.2): relative to the largest elements of the
+operands, not to those of its row and column. Operands with infinities, NaN or numbers beyond 10^11
+(float64: 10^145), whose sums could overflow, go to the kernel that the scheduler chooses. The bits
+depend on the layout and the batch as well.
 
 Integers saturate instead of wrapping, and the least (maxplus, maxmin) or the greatest value of the
 dtype (minplus, minmax) is the semiring's zero. Over plustimes integers wrap, as in NumPy.

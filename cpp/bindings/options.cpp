@@ -28,6 +28,8 @@ std::string known_dtypes(int semiring) {
     for (int d = 0; d < dtype_count; ++d)
         if (has_kernels(semiring, static_cast<DType>(d)))
             list += (list.empty() ? "" : ", ") + std::string(facts_of(static_cast<DType>(d)).name);
+    for (int s = 0; s < storage_count && may_be_stored(semiring); ++s)
+        list += ", " + std::string(name_of(static_cast<Storage>(s)));
     return list;
 }
 

@@ -97,8 +97,10 @@ void PyWorkspace::reserve(const py::object& m, const py::object& n, const py::ob
     StoredBytes bytes{0, 0};
     use_tuning();
     for (const bool argmax : {false, true}) {
-        for (int turned = 0; turned < 2; ++turned) {  // `out` in C order, then in Fortran order
+        for (int turned = 0; turned < 8; ++turned) {  // C, A and B in C or in Fortran order
             std::swap(problem.c.row_stride, problem.c.col_stride);
+            if (turned % 2 == 0) std::swap(problem.a.row_stride, problem.a.col_stride);
+            if (turned % 4 == 0) std::swap(problem.b.row_stride, problem.b.col_stride);
             problem.attained.index.data = argmax ? problem.c.data : nullptr;
             const StoredBytes now = stored ? most_stored_bytes(problem, choice)
                                            : StoredBytes{most_bytes(problem, choice), 0};

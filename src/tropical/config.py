@@ -251,8 +251,7 @@ class options(Block[Options]):
         For an instruction set that this CPU lacks.
     TypeError
         If a name is not a string, `threads` is not an integer, or `fast_ring` is not a bool. The
-        block raises all errors where
-        it begins.
+        block raises all errors where it begins.
 
     Examples
     --------

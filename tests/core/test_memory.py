@@ -75,6 +75,33 @@ assert len(os.listdir("/proc/self/task")) == 3, "no workers for threads=3 after 
     )
 
 
+def test_what_is_computed_again_or_in_blocks_needs_no_later_memory(preload):
+    run_python(
+        """
+import numpy as np, tropical, allocations
+late = np.ones((401, 403), np.float32)
+late[300, 400] = np.inf
+half = np.ones((100, 4000), np.float16)
+for a, b, how in (
+    (late, late.T, dict(semiring="plustimes", kernel="strassen", threads=2)),
+    (half, half.T, dict(return_argmax=True)),
+):
+    c = np.zeros((len(a), len(a)), a.dtype)
+    index = np.zeros(c.shape, np.intp)
+    out = (c, index) if how.get("return_argmax") else c
+    def check(refused):
+        assert not refused or (not c.any() and not index.any()), how
+        c[...] = index[...] = 0
+    for _ in range(2):
+        kept = dict(how, workspace=tropical.GemmWorkspace())
+        allocations.failures(lambda: tropical.gemm(a, b, out=out, **kept), check)
+    assert tropical.gemm(a, b, out=out, **how) is out
+""",
+        LD_PRELOAD=preload,
+        timeout=120,
+    )
+
+
 def test_allocations_fail_elsewhere_too(preload):
     """Workspaces, batches, NaN, large integers, errors on the way, many dimensions."""
     run_python(

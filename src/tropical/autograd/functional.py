@@ -102,7 +102,12 @@ def _standardize_rule(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float)
 
 
 def _as_rows(x: Array) -> Array:
-    return np.ascontiguousarray(x).reshape(-1, x.shape[-1])
+    return _plain(x).reshape(-1, x.shape[-1])
+
+
+def _plain(x: Array) -> Array:
+    """Return `x`, or a copy in C order that is aligned."""
+    return np.require(x, requirements="CA")
 
 
 def _layer_norm_rule(g: Any, x: Any, weight: Any, eps: float, statistics: Array) -> Any:
@@ -111,7 +116,7 @@ def _layer_norm_rule(g: Any, x: Any, weight: Any, eps: float, statistics: Array)
         return _standardize_rule(g * weight, x, _standardize(x, axes, eps), axes, eps)
     result = np.empty(x.shape, x.dtype)
     out = result.reshape(-1, x.shape[-1])
-    scale = np.ascontiguousarray(weight)
+    scale = _plain(weight)
     _core.layer_norm_gradient(_as_rows(g), _as_rows(x), scale, statistics, out)
     return result
 
@@ -289,7 +294,7 @@ def _fused_layer_norm(
     rows = _as_rows(array)
     value, statistics = np.empty(array.shape, dtype), np.empty((2, len(rows)), dtype)
     out = value.reshape(rows.shape)
-    own_scale, own_shift = map(np.ascontiguousarray, arrays)
+    own_scale, own_shift = map(_plain, arrays)
     _core.layer_norm(rows, own_scale, own_shift, eps, out, statistics)
     return _layer_norm(x, scale, shift, eps, statistics, value)
 

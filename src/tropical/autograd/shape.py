@@ -65,6 +65,8 @@ def _put_value(x: Array, shape: tuple[int, ...], index: Index) -> Array:
         result[index] = x
     elif _is_rows(index):
         rows = np.where(index < 0, index + shape[0], index).reshape(-1, 1)
+        if index.size and not 0 <= rows.min() <= rows.max() < shape[0]:
+            raise IndexError("index: was changed after it was used, and is out of bounds now")
         parts = x.reshape(len(rows), math.prod(shape[1:]))
         sums = result.reshape(shape[0], parts.shape[1])
         _core.scatter(sums, np.broadcast_to(rows, parts.shape), parts, -2)

@@ -198,7 +198,8 @@ class Optimizer:
         # Most parameters have as many updates, and so the same coefficients.
         ahead = {self.steps[number] + 1 for number in moving}
         coefficients = {steps: self.coefficients(steps) for steps in ahead}
-        careful = careful or not type(self).update.__module__.startswith("tropical.")
+        foreign = (type(self).update, type(self).coefficients)
+        careful = careful or not all(f.__module__.startswith("tropical.") for f in foreign)
         with self._all_or_none(moving) if careful else contextlib.nullcontext():
             if type(self).update is Optimizer.update:
                 self._update_whole(moving, coefficients)
