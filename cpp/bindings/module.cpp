@@ -19,6 +19,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used(),
     });
     tropical::bind_gemm(module);
     tropical::bind_linear(module);
+    tropical::bind_cross_entropy(module);
     tropical::bind_layer_norm(module);
     tropical::bind_closure(module);
     tropical::bind_centrality(module);

@@ -43,6 +43,7 @@ void bind_centrality(py::module_& module);
 void bind_chain(py::module_& module);
 void bind_closure(py::module_& module);
 void bind_config(py::module_& module);
+void bind_cross_entropy(py::module_& module);
 void bind_elimination(py::module_& module);
 void bind_explain(py::module_& module);
 void bind_gemm(py::module_& module);

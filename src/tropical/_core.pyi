@@ -350,6 +350,10 @@ def relax(
     before: NDArray[np.int32],
     lookup: NDArray[np.int32],
 ) -> None: ...
+def cross_entropy(x: NDArray[Any], targets: NDArray[Any]) -> float | None: ...
+def cross_entropy_gradient(
+    x: NDArray[Any], targets: NDArray[Any], factor: float, out: NDArray[Any]
+) -> bool: ...
 def layer_norm(
     x: NDArray[Any],
     weight: NDArray[Any],
