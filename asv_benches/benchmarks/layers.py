@@ -1,4 +1,4 @@
-"""Layers, forward or with their gradients: linear, fused and not; convolution; rows; max-plus."""
+"""Layers, forward or with their gradients: linear, convolution, rows, cross entropy, max-plus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ import numpy as np
 
 import tropical
 from tropical import _core, nn
-from tropical.autograd import Tensor, conv2d, embedding, grad, layer_norm, linear, relu
+from tropical.autograd import (
+    Tensor,
+    conv2d,
+    cross_entropy,
+    embedding,
+    grad,
+    layer_norm,
+    linear,
+    relu,
+)
 from tropical.measure.timing import Contender
 
 from .common import Call
@@ -122,6 +131,21 @@ class LayerNorm(Layer):
     def setup(self, shape: str, part: str) -> None:
         rows, length = map(int, shape.split())
         self.prepare_layer(part, layer_norm, draw(rows, length), draw(length), draw(length))
+
+    def time_layer(self, *_: object) -> None:
+        self.call()
+
+
+class CrossEntropy(Layer):
+    """The loss of MNIST's batches, and of many classes."""
+
+    params = (["64 10", "512 1000"], PARTS)
+    param_names = ("shape", "part")
+
+    def setup(self, shape: str, part: str) -> None:
+        rows, classes = map(int, shape.split())
+        targets = np.random.default_rng(1).integers(0, classes, rows)
+        self.prepare_layer(part, lambda x: cross_entropy(x, targets), draw(rows, classes))
 
     def time_layer(self, *_: object) -> None:
         self.call()
