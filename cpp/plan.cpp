@@ -1,4 +1,4 @@
-// 253 lines, as every rule that chooses a kernel stands here.
+// 286 lines, as every rule that chooses a kernel stands here.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -183,6 +183,22 @@ Fallback fallback_of(const Plan& plan, const KernelSet& set, const Product& p, b
     return packing_helps ? Fallback::packed : Fallback::careful;
 }
 
+// The kernel, and why.
+void choose_kernel(Plan& plan, const Product& p, const Choice& choice) {
+    const bool chosen = choice.kernel && choice.kernel != KernelKind::strassen;
+    const char* const direct = reason_for_direct(p, *plan.kernels);
+    const char* const packs = plan.kernels->direct_needs.packs;
+    plan.kernel = plan.levels ? KernelKind::strassen
+                  : chosen    ? *choice.kernel
+                  : direct    ? KernelKind::direct
+                              : KernelKind::packed;
+    plan.reason = plan.kernel == choice.kernel ? "chosen by the caller"
+                  : plan.levels                ? "large: seven products of blocks, not eight"
+                  : direct                     ? direct
+                  : packs ? packs
+                          : "large: packed operands are read many times from cache";
+}
+
 }  // namespace
 
 SlotLayout slot_layout(const Kernels& kernels, const CacheBlocks& blocks, ptrdiff_t item,
@@ -222,18 +238,7 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     Product p = oriented(problem, plan.transposed);
     keep_first_block(p, plan.levels);
     plan.kernels = plan.levels ? &set.wide : &pick_tile(set, p);
-    const bool chosen = choice.kernel && choice.kernel != KernelKind::strassen;
-    const char* const direct = reason_for_direct(p, *plan.kernels);
-    const char* const packs = plan.kernels->direct_needs.packs;
-    plan.kernel = plan.levels ? KernelKind::strassen
-                  : chosen    ? *choice.kernel
-                  : direct    ? KernelKind::direct
-                              : KernelKind::packed;
-    plan.reason = plan.kernel == choice.kernel ? "chosen by the caller"
-                  : plan.levels                ? "large: seven products of blocks, not eight"
-                  : direct                     ? direct
-                  : packs ? packs
-                          : "large: packed operands are read many times from cache";
+    choose_kernel(plan, p, choice);
     const bool packed = plan.kernel >= KernelKind::packed;
     const bool splits_k = plan.kernel >= KernelKind::direct && !p.attained.lookup.data &&
                           sums_are_exact(p.semiring, p.dtype);
@@ -244,14 +249,15 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     plan.tiny_items =
         plan.kernel == KernelKind::direct && has_tiny_items(problem, *plan.kernels, plan.partition);
     if (plan.tiny_items) plan.transposed = false;
-    plan.few_rows = plan.kernel == KernelKind::direct && !plan.tiny_items &&
-                    (packs ? takes_few_sums(p, *plan.kernels) : takes_few_rows(p));
+    plan.few_rows =
+        plan.kernel == KernelKind::direct && !plan.tiny_items &&
+        (plan.kernels->direct_needs.packs ? takes_few_sums(p, *plan.kernels) : takes_few_rows(p));
     plan.by_columns = plan.few_rows && goes_by_columns(p);
     plan.blocks =
         plan.kernel == KernelKind::direct
             ? direct_blocks(p, *plan.kernels)
             : packed_blocks(p, *plan.kernels, plan.partition.block_m, plan.partition.block_n);
-    plan.fallback = fallback_of(plan, set, p, chosen);
+    plan.fallback = fallback_of(plan, set, p, plan.kernel == choice.kernel);
     if (packed) {
         plan.slot = layout_of(plan, *plan.kernels, p);
         if (set.careful.macro)

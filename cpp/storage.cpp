@@ -1,4 +1,4 @@
-// 334 lines, as the forms of a block and the loops over blocks are read together.
+// 335 lines, as the forms of a block and the loops over blocks are read together.
 // Blocks of A and B are widened to float32 that stays in a cache, and gemm multiplies them. A block
 // of C is rounded when the sums over all of k are in it.
 #include "storage.hpp"
@@ -326,8 +326,8 @@ void gemm_stored(const Problem& problem, Storage storage, const Choice& choice,
     run.part = memory += bytes.c;
     run.part_index = memory += bytes.part;
     const auto [items, m, n, k] = run.cut.largest;
-    const bool one_block = items == problem.batch.items && m == problem.m &&
-                           n == problem.n && k == problem.k;
+    const bool one_block =
+        items == problem.batch.items && m == problem.m && n == problem.n && k == problem.k;
     if (!one_block) run.packing.grow(most_stored_bytes(problem, choice).packing);
     compute(run);
 }

@@ -1,10 +1,11 @@
-// 271 lines, as the table of an instruction set is one list.
+// 278 lines, as the table of an instruction set is one list.
 // Builds the table of function pointers of one instruction set: every semiring over every dtype,
 // each with its micro-tiles.
 #pragma once
 
 #include "kernels/batch.hpp"
 #include "kernels/bits.hpp"
+#include "kernels/block_sums.hpp"
 #include "kernels/ceiling.hpp"
 #include "kernels/chain_logs.hpp"
 #include "kernels/columns.hpp"
