@@ -105,7 +105,7 @@ def _as_rows(x: Array) -> Array:
 
 def _plain(x: Array) -> Array:
     """Return `x`, or a copy in C order that is aligned."""
-    return np.require(x, requirements="CA")
+    return np.require(x, requirements=["C", "A"])
 
 
 def _layer_norm_rule(g: Any, x: Any, weight: Any, eps: float, statistics: Array) -> Any:
