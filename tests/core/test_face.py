@@ -102,7 +102,7 @@ SIGNATURES = {
     "GemmWorkspace": "()",
     "GemmWorkspace.reserve": "(self, m, n, k, dtype='float32', semiring='maxplus', threads=None)",
     "GemmWorkspace.clear": "(self)",
-    "options": "(kernel, isa, threads)",
+    "options": "(kernel, isa, threads, fast_ring)",
     "get_num_threads": "()",
     "set_num_threads": "(n)",
 }
@@ -128,7 +128,7 @@ def test_reprs():
     workspace.reserve(300, 300, 300)
     assert repr(workspace) == f"<tropical.GemmWorkspace of {workspace.nbytes} bytes>"
     for block in (
-        "options(kernel='naive', isa=None, threads=2)",
+        "options(kernel='naive', isa=None, threads=2, fast_ring=None)",
         "memory_mode('off')",
         "no_grad()",
     ):
