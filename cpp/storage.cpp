@@ -172,8 +172,8 @@ struct RoomBytes {
 };
 RoomBytes room_bytes(const Cut& cut) {
     const auto [items, m, n, k] = cut.largest;
-    const auto bytes_of = [items](ptrdiff_t rows, ptrdiff_t columns, const Room& room) {
-        const Lines l = lines_of({}, rows, columns, items, room);
+    const auto bytes_of = [&cut](ptrdiff_t rows, ptrdiff_t columns, const Room& room) {
+        const Lines l = lines_of({}, rows, columns, cut.largest.items, room);
         return round_up(l.items * l.bytes_of_item(), line);
     };
     const bool meets = cut.problem.attained.index.data && k < cut.problem.k;

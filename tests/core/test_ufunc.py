@@ -88,7 +88,7 @@ DTYPES = [*"?bBhHiIlLqQefdgFO", "S3", "U2", "M8[s]", "m8[s]"]
 @pytest.mark.parametrize("kind", ["", "_multiply"])
 @pytest.mark.parametrize("name", ["maxplus", "plustimes", "orand"])
 def test_dtypes_are_those_of_gemm(name, kind):
-    """Every pair gives the dtype that gemm gives, or is a TypeError as there."""
+    """Every pair gives the dtype that gemm gives, or is a TypeError as there, or of float16."""
 
     def outcome(function, *pair):
         try:
@@ -100,6 +100,7 @@ def test_dtypes_are_those_of_gemm(name, kind):
     for x in ones:
         for y in ones:
             want = outcome(lambda x, y: tropical.gemm(x, y, semiring=name), x, y)
+            want = TypeError if want == np.float16 else want
             assert outcome(getattr(ufunc, name + kind), x, y) == want, (x.dtype, y.dtype)
 
 
