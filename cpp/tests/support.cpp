@@ -187,7 +187,9 @@ bool chosen() {
     return cases++ % every == 0;
 }
 
-Guarded::Guarded(ptrdiff_t capacity) : pages_(map_pages(capacity)), capacity_(capacity) {
+// Whole pages, of which the largest have 64 KiB: else what is behind would not begin at the guard.
+Guarded::Guarded(ptrdiff_t capacity)
+    : pages_(map_pages(round_up(capacity, 64 * KiB))), capacity_(round_up(capacity, 64 * KiB)) {
     REQUIRE(pages_);
 }
 

@@ -12,7 +12,7 @@ struct Numbers {
     T* data;
 
     Numbers(ptrdiff_t count, bool at_end)
-        : memory(count * static_cast<ptrdiff_t>(sizeof(T)) + 1),
+        : memory(count * static_cast<ptrdiff_t>(sizeof(T))),
           data(reinterpret_cast<T*>(
               memory.place(count * static_cast<ptrdiff_t>(sizeof(T)), at_end))) {}
     char* bytes() const { return reinterpret_cast<char*>(data); }

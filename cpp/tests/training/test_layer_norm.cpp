@@ -14,7 +14,7 @@ struct Numbers {
     T* data;
 
     Numbers(ptrdiff_t count, bool at_end, Random& random)
-        : memory(count * static_cast<ptrdiff_t>(sizeof(T)) + 1),
+        : memory(count * static_cast<ptrdiff_t>(sizeof(T))),
           data(reinterpret_cast<T*>(
               memory.place(count * static_cast<ptrdiff_t>(sizeof(T)), at_end))) {
         for (ptrdiff_t j = 0; j < count; ++j)

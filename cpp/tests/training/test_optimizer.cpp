@@ -21,7 +21,7 @@ struct Arrays {
     Arrays(ptrdiff_t count, bool at_end, Random& random) {
         const ptrdiff_t bytes = count * static_cast<ptrdiff_t>(sizeof(T));
         for (int i = 0; i < array_count; ++i) {
-            memory[i] = std::make_unique<Guarded>(bytes + 1);
+            memory[i] = std::make_unique<Guarded>(bytes);
             data[i] = reinterpret_cast<T*>(memory[i]->place(bytes, at_end));
             for (ptrdiff_t j = 0; j < count; ++j)
                 data[i][j] = static_cast<T>(random.below(2000) + (i < 2 ? -999 : 1)) / 1000;
