@@ -232,6 +232,14 @@ def test_rows_at_an_array_of_indices(shape, index, dtype):
         x[np.array([5])]
 
 
+@pytest.mark.parametrize("x", [5, 0.5, np.float32(3)])
+def test_numbers_have_no_rows(x):
+    for index in (0, [0], np.array([0])):
+        with pytest.raises(IndexError, match="too many indices"):
+            autograd.getitem(x, index)
+    np.testing.assert_array_equal(autograd.getitem(x, None), [x])
+
+
 def test_likelihoods_of_conditional_random_fields():
     """Only of first order, as there is no second."""
     rng = np.random.default_rng(5)

@@ -52,7 +52,8 @@ def _is_rows(index: Index) -> bool:
     return type(index) is np.ndarray and index.ndim > 0 and index.dtype == np.intp
 
 
-def _take_value(x: Array, index: Index) -> Array:
+def _take_value(x: Array | float, index: Index) -> Array:
+    x = np.asarray(x)
     if _is_rows(index) and x.ndim:
         return x.take(index, 0)  # takes two thirds of the time of x[index]
     value: Array = x[index]
