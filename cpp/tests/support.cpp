@@ -188,8 +188,10 @@ bool chosen() {
 }
 
 // Whole pages, of which the largest have 64 KiB: else what is behind would not begin at the guard.
+// One at least: no system maps none.
 Guarded::Guarded(ptrdiff_t capacity)
-    : pages_(map_pages(round_up(capacity, 64 * KiB))), capacity_(round_up(capacity, 64 * KiB)) {
+    : capacity_(round_up(std::max<ptrdiff_t>(capacity, 1), 64 * KiB)) {
+    pages_ = map_pages(capacity_);
     REQUIRE(pages_);
 }
 
