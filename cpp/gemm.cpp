@@ -1,4 +1,4 @@
-// 566 lines, as the tasks, the five loops and the reruns are read as one algorithm.
+// 590 lines, as the tasks, the five loops and the reruns are read as one algorithm.
 // Start reading here: gemm() plans, runs every task, and mends what the vector kernels leave.
 #include "gemm.hpp"
 
@@ -90,25 +90,31 @@ void run_macro_kernel(const Product& p, const Run& run, char* memory, const Prod
     const Kernels& kernels = *run.plan.kernels;
     const SlotLayout& slot = run.plan.slot;
     const bool last = pc + k == p.k;
-    const MacroArgs args{
-        .m = block_of_c.m,
-        .n = block_of_c.n,
-        .k = k,
-        .a = memory + slot.a,
-        .b = memory + slot.b,
-        .c = block_of_c.c,
-        .accumulate = p.accumulate || pc > 0,
-        .first_p = pc,
-        .scratch = memory + slot.scratch,
-        .attained = at(block_of_c.attained, pc, 0, 0),
-        .epilogue = {.start = block_of_c.epilogue.start,
-                     .activation = last ? p.epilogue.activation : Activation::none},
-        .unpacked_a = at(block_of_c.a, 0, pc),
-        .unpacked_b = at(block_of_c.b, pc, 0),
-        .targets = targets};
-    (targets                 ? kernels.macro_sum
-     : p.attained.index.data ? kernels.macro_argmax
-                             : kernels.macro)(args);
+    MacroArgs args{.m = block_of_c.m,
+                   .n = block_of_c.n,
+                   .k = k,
+                   .a = memory + slot.a,
+                   .b = memory + slot.b,
+                   .c = block_of_c.c,
+                   .accumulate = p.accumulate || pc > 0,
+                   .first_p = pc,
+                   .scratch = memory + slot.scratch,
+                   .attained = at(block_of_c.attained, pc, 0, 0),
+                   .epilogue = {.start = block_of_c.epilogue.start,
+                                .activation = last ? p.epilogue.activation : Activation::none},
+                   .unpacked_a = at(block_of_c.a, 0, pc),
+                   .unpacked_b = at(block_of_c.b, pc, 0),
+                   .targets = targets};
+    const auto macro = targets                 ? kernels.macro_sum
+                       : p.attained.index.data ? kernels.macro_argmax
+                                               : kernels.macro;
+    if (!last || !p.post_ops) return macro(args);
+    const PackedNeeds& needs = kernels.packed_needs;
+    const bool by_tiles = needs.bits == 8 * item_size(p.dtype) && needs.behind == 0;
+    const ElementArgs elements = elements_of(block_of_c);
+    if (by_tiles) args.elements = &elements;
+    macro(args);
+    if (!by_tiles) end_block(block_of_c, *run.plan.isa);
 }
 
 // The five loops: NC columns, KC steps, MC rows, then jr and ir in the macro-kernel. sums: unless
@@ -214,11 +220,13 @@ void for_each_piece(const Product& p, Run& run, int slot, ptrdiff_t most, auto k
     if (run.plan.nan_bytes == 0) return kernel(nullptr);
     NaNMarks nan = marks_of(run, p, slot);
     kernel(&nan);
-    if (nan.rows.count > 0 || nan.columns.count > 0) spread_nan(p, nan);
+    if (nan.rows.count == 0 && nan.columns.count == 0) return;
+    spread_nan(p, nan);
+    end_block(p, *run.plan.isa);
 }
 
 // Pieces of up to half a second: a product takes a scalar kernel up to 8 nanoseconds.
-void compute(const Product& p, Run& run, int slot) {
+void compute_sums(const Product& p, Run& run, int slot) {
     switch (run.plan.kernel) {
         case KernelKind::naive:
             return for_each_piece(p, run, slot, 1 << 26, naive_kernel);
@@ -239,6 +247,12 @@ void compute(const Product& p, Run& run, int slot) {
         case KernelKind::strassen:
             return strassen_kernel(p, run, slot);
     }
+}
+
+// The packed kernel ends blocks itself.
+void compute(const Product& p, Run& run, int slot) {
+    compute_sums(p, run, slot);
+    if (run.plan.kernel < KernelKind::packed) end_block(p, *run.plan.isa);
 }
 
 // Items [first, last) of the batch, along its last axis up to `most` at once. Where one of them
@@ -529,6 +543,13 @@ void compute_all(const Problem& problem, const Choice& choice, Workspace& worksp
 
 }  // namespace
 
+void end_block(const Product& block, const Isa& isa) {
+    if (!block.post_ops) return;
+    const bool by_columns = std::abs(block.c.row_stride) < std::abs(block.c.col_stride);
+    const ElementArgs elements = elements_of(by_columns ? transposed(block) : block);
+    isa.table->end_elements[static_cast<int>(block.dtype)](elements);
+}
+
 ptrdiff_t most_bytes(const Problem& given, const Choice& choice) {
     const Problem problem = may_be_shorter(given.batch) ? with_short_batch(given) : given;
     ptrdiff_t bytes = 0;
@@ -550,14 +571,17 @@ void gemm(const Problem& problem, const Choice& choice, Workspace& workspace,
           StopRequested stop_requested) {
     if (problem.m == 0 || problem.n == 0 || problem.batch.items == 0) return;
     const FloatEnvironment environment;
-    if (problem.k == 0) return for_each_item(without_operands(problem), Plan{}, fill_empty);
+    if (problem.k == 0) {
+        for_each_item(without_operands(problem), Plan{}, fill_empty);
+        return end_block(problem, *choice.isa);
+    }
     const auto compute_forward = [&](const Problem& p) {
         if (may_be_shorter(p.batch))
             compute_all(with_short_batch(p), choice, workspace, stop_requested);
         else
             compute_all(p, choice, workspace, stop_requested);
     };
-    if (runs_backward(problem))
+    if (runs_backward(problem) && !problem.post_ops)
         compute_forward(walked_forward(problem));
     else
         compute_forward(problem);

@@ -15,6 +15,9 @@ namespace tropical {
 void gemm(const Problem& problem, const Choice& choice, Workspace& workspace,
           StopRequested stop_requested = nullptr);
 
+// Does to a block of C, whose sums are whole, what its post_ops ask for, if it has any.
+void end_block(const Product& block, const Isa& isa);
+
 // The most bytes of workspace for which gemm may ask, whatever the operands hold.
 ptrdiff_t most_bytes(const Problem& problem, const Choice& choice);
 

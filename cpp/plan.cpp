@@ -1,4 +1,4 @@
-// 286 lines, as every rule that chooses a kernel stands here.
+// 287 lines, as every rule that chooses a kernel stands here.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -226,7 +226,8 @@ ptrdiff_t workspace_bytes(const Plan& plan) {
 }
 
 bool fits_strassen(const Product& p, const Isa& isa) {
-    return kernels_of(isa, p).wide.macro_sum && !p.attained.index.data && p.epilogue.empty();
+    return kernels_of(isa, p).wide.macro_sum && !p.attained.index.data && p.epilogue.empty() &&
+           !p.post_ops;
 }
 
 Plan make_plan(const Problem& problem, const Choice& choice) {
@@ -241,7 +242,7 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     choose_kernel(plan, p, choice);
     const bool packed = plan.kernel >= KernelKind::packed;
     const bool splits_k = plan.kernel >= KernelKind::direct && !p.attained.lookup.data &&
-                          sums_are_exact(p.semiring, p.dtype);
+                          !p.post_ops && sums_are_exact(p.semiring, p.dtype);
     plan.partition =
         make_partition(p, problem.batch, *plan.kernels,
                        packed ? plan.kernels->packed_needs.cost : plan.kernels->direct_needs.cost,

@@ -18,7 +18,18 @@ struct Batch {
         index_stride[max_batch_dims];
 };
 
-// A is m x k, B is k x n, C is m x n. `attained` and `epilogue`: see table.hpp.
+// What becomes of the elements of C when their sums are whole, block by block while a cache holds
+// the block; see table.hpp. Not with accumulate, nor with an index. Over semirings that select, to
+// do it twice changes nothing. zero: the semiring's, as it lies in memory.
+struct PostOps {
+    ConstView operands[post_operand_count] = {};
+    AfterSum activation = AfterSum::none;
+    char zero[8] = {};
+};
+
+// A is m x k, B is k x n, C is m x n. `attained` and `epilogue`: see table.hpp. post_ops: unless
+// null; element (0, 0) of C is then element (row, column) of the matrix that they know, which is
+// turned or not.
 struct Product {
     int semiring;
     DType dtype;
@@ -28,6 +39,9 @@ struct Product {
     bool accumulate;
     Attained attained = {};
     Epilogue epilogue = {};
+    const PostOps* post_ops = nullptr;
+    ptrdiff_t row = 0, column = 0;
+    bool turned = false;
 };
 
 struct Problem : Product {
@@ -44,7 +58,26 @@ inline Product transposed(const Product& p) {
     t.c = transposed(p.c);
     t.attained.index = transposed(p.attained.index);
     t.epilogue.start = transposed(p.epilogue.start);
+    t.turned = !p.turned;
     return t;
+}
+
+// What becomes of the elements of C, for a product with post_ops.
+inline ElementArgs elements_of(const Product& p) {
+    const PostOps& ops = *p.post_ops;
+    ElementArgs e{.m = p.m,
+                  .n = p.n,
+                  .c = p.c,
+                  .operands = {},
+                  .activation = ops.activation,
+                  .zero = ops.zero};
+    for (int which = 0; which < post_operand_count; ++which) {
+        const ConstView& all = ops.operands[which];
+        if (!all.data) continue;
+        const ConstView own = at(all, p.row, p.column);
+        e.operands[which] = p.turned ? transposed(own) : own;
+    }
+    return e;
 }
 
 // Rows [i, i + m) and columns [j, j + n) of C.
@@ -57,6 +90,8 @@ inline Product block(const Product& p, ptrdiff_t i, ptrdiff_t m, ptrdiff_t j, pt
     s.c = at(p.c, i, j);
     s.attained = at(p.attained, 0, i, j);
     s.epilogue = at(p.epilogue, i, j);
+    s.row += p.turned ? j : i;
+    s.column += p.turned ? i : j;
     return s;
 }
 

@@ -1,4 +1,4 @@
-// 335 lines, as the forms of a block and the loops over blocks are read together.
+// 346 lines, as the forms of a block and the loops over blocks are read together.
 // Blocks of A and B are widened to float32 that stays in a cache, and gemm multiplies them. A block
 // of C is rounded when the sums over all of k are in it.
 #include "storage.hpp"
@@ -228,6 +228,16 @@ void multiply(Run& run, Problem t, ptrdiff_t q) {
     if (run.stop) throw Stopped{};
 }
 
+// What becomes of a block of C, in float32. A product with post_ops is one item.
+void end_computed(const Run& run, const Product& p, const Sizes& s) {
+    Product t = computed_problem(run.cut, p, s);
+    t.post_ops = p.post_ops;
+    t.row = p.row;
+    t.column = p.column;
+    t.turned = p.turned;
+    end_block(t, *run.choice.isa);
+}
+
 // A block of C, over all of k. p: the product that gives it, of its first item. keeps_a: the room
 // of A has these rows already.
 void compute_block(Run& run, const Product& p, Sizes s, bool keeps_a) {
@@ -246,6 +256,7 @@ void compute_block(Run& run, const Product& p, Sizes s, bool keeps_a) {
         multiply(run, computed_problem(cut, p, s), q);
         q += s.k;
     } while (q < p.k);
+    if (p.post_ops) end_computed(run, p, s);
     convert_block(narrow, readable(p.c), s.m, s.n, cut.c);
 }
 

@@ -1,4 +1,4 @@
-// 610 lines, as everything that crosses the border stands in one file.
+// 631 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, and
 // no code but what is always inlined, also without optimization. Matrices travel as bytes: a
 // pointer, and strides in bytes (view.hpp).
@@ -89,11 +89,30 @@ struct PackArgs {
     const BlockSum* sum = nullptr;
 };
 
+// What an element x of C becomes after its product:
+//   y = activation(scale * x + bias + residual),  min(max(y, low), high),
+// and zero where the mask leaves it out. Each operation rounds, as in NumPy.
+enum class AfterSum { none, relu, gelu };  // gelu: of floats, in the form with tanh
+enum PostOperand { post_scale, post_bias, post_residual, post_low, post_high, post_mask };
+inline constexpr int post_operand_count = post_mask + 1;
+
+// So of C[0:m, 0:n], with the elements beside those of C, of C's dtype, or bytes of the mask, of
+// which 0 leaves out. Null data: no such operand.
+struct ElementArgs {
+    ptrdiff_t m, n;
+    View c;
+    ConstView operands[post_operand_count];
+    AfterSum activation;
+    const char* zero;
+};
+
 // C[0:m, 0:n] = (accumulate ? C : zero) (+) A (x) B over the k of one packed block of A (ceil(m /
 // MR) micro-panels of k * MR elements) and panel of B (ceil(n / NR) of k * NR). first_p: the p of
 // the block's first step. The epilogue's start is given to the first block of k alone, its
 // activation to the last. scratch: see SlotLayout in plan.hpp. unpacked_a, unpacked_b: what block
 // and panel were packed from. targets: the blocks of C that macro_sum adds the product to.
+// elements: unless null, what becomes of the elements of C after the last block of k; for macro
+// alone, and not where operands are packed as bits or with numbers behind them.
 struct MacroArgs {
     ptrdiff_t m, n, k;
     const char* a;
@@ -106,6 +125,7 @@ struct MacroArgs {
     Epilogue epilogue = {};
     ConstView unpacked_a = {}, unpacked_b = {};
     const BlockSum* targets = nullptr;
+    const ElementArgs* elements = nullptr;
 };
 
 // The same product straight from strides, over all of k; k is walked in blocks of kc. by_columns:
@@ -599,6 +619,7 @@ struct KernelTable {
     BitGraphKernels bit_graph;
     ChainLogKernels chain_logs;
     QuadKernels quads;
+    void (*end_elements[dtype_count])(const ElementArgs&);
     KernelSet sets[semiring_count][dtype_count];  // zeros where a semiring has no such dtype
 };
 

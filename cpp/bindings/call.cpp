@@ -68,6 +68,11 @@ constexpr double products_worth_the_gil = 1 << 15;
 // Fewer products take less than a second on every kernel.
 constexpr double products_worth_a_stop = 1 << 27;
 
+double products_of(const Problem& p) {
+    return static_cast<double>(p.m) * static_cast<double>(p.n) *
+           static_cast<double>(std::max<ptrdiff_t>(p.k, 1)) * static_cast<double>(p.batch.items);
+}
+
 // work(memory, stop), as run_in.
 void run_with(Workspace& memory, double products, auto work) {
     if (products < products_worth_the_gil) return work(memory, nullptr);
@@ -180,12 +185,16 @@ void run_in(PyObject* workspace, double products, void (*work)(void*, Workspace&
                [=](Workspace& memory, StopRequested stop) { work(context, memory, stop); });
 }
 
+void run_in(PyObject* workspace, const Problem& problem, const BatchPostOps& post_ops,
+            const Choice& choice, std::optional<Storage> storage) {
+    run_leased(workspace, products_of(problem), [&](Workspace& memory, StopRequested stop) {
+        gemm_with_post_ops(problem, post_ops, storage, choice, memory, stop);
+    });
+}
+
 void run_in(PyObject* workspace, const Problem& problem, const Choice& choice,
             std::optional<Storage> storage) {
-    const double products = static_cast<double>(problem.m) * static_cast<double>(problem.n) *
-                            static_cast<double>(std::max<ptrdiff_t>(problem.k, 1)) *
-                            static_cast<double>(problem.batch.items);
-    run_leased(workspace, products, [&](Workspace& memory, StopRequested stop) {
+    run_leased(workspace, products_of(problem), [&](Workspace& memory, StopRequested stop) {
         if (storage)
             gemm_stored(problem, *storage, choice, memory, stop);
         else

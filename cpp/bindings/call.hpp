@@ -7,6 +7,7 @@
 #include <span>
 
 #include "bindings/shapes.hpp"
+#include "post_ops.hpp"
 #include "runtime/stop.hpp"
 #include "workspace.hpp"
 
@@ -23,7 +24,7 @@ struct Signature {
 // Borrowed references in the order of the signature's names; null for an argument that was not
 // given.
 struct Arguments {
-    static constexpr int most = 9;
+    static constexpr int most = 10;
     PyObject* values[most] = {};
 
     PyObject* operator[](int which) const { return values[which]; }
@@ -72,5 +73,8 @@ void run_in(PyObject* workspace, double products, void (*work)(void*, Workspace&
 // Computes a product so, of matrices that are stored in another type than the problem's or not.
 void run_in(PyObject* workspace, const Problem& problem, const Choice& choice,
             std::optional<Storage> storage = {});
+// Computes one whose elements post_ops change.
+void run_in(PyObject* workspace, const Problem& problem, const BatchPostOps& post_ops,
+            const Choice& choice, std::optional<Storage> storage);
 
 }  // namespace tropical

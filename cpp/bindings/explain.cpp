@@ -1,6 +1,7 @@
 // What the scheduler would do: the plan of a product that is not computed.
 #include <string>
 
+#include "bindings/epilogue.hpp"
 #include "bindings/module.hpp"
 #include "bindings/shapes.hpp"
 #include "storage.hpp"
@@ -10,7 +11,8 @@ namespace {
 
 py::dict explain(const py::object& m, const py::object& n, const py::object& k,
                  const py::object& dtype, const py::object& semiring, const py::object& threads,
-                 const py::object& kernel, bool return_argmax, const py::object& batch) {
+                 const py::object& kernel, bool return_argmax, const py::object& batch,
+                 const py::object& epilogue) {
     const auto chosen = parse_kernel(kernel.ptr());
     const Choice choice = choose(chosen, parse_threads(threads.ptr()));
     auto [problem, stored] = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
@@ -28,6 +30,8 @@ py::dict explain(const py::object& m, const py::object& n, const py::object& k,
         throw py::value_error(std::string("return_argmax: expected a semiring that selects, got ") +
                               facts_of(problem.semiring).name);
     problem.attained.index.data = return_argmax ? problem.c.data : nullptr;
+    const PostOps some;
+    if (is_epilogue(epilogue.ptr())) problem.post_ops = &some;
     check_kernel(chosen, problem);
     use_tuning();
     const Plan plan = make_plan(stored ? largest_computed(problem) : problem, choice);
@@ -55,7 +59,7 @@ void bind_explain(py::module_& module) {
     module.def("explain", explain, arg("m"), arg("n"), arg("k"), py::kw_only(),
                arg("dtype") = "float32", arg("semiring") = "maxplus", arg("threads") = py::none(),
                arg("kernel") = py::none(), arg("return_argmax") = false, arg("batch") = 1,
-               "The scheduler's plan; see tropical.explain.");
+               arg("epilogue") = py::none(), "The scheduler's plan; see tropical.explain.");
 }
 
 }  // namespace tropical

@@ -1,6 +1,7 @@
 // tropical.gemm: checks every argument before it writes anything, then computes. More than 200
 // lines, as the docstring alone has 150.
 #include "bindings/call.hpp"
+#include "bindings/epilogue.hpp"
 #include "bindings/module.hpp"
 
 namespace tropical {
@@ -16,10 +17,12 @@ enum Argument {
     arg_threads,
     arg_kernel,
     arg_return_argmax,
+    arg_epilogue,
     argument_count
 };
 constexpr std::string_view argument_names[argument_count] = {
-    "a", "b", "semiring", "out", "accumulate", "workspace", "threads", "kernel", "return_argmax"};
+    "a",         "b",       "semiring", "out",           "accumulate",
+    "workspace", "threads", "kernel",   "return_argmax", "epilogue"};
 constexpr Signature signature{"gemm", argument_names, 2, 2};
 
 constexpr int default_semiring = number_of<MaxPlus>;
@@ -33,6 +36,14 @@ void check_argmax(int semiring, bool accumulate) {
             "return_argmax: expected no accumulate=True, as there may be no p that attains `out`");
 }
 
+void check_epilogue(bool accumulate, bool argmax) {
+    if (argmax) throw py::value_error("epilogue: expected None with return_argmax=True");
+    if (accumulate)
+        throw py::value_error(
+            "epilogue: expected None with accumulate=True; Epilogue(residual=out), low or high "
+            "meet the old elements");
+}
+
 struct Outputs {
     Out c, index;
 };
@@ -44,6 +55,20 @@ Outputs split_out(PyObject* out, bool argmax) {
         throw py::value_error("out: expected an array or a tuple (C, index), got a tuple of " +
                               std::to_string(PyTuple_GET_SIZE(out)));
     return {{"out[0]", PyTuple_GET_ITEM(out, 0)}, {"out[1]", PyTuple_GET_ITEM(out, 1)}};
+}
+
+// Of matrices of float16 and bfloat16 the operands of the epilogue become float32, as a whole.
+py::object compute_with(GivenEpilogue& epilogue, const Operands& operands, const Out& out,
+                        Shapes& shapes, PyObject* workspace, const Choice& choice) {
+    const Target c =
+        make_target(out, shapes, operands.a.dtype(),
+                    {&operands.a, &operands.b, epilogue.array_or_null(0), epilogue.array_or_null(1),
+                     epilogue.array_or_null(2), epilogue.array_or_null(3),
+                     epilogue.array_or_null(4), epilogue.array_or_null(5)});
+    attach_result(shapes, c.computed);
+    if (operands.type.storage) widen(epilogue, shapes);
+    run_in(workspace, shapes.problem, epilogue.post_ops, choice, operands.type.storage);
+    return finish(c);
 }
 
 py::object gemm_of(const Arguments& given) {
@@ -61,9 +86,13 @@ py::object gemm_of(const Arguments& given) {
     if (problem.accumulate && given.or_none(arg_out) == Py_None)
         throw py::value_error("accumulate: expected out with accumulate=True, got None");
     check_workspace(workspace);
+    const auto epilogue = parse_epilogue(given.or_none(arg_epilogue), shapes, operands.a.dtype());
+    if (epilogue) check_epilogue(problem.accumulate, argmax);
+    problem.post_ops = epilogue ? &epilogue->post_ops : nullptr;
     check_kernel(kernel, problem);
 
     const Outputs out = split_out(given.or_none(arg_out), argmax);
+    if (epilogue) return compute_with(*epilogue, operands, out.c, shapes, workspace, choice);
     const auto inputs = {&operands.a, &operands.b};
     const Target c = make_target(out.c, shapes, operands.a.dtype(), inputs);
     attach_result(shapes, c.computed);
@@ -85,7 +114,7 @@ PyObject* gemm_entry(PyObject*, PyObject* const* args, Py_ssize_t positional, Py
 
 // The text signature that inspect reads, then the documentation.
 constexpr const char* docstring =
-    R"(gemm(a, b, *, semiring="maxplus", out=None, accumulate=False, workspace=None, threads=None, kernel=None, return_argmax=False)
+    R"(gemm(a, b, *, semiring="maxplus", out=None, accumulate=False, workspace=None, threads=None, kernel=None, return_argmax=False, epilogue=None)
 --
 
 Multiply matrices over a semiring.
@@ -124,6 +153,9 @@ kernel : {"naive", "tiled", "direct", "packed", "strassen"}, optional
     Unless given, the scheduler chooses one of the first four by the sizes; see `tropical.explain`.
 return_argmax : bool, default False
     Return the index as well. Only for semirings whose (+) is max or min.
+epilogue : tropical.Epilogue, optional
+    What happens to each element of C after its sum: scale, bias, residual, ReLU or GELU over
+    ``"plustimes"``, bounds, a mask. Not with `accumulate` or `return_argmax`.
 
 Returns
 -------
@@ -147,8 +179,8 @@ TypeError
 ValueError
     If shapes do not fit (the message names both), an operand is 0-D, the semiring or the kernel is
     unknown, the kernel is ``"strassen"`` over other arithmetic than its own, ``threads < 1``, `out`
-    has the wrong shape or is read-only, ``accumulate`` comes without `out`, or the semiring has no
-    argmax.
+    has the wrong shape or is read-only, ``accumulate`` comes without `out`, the semiring has no
+    argmax, or it has not what the epilogue asks for.
 RuntimeError
     If another thread is using `workspace`.
 MemoryError

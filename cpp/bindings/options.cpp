@@ -144,10 +144,11 @@ std::optional<KernelKind> parse_kernel(PyObject* kernel) {
 void check_kernel(std::optional<KernelKind> kernel, const Product& p) {
     if (kernel != KernelKind::strassen || fits_strassen(p, default_instruction_set())) return;
     throw py::value_error(
-        std::string("kernel: expected plustimes over float32 or float64, without bias and "
-                    "activation, for 'strassen', got ") +
+        std::string("kernel: expected plustimes over float32 or float64, without bias, activation "
+                    "and epilogue, for 'strassen', got ") +
         facts_of(p.semiring).name + " over " + facts_of(p.dtype).name +
-        (p.epilogue.empty() ? "" : " with bias or activation"));
+        (p.epilogue.empty() ? "" : " with bias or activation") +
+        (p.post_ops ? " with an epilogue" : ""));
 }
 
 std::int64_t parse_integer(PyObject* object, const char* name, std::int64_t least,

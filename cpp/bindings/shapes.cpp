@@ -8,12 +8,6 @@
 namespace tropical {
 namespace {
 
-std::string text_of_result(const Shapes& shapes) {
-    std::string text = "(";
-    for (int i = 0; i < shapes.ndim; ++i) text += (i ? ", " : "") + std::to_string(shapes.shape[i]);
-    return text + (shapes.ndim == 1 ? ",)" : ")");
-}
-
 [[noreturn]] void refuse_shapes(const py::array& a, const py::array& b, const char* why) {
     throw py::value_error(std::string("gemm: ") + why + ": a has shape " + shape_text(a) +
                           ", b has shape " + shape_text(b));
@@ -66,6 +60,12 @@ Operands take_operands(PyObject* a, PyObject* b, int semiring) {
     }
     convert(both, common, semiring);
     return operands;
+}
+
+std::string result_text(const Shapes& shapes) {
+    std::string text = "(";
+    for (int i = 0; i < shapes.ndim; ++i) text += (i ? ", " : "") + std::to_string(shapes.shape[i]);
+    return text + (shapes.ndim == 1 ? ",)" : ")");
 }
 
 void add_axis(Batch& batch, const BatchAxis& axis) {
@@ -125,7 +125,7 @@ py::array check_out(PyObject* out, const char* argument, const Shapes& shapes,
     const bool same_shape = array.ndim() == shapes.ndim &&
                             std::equal(shapes.shape, shapes.shape + shapes.ndim, array.shape());
     if (!same_shape)
-        throw py::value_error(name + ": expected shape " + text_of_result(shapes) + ", got " +
+        throw py::value_error(name + ": expected shape " + result_text(shapes) + ", got " +
                               shape_text(array));
     const py::dtype given = array.dtype();
     if (!given.is(dtype) && !given.equal(dtype))

@@ -34,6 +34,8 @@ void add_axis(Batch& batch, const BatchAxis& axis);
 // not fit.
 void broadcast_shapes(const Operands& operands, Shapes& shapes);
 
+// For messages: the shape of the result, such as "(2, 3)".
+std::string result_text(const Shapes& shapes);
 py::array new_result(const Shapes& shapes, const py::dtype& dtype);
 // The argument `out`, or a part of it: a writeable array of the result's shape and dtype. Throws
 // ValueError or TypeError otherwise.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/micro_kernel.hpp"
+#include "kernels/post_ops.hpp"
 
 namespace tropical {
 namespace {
@@ -28,6 +29,10 @@ template <class R, int MR, int NV>
                             .targets = g.targets};
             micro_kernel<R, MR, NV>(g.k, PackedA<T, MR>{g.a + ir * g.k * size}, b, NR * size, c,
                                     ends, Ahead{b, next, part});
+            if (g.elements) {
+                const TileOfC tile{c.view, c.m < MR ? c.m : MR, c.n < NR ? c.n : NR};
+                end_tile<T, sizeof(typename R::V)>(*g.elements, tile, ir, jr);
+            }
             next += g.k * part;
         }
     }

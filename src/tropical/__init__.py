@@ -13,6 +13,7 @@ from ._core import GemmWorkspace, gemm, get_num_threads, set_num_threads
 from ._version import __version__
 from .config import Plan, explain, options, show_config
 from .einsum import einsum  # the function takes the name of its package, for good
+from .epilogue import Epilogue
 
 if _typing.TYPE_CHECKING:
     from . import autograd as autograd
@@ -45,6 +46,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Counted",
+    "Epilogue",
     "GemmWorkspace",
     "Plan",
     "__version__",

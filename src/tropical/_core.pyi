@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing_extensions import Unpack
 
+from .epilogue import Epilogue
+
 # Both operands of gemm have one of these, or the result is an NDArray[Any]: a TypeVar with a bound
 # would take float32 and float64 for an abstract floating.
 _Scalar = TypeVar(
@@ -50,6 +52,7 @@ class GemmOptions(TypedDict, total=False):
     workspace: GemmWorkspace | None
     threads: SupportsIndex | None
     kernel: str | None
+    epilogue: Epilogue | None
 
 # As for numpy.matmul, two 1-D operands give a scalar; typed as an array, which has its methods.
 @overload
@@ -100,6 +103,7 @@ def gemm(
     threads: SupportsIndex | None = None,
     kernel: str | None = None,
     return_argmax: bool,
+    epilogue: Epilogue | None = None,
 ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.intp]]: ...
 def linear(
     x: ArrayLike,
@@ -411,6 +415,7 @@ def explain(
     kernel: str | None = None,
     return_argmax: bool = False,
     batch: SupportsIndex = 1,
+    epilogue: Epilogue | None = None,
 ) -> dict[str, Any]: ...
 def config() -> Config: ...
 def get_options() -> tuple[str | None, str | None, int | None, bool]: ...

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from ._core import HasName
+    from .epilogue import Epilogue
 
 Options: TypeAlias = "tuple[str | None, str | None, SupportsIndex | None, bool]"
 
@@ -98,6 +99,7 @@ def explain(
     kernel: str | None = None,
     return_argmax: bool = False,
     batch: SupportsIndex = 1,
+    epilogue: Epilogue | None = None,
 ) -> Plan:
     """Return how `tropical.gemm` would compute an (m, k) by (k, n) product, without computing it.
 
@@ -107,7 +109,7 @@ def explain(
         Sizes of the product.
     dtype : dtype
         Element type, after promotion of the operands.
-    semiring, threads, kernel, return_argmax
+    semiring, threads, kernel, return_argmax, epilogue
         As `tropical.gemm` takes them.
     batch : int
         Number of such products in the call.
@@ -139,6 +141,7 @@ def explain(
         kernel=kernel,
         return_argmax=return_argmax,
         batch=batch,
+        epilogue=epilogue,
     )
     known = semiring if isinstance(semiring, str) else semiring.name
     return Plan(

@@ -22,6 +22,7 @@ from tropical.memory import memory_mode
 PUBLIC = [
     "gemm",
     "GemmWorkspace",
+    "Epilogue",
     "Plan",
     "explain",
     "show_config",
@@ -95,6 +96,7 @@ def test_signature_of_gemm():
         "threads": None,
         "kernel": None,
         "return_argmax": False,
+        "epilogue": None,
     }
 
 

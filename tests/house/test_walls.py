@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not SOURCES, reason="needs the sources")
 # which the kernels and everybody else share, and `gemm`, above all other files of `ground`; so is
 # `storage`, which calls gemm.
 BORDER = {"dtype", "semiring", "table", "view"}
-ABOVE_GROUND = {"gemm", "storage"}
+ABOVE_GROUND = {"gemm", "post_ops", "storage"}
 MAY_INCLUDE = {
     "kernels": {"border"},
     "border": set(),
@@ -78,9 +78,9 @@ def test_no_circle():
 
 
 def test_ground_floor_is_short():
-    """At most 22 files and 6 folders."""
+    """At most 26 files and 6 folders."""
     entries = list(CPP.iterdir())
-    assert sum(entry.is_file() for entry in entries) <= 24
+    assert sum(entry.is_file() for entry in entries) <= 26
     assert sum(entry.is_dir() for entry in entries) <= 6
 
 
