@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import importlib.util
 import itertools
 import math
 import os
@@ -19,6 +20,13 @@ import pytest
 
 import tropical
 from tropical import _core
+
+# Of two bytes an element, in which matrices are stored.
+STORED_DTYPES = [np.dtype("float16")]
+if importlib.util.find_spec("ml_dtypes"):
+    import ml_dtypes
+
+    STORED_DTYPES.append(np.dtype(ml_dtypes.bfloat16))
 
 TESTS = Path(__file__).parent
 KERNELS = ("naive", "tiled", "direct", "packed")

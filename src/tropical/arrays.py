@@ -12,11 +12,14 @@ from . import _core
 
 if TYPE_CHECKING:
     from ._core import HasName
+    from .semirings import Semiring
 
 Array: TypeAlias = NDArray[Any]
 Kind: TypeAlias = Literal["bool", "integer", "floating", "complexfloating"]
 # NumPy's letters; a duration, which is a kind of its own, is a subclass of numpy.integer.
 _LETTERS = {"bool": "b", "integer": "iu", "floating": "f", "complexfloating": "c"}
+
+_STORED = frozenset(name for entry in _core.semirings() for name in entry["stored"])
 
 
 def is_kind(dtype: DTypeLike, *kinds: Kind) -> bool:
@@ -139,6 +142,74 @@ def _holds(kind: type, given: object, ndim: int) -> bool:
     if ndim < 2 or not isinstance(given, (list, tuple)):
         return False
     return any(isinstance(part, kind) or _holds(kind, part, ndim - 1) for part in given)
+
+
+def stored_dtype(x: object) -> np.dtype[Any] | None:
+    """Return the dtype of an array of float16 or bfloat16; None for everything else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical.arrays import stored_dtype
+    >>> stored_dtype(np.zeros(3, np.float16)), stored_dtype(np.zeros(3, np.float32))
+    (dtype('float16'), None)
+    """
+    dtype = getattr(x, "dtype", None)
+    return dtype if isinstance(dtype, np.dtype) and dtype.name in _STORED else None
+
+
+def widened(x: Array, ring: Semiring) -> Array:
+    """Return an array of a dtype of `ring.stored` in float32, which has all of its numbers.
+
+    Other arrays are returned unchanged. The mask of a masked array stays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical import semirings
+    >>> from tropical.arrays import widened
+    >>> widened(np.array([0.5, 3], np.float16), semirings.minplus)
+    array([0.5, 3. ], dtype=float32)
+    """
+    return x.astype(np.float32) if x.dtype.name in ring.stored else x
+
+
+def narrowed(values: Array, dtype: np.dtype[Any] | None) -> Array:
+    """Return numbers of float32 in a dtype of two bytes an element, each rounded once.
+
+    What is beyond the dtype becomes infinite; zeros are positive. None returns `values` unchanged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical.arrays import narrowed
+    >>> narrowed(np.array([257.1, 1e6], np.float32), np.dtype("float16"))
+    array([257.,  inf], dtype=float16)
+    """
+    if dtype is None:
+        return values
+    with np.errstate(over="ignore"):
+        result = np.asarray(values.astype(dtype.newbyteorder("=")))
+    result[result == 0] = 0
+    return result
+
+
+def check_computed(name: str, dtype: np.dtype[Any], ring: Semiring) -> None:
+    """Raise TypeError for a dtype of `ring.stored`, in which a function does not compute.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical import semirings
+    >>> from tropical.arrays import check_computed
+    >>> check_computed("a", np.dtype("float16"), semirings.minplus)
+    Traceback (most recent call last):
+    TypeError: a: dtype float16 is not supported here; pass a.astype("float32")
+    """
+    if dtype.name in ring.stored:
+        raise TypeError(
+            f'{name}: dtype {dtype} is not supported here; pass {name}.astype("float32")'
+        )
 
 
 def promote(x: Array, dtype: DTypeLike, semiring: str | HasName) -> Array:

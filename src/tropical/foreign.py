@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from .extras import require
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -51,6 +53,8 @@ def from_dlpack(x: Any, name: str = "x") -> NDArray[Any]:
         If `x` has no ``__dlpack__``.
     BufferError
         If `x` is not on the CPU, or cannot be exported.
+    NotInstalledError
+        If `x` is of bfloat16, and the package ml_dtypes, which has NumPy's dtype, is missing.
 
     Examples
     --------
@@ -64,6 +68,8 @@ def from_dlpack(x: Any, name: str = "x") -> NDArray[Any]:
     if isinstance(x, np.ndarray):
         return x
     try:
+        if str(getattr(x, "dtype", "")).endswith("bfloat16"):
+            return _from_bfloat16(x)
         return np.from_dlpack(x)
     except (BufferError, RuntimeError, ValueError) as error:
         raise BufferError(f"{name}: {error}") from error
@@ -90,7 +96,16 @@ def like(x: Any, result: Any) -> Any:
     if namespace is None:
         return result
     array = np.asarray(result)
-    return namespace.from_dlpack(array if array.flags.writeable else array.copy())
+    array = array if array.flags.writeable else array.copy()
+    if array.dtype.name == "bfloat16":
+        return namespace.from_dlpack(array.view(np.int16)).view(namespace.bfloat16)
+    return namespace.from_dlpack(array)
+
+
+def _from_bfloat16(x: Any) -> NDArray[Any]:
+    """Return an array of bfloat16, which NumPy's DLPack lacks, by its bits."""
+    bfloat16 = require("ml_dtypes", "'tropical-blas[bfloat16]'").bfloat16
+    return np.from_dlpack(x.view(_namespace(x).int16)).view(bfloat16)
 
 
 def answers_alike(function: Function) -> Function:

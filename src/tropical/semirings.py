@@ -46,8 +46,8 @@ class Semiring:
     dtypes : tuple of str
         The names of the dtypes that the product is defined for.
     stored : tuple of str
-        The names of further dtypes that the matrices of `tropical.gemm` and
-        `tropical.graph.closure` may have. Products are computed in float32, and rounded once.
+        The names of further dtypes that the matrices of `tropical.gemm`, `tropical.einsum` and
+        functions of `tropical.graph` may have. Products are computed in float32, and rounded once.
     idempotent : bool
         Whether ``x (+) x = x`` for every x.
     nonnegative : bool
@@ -130,7 +130,7 @@ class Semiring:
         Parameters
         ----------
         dtype : dtype
-            One of `dtypes`.
+            One of `dtypes` or `stored`.
 
         Returns
         -------
@@ -148,7 +148,7 @@ class Semiring:
         >>> semirings.maxplus.zero("float32"), semirings.maxplus.zero("int8")
         (-inf, -128)
         """
-        return _core.constants(self.name, np.dtype(dtype).str)[0]
+        return self._constants(dtype)[0]
 
     def one(self, dtype: DTypeLike) -> float:
         """Return the identity of (x); see `zero`.
@@ -159,7 +159,12 @@ class Semiring:
         >>> semirings.maxplus.one("int8"), semirings.maxmin.one("int8")
         (0, 127)
         """
-        return _core.constants(self.name, np.dtype(dtype).str)[1]
+        return self._constants(dtype)[1]
+
+    def _constants(self, dtype: DTypeLike) -> tuple[float, float]:
+        """Return zero and one; those of a stored dtype are numbers of float32, and of the dtype."""
+        known = np.dtype(dtype)
+        return _core.constants(self.name, "float32" if known.name in self.stored else known.str)
 
 
 ALL: tuple[Semiring, ...] = tuple(

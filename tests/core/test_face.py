@@ -178,8 +178,10 @@ def test_semirings_as_objects():
                 s.better(1, 2)
         assert s.add_ufunc is oracle.SEMIRINGS[s.name].add
         assert s.multiply_ufunc is oracle.SEMIRINGS[s.name].multiply
-        with pytest.raises(TypeError, match="float16"):
-            s.zero("float16")
+        for dtype in ("float16", "complex64"):  # test_paths_storage.py has those that are stored
+            if dtype not in s.stored:
+                with pytest.raises(TypeError, match=dtype):
+                    s.zero(dtype)
     assert semirings.get("_max_plus") is semirings.maxplus
     for ask in (semirings.get, lambda name: tropical.gemm([[1.0]], [[1.0]], semiring=name)):
         with pytest.raises(ValueError, match="semiring: unknown semiring 'max-max'; the") as error:

@@ -1,22 +1,16 @@
 """Closures of float16 and bfloat16: those of float32 where lengths are exact, else rounded."""
 
-import importlib.util
 import itertools
 import tracemalloc
 
 import numpy as np
 import pytest
-from support import assert_same_bits, random_bits
+from support import STORED_DTYPES, assert_same_bits, random_bits
 
 import tropical
 from tropical.graph import DivergenceError, closure, closure_blocks
 
-STORAGES = [np.dtype("float16")]
-if importlib.util.find_spec("ml_dtypes"):
-    import ml_dtypes
-
-    STORAGES.append(np.dtype(ml_dtypes.bfloat16))
-INSTANCES = [*itertools.product(["minplus", "maxmin", "minmax", "maxtimes"], STORAGES)]
+INSTANCES = [*itertools.product(["minplus", "maxmin", "minmax", "maxtimes"], STORED_DTYPES)]
 
 
 def graph(shape, dtype, semiring, few=20):
@@ -50,7 +44,7 @@ def test_exact_lengths(isa, semiring, dtype):
         assert_same_bits(view, want, shape)
 
 
-@pytest.mark.parametrize("dtype", STORAGES)
+@pytest.mark.parametrize("dtype", STORED_DTYPES)
 def test_rounding(dtype):
     """Up to 512 vertices once; then by a last place for each block of vertices."""
     for n in (40, 300, 1100):
@@ -64,7 +58,7 @@ def test_rounding(dtype):
             assert (abs(got.astype(np.float32) - want) <= blocks * relative * want).all()
 
 
-@pytest.mark.parametrize("dtype", STORAGES)
+@pytest.mark.parametrize("dtype", STORED_DTYPES)
 def test_overflow_is_no_path(dtype):
     """Quietly, as for float32."""
     w = np.full((3, 3), np.inf, dtype)
@@ -72,7 +66,7 @@ def test_overflow_is_no_path(dtype):
     assert closure(w)[0, 2] == np.inf
 
 
-@pytest.mark.parametrize("dtype", STORAGES)
+@pytest.mark.parametrize("dtype", STORED_DTYPES)
 def test_refused(dtype):
     cycle = np.array([[np.inf, 1], [-2, np.inf]], dtype)
     with pytest.raises(DivergenceError, match="a cycle improves to -1"):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropical import semirings
-from tropical.arrays import promote, unmasked
+from tropical.arrays import narrowed, promote, unmasked, widened
 
 from . import counting, order
 from .arrays import Arrays
@@ -42,19 +42,18 @@ def compute(
     if return_counts:
         counting.check(ring)
     inputs, output, arrays = split((subscripts, *operands))
-    whole = _operands(arrays, ring, return_counts)
-    dtype = whole[0].values.dtype
+    whole, dtype = _operands(arrays, ring, return_counts)
     read = resolve(inputs, output, [term.values.shape for term in whole])
     if out is not None:
         _check_out(out, read.shape(), dtype)
     choices: list[Choice] | None = [] if return_argmax else None
     if any(read.sizes[index] == 0 for index in read.summed()):
-        values = np.full(read.shape(), ring.zero(dtype), dtype)
+        values = np.full(read.shape(), ring.zero(dtype), whole[0].values.dtype)
         counts = np.zeros(read.shape(), np.int64) if return_counts else None
         result = Term(read.output, values, counts)
     else:
         result = _contract(whole, read, ring, optimize, choices)
-    values = result.values[()]
+    values = narrowed(result.values, dtype if dtype.name in ring.stored else None)[()]
     if out is not None:
         out[...] = values
         values = out
@@ -100,8 +99,14 @@ def path(subscripts: str, shapes: Sequence[tuple[int, ...]], optimize: Any) -> o
     return order.find(own, read.output, read.sizes, optimize)
 
 
-def _operands(arrays: Sequence[Any], ring: Semiring, counted: bool) -> list[Term]:
-    """Return the operands as arrays of one dtype, with counts if they are asked for."""
+def _operands(
+    arrays: Sequence[Any], ring: Semiring, counted: bool
+) -> tuple[list[Term], np.dtype[Any]]:
+    """Return the operands as arrays of one dtype, and the dtype of the result.
+
+    The operands have counts if these are asked for. They are float32 for a dtype of `ring.stored`:
+    what is between two products is not rounded.
+    """
     values = []
     for i, array in enumerate(arrays):
         if isinstance(array, Counted) and not counted:
@@ -112,13 +117,14 @@ def _operands(arrays: Sequence[Any], ring: Semiring, counted: bool) -> list[Term
         values.append(unmasked(f"operand {i}", bare))
     dtype = np.result_type(*values)
     ring.zero(dtype)  # raises for those that the semiring lacks
+    computed = np.float32 if dtype.name in ring.stored else dtype
     terms = []
     for i, (array, value) in enumerate(zip(arrays, values, strict=True)):
-        value = promote(value, dtype, ring)
+        value = promote(widened(value, ring), computed, ring)
         given = array.counts if isinstance(array, Counted) else None
         counts = counting.counts_of(value, given, ring, i) if counted else None
         terms.append(Term((), value, counts))
-    return terms
+    return terms, dtype
 
 
 def _check_out(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:

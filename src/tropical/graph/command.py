@@ -122,7 +122,7 @@ def _paths(
             found: Any = star_paths(
                 named.graph, ring, True, True, False, bounds, None, arguments.progress
             )
-            values, before = found
+            values, before = found.answer()
     return within(values, ring, arguments.limit), before
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropical.arrays import Array, check_square, is_kind, unmasked
+from tropical.arrays import Array, check_square, is_kind, unmasked, widened
 
 from .edge_arrays import Compressed
 from .edge_arrays import Edges as Edges
@@ -82,8 +82,9 @@ def read(
 ) -> Array | Edges:
     """Return a graph as an array or as `Edges`, checked; `shortest_paths` says what `w` may be.
 
-    `read` returns an array of the right dtype unchanged, so nobody may write to the result. `keep`:
-    edges whose weight is the semiring's zero, which lead nowhere, may stay.
+    `read` returns an array of the right dtype unchanged, so nobody may write to the result; one of
+    float16 or bfloat16 becomes float32. `keep`: edges whose weight is the semiring's zero, which
+    lead nowhere, may stay.
     """
     graph = _read(w, ring, weight)
     if isinstance(graph, Edges):
@@ -175,10 +176,11 @@ def _read(w: GraphLike, ring: Semiring, weight: Weight) -> Array | Edges:
         return _from_sparse(w)
     zero = ring.zero("float64")
     if isinstance(w, np.ma.MaskedArray):
-        a = np.array(w.data, dtype=_floating(w.dtype))
+        values = widened(w.data, ring)
+        a = np.array(values, dtype=_floating(values.dtype))
         a[np.ma.getmaskarray(w)] = zero
         return a
-    a = unmasked("w", w)
+    a = widened(unmasked("w", w), ring)
     if a.dtype == np.bool_:
         return np.where(a, 1.0, zero)
     return a if a.dtype.isnative else a.astype(a.dtype.newbyteorder("="))

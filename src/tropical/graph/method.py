@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tropical import semirings
-from tropical.arrays import Array, is_kind
+from tropical.arrays import Array, is_kind, stored_dtype
 from tropical.foreign import answers_alike
 
 from .counting import Counted, Task, counted, number_of_edges
@@ -128,7 +128,8 @@ def explain_shortest_paths(
     choice = choose(graph, method, want, return_predecessors, negative, two_way)
     n, m = number_of_vertices(graph), number_of_edges(graph, RING)
     count = n if want.sources is None else want.sources.size
-    described = choice.method, n, m, count, graph.dtype.name, choice.reason
+    dtype = stored_dtype(w) or graph.dtype
+    described = choice.method, n, m, count, dtype.name, choice.reason
     found = choice.counted
     if found is None:
         return Method(*described)

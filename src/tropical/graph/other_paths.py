@@ -20,7 +20,7 @@ from .elimination import leads_both_ways
 from .method import Choice, cheapest
 from .predecessors import Predecessors
 from .search import Search, improves
-from .wanted import Wanted, wanted
+from .wanted import Found, Wanted, wanted
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -117,7 +117,8 @@ def widest_paths(
     """
     bounds = (indices, targets, limit, min_only)
     ring = semirings.maxmin
-    return star_paths(w, ring, directed, return_predecessors, overwrite, bounds, weight, progress)
+    found = star_paths(w, ring, directed, return_predecessors, overwrite, bounds, weight, progress)
+    return found.answer(w)
 
 
 @overload
@@ -199,7 +200,8 @@ def minimax_paths(
     """
     bounds = (indices, targets, limit, min_only)
     ring = semirings.minmax
-    return star_paths(w, ring, directed, return_predecessors, overwrite, bounds, weight, progress)
+    found = star_paths(w, ring, directed, return_predecessors, overwrite, bounds, weight, progress)
+    return found.answer(w)
 
 
 def star_paths(
@@ -211,7 +213,7 @@ def star_paths(
     bounds: Bounds,
     weight: Weight,
     progress: Progress,
-) -> Paths:
+) -> Found:
     """Return the wanted rows of a graph's star, and of the predecessors."""
     graph = read(w, ring, weight, keep=True)
     want = wanted(graph, *bounds)
@@ -225,14 +227,12 @@ def star_paths(
         edges = edges_of(graph, ring) if counted is None or counted.edges is None else counted.edges
         if choice.method == "E":
             core = None if counted is None else counted.core
-            return eliminated_paths(
-                edges, ring, want, predecessors, progress, two_way, core
-            ).answer()
-        return Search(edges, ring).find(want, predecessors, progress).answer()
+            return eliminated_paths(edges, ring, want, predecessors, progress, two_way, core)
+        return Search(edges, ring).find(want, predecessors, progress)
     found = all_pairs(graph, ring, in_place, predecessors, progress, symmetric=not directed)
     if want.limit is not None and improves(edges_of(graph, ring), ring):
         want.check_limit(predecessors)
-    return want.select(*found, ring).answer()
+    return want.select(*found, ring)
 
 
 def _choice(
@@ -334,7 +334,8 @@ def longest_paths(
     want = wanted(graph, *bounds)
     want.check_limit(return_predecessors)
     if isinstance(graph, Edges):
-        return acyclic_paths(graph, ring, want, return_predecessors, progress).answer()
+        return acyclic_paths(graph, ring, want, return_predecessors, progress).answer(w)
     refuse_cycles(graph, ring)
     in_place = overwrite and graph is w
-    return star_paths(graph, ring, True, return_predecessors, in_place, bounds, None, progress)
+    found = star_paths(graph, ring, True, return_predecessors, in_place, bounds, None, progress)
+    return found.answer(w)

@@ -110,7 +110,9 @@ def shortest_paths(
         In an array +inf means no edge (in an integer array the greatest value of the dtype), and 0
         is an edge of weight 0. If 0 means no edge, pass ``scipy.sparse.csr_array(w)``. Leading
         axes are a batch of graphs. The dtype is one of minplus, or bool: True is an edge of weight
-        1. In a masked array and a sparse array, elements that are
+        1. Weights of float16 and bfloat16 (`Semiring.stored`) are copied to float32. The lengths
+        are rounded once, to the dtype of `w`; a length beyond the dtype becomes infinite. In a
+        masked array and a sparse array, elements that are
         masked or not stored are no edges; all others are edges, also a stored 0. If a CSR or CSC
         array stores an element twice, these are two edges; elements that a COO array stores twice
         are added up, as in SciPy. The vertices of a networkx graph are numbered in the graph's
@@ -128,7 +130,8 @@ def shortest_paths(
     unweighted : bool, default False
         Count edges: each edge weighs 1.
     overwrite : bool, default False
-        Write the lengths into `w` itself if ``"FW"`` can compute in that array; ignored otherwise.
+        Write the lengths into `w` itself if ``"FW"`` can compute in that array; ignored otherwise,
+        also for float16 and bfloat16, which `closure` can overwrite.
     indices : int or array_like of int, optional
         The vertices from which paths are wanted; all vertices by default. Negative numbers count
         from the end.
@@ -227,7 +230,7 @@ def shortest_paths(
         values, before = _by_blocks(
             graph, w, overwrite, return_predecessors, progress, negative, symmetric=not directed
         )
-        return want.select(values, before, RING).answer()
+        return want.select(values, before, RING).answer(w)
     counted = choice.counted
     edges = edges_of(graph, RING) if counted is None or counted.edges is None else counted.edges
     if choice.method == "E":
@@ -237,11 +240,11 @@ def shortest_paths(
         try:
             return eliminated_paths(
                 edges, RING, want, return_predecessors, progress, two_way, core
-            ).answer()
+            ).answer(w)
         except NegativeCycleError:
             if want.sources is None:
                 raise  # else Johnson's algorithm says whether a source reaches the cycle
-    return shortest(edges, want, return_predecessors, progress, negative).answer()
+    return shortest(edges, want, return_predecessors, progress, negative).answer(w)
 
 
 def _by_blocks(

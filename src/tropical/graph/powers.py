@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tropical import _core, semirings
-from tropical.arrays import Array, check_square
+from tropical.arrays import Array, check_square, narrowed, stored_dtype, widened
 from tropical.foreign import answers_alike
 
 from .edge_arrays import Edges, in_core
@@ -36,8 +36,9 @@ def matrix_power(a: GraphLike, n: int, semiring: str | Semiring | None = None) -
     Parameters
     ----------
     a : array_like (..., m, m), sparse array (m, m) or networkx graph
-        Of a dtype of the semiring. As in `closure`, a sparse array and a networkx graph are read as
-        by `shortest_paths`.
+        Of a dtype of the semiring, `Semiring.stored` included: the products of float16 and bfloat16
+        are float32, and the power is rounded once. As in `closure`, a sparse array and a networkx
+        graph are read as by `shortest_paths`.
     n : int
         At least 0. The power 0 is the identity: the semiring's one on the diagonal, the semiring's
         zero elsewhere.
@@ -75,10 +76,15 @@ def matrix_power(a: GraphLike, n: int, semiring: str | Semiring | None = None) -
             stacklevel=3,  # the caller of `matrix_power`
         )
     ring = semirings.get(semiring or "maxplus")
-    base = matrix_of(a, ring)
-    check_square("a", base)
-    zero = ring.zero(base.dtype)  # raises TypeError where the semiring has no such dtype
+    given = matrix_of(a, ring)
+    check_square("a", given)
     left = _count("n", n)
+    return narrowed(_power(widened(given, ring), left, ring), stored_dtype(given))
+
+
+def _power(base: Array, left: int, ring: Semiring) -> Array:
+    """Return the power `left` of square matrices."""
+    zero = ring.zero(base.dtype)  # raises TypeError where the semiring has no such dtype
     if left == 1:
         return np.array(base)
     power: Array | None = None
@@ -248,7 +254,8 @@ def k_edge_paths(
     batch = values.shape[:-2]
     shape = (*batch, *want.rows(n), n)
     found = want.restrict(Found(values.reshape(shape)), ring)
-    return KEdgePaths(found.values, before.reshape((k, *shape)), ring.zero(graph.dtype), want)
+    values = narrowed(found.values, stored_dtype(w))
+    return KEdgePaths(values, before.reshape((k, *shape)), ring.zero(graph.dtype), want)
 
 
 def _dense_rounds(

@@ -290,7 +290,7 @@ def check_divergence(a: Array, ring: Semiring, name: str = "a") -> None:
     `name` is the name of the argument.
     """
     diagonal = np.diagonal(a, axis1=-2, axis2=-1)
-    better = diagonal != ring.one(np.float32 if a.dtype.name in ring.stored else a.dtype)
+    better = diagonal != ring.one(a.dtype)
     if better.any():
         raise DivergenceError(
             f"{name}: has no {ring.name} star, a cycle improves to {diagonal[better][0]} and "

@@ -86,8 +86,7 @@ def table_of(named: Named, ring: Semiring) -> Callable[[Array, Array], Array]:
         if ring is semirings.maxplus:
             return longest_paths(named.graph, indices=sources, targets=targets)
         bounds = (sources, targets, None, False)
-        values: Any = star_paths(named.graph, ring, True, False, False, bounds, None, None)
-        return values  # type: ignore[no-any-return]
+        return star_paths(named.graph, ring, True, False, False, bounds, None, None).values
 
     return search
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropical.arrays import Array
+from tropical.arrays import Array, narrowed, stored_dtype
 
 from .all_pairs import sources_of
 from .edges import Edges, number_of_vertices
@@ -26,10 +26,11 @@ class Found(NamedTuple):
     before: Predecessors | None = None
     first: Predecessors | None = None
 
-    def answer(self) -> Array | tuple[Array, ...]:
-        """Return what a function of paths returns."""
+    def answer(self, w: object = None) -> Array | tuple[Array, ...]:
+        """Return what a function of paths of `w` returns: values in its dtype, rounded once."""
         rest = [table for table in (self.before, self.first) if table is not None]
-        values = self.values if self.values.ndim else self.values[()]  # which is a scalar
+        values = narrowed(self.values, stored_dtype(w))
+        values = values if values.ndim else values[()]  # which is a scalar
         return (values, *rest) if rest else values
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tropical import semirings
-from tropical.arrays import Array, is_kind, unmasked
+from tropical.arrays import Array, check_computed, is_kind, unmasked
 from tropical.graph.edges import GraphLike, matrix_of
 from tropical.semirings import Semiring
 
@@ -32,6 +32,7 @@ def square_matrix(a: GraphLike, ring: Semiring) -> Array:
     matrix = matrix_of(a, ring)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"a: expected (n, n), got {matrix.shape}")
+    check_computed("a", matrix.dtype, ring)
     zero = ring.zero(matrix.dtype)
     if is_kind(matrix.dtype, "floating"):
         for wrong in (np.isnan(matrix), matrix == -zero):
@@ -49,6 +50,7 @@ def promote(ring: Semiring, **given: ArrayLike) -> list[Array]:
     """
     arrays = [unmasked(name, x) for name, x in given.items()]
     dtype = np.result_type(*arrays)
+    check_computed(", ".join(given), dtype, ring)
     ring.zero(dtype)  # raises TypeError where the semiring has no such dtype
     promoted = []
     for x in arrays:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tropical import _core, semirings
+from tropical.arrays import check_computed
 
 from ..progress import Progress, shown
 from ..star import DivergenceError, block_size
@@ -168,7 +169,8 @@ def closure_blocks(
 
 def _check_ring(dtype: Any, ring: Semiring) -> None:
     """Raise the errors of `closure` for a dtype and a semiring."""
-    ring.one(dtype)  # no storage type of closure, whose order of rounding is its own
+    # `closure` rounds stored dtypes after blocks of vertices of its own.
+    check_computed("store", np.dtype(dtype), ring)
     _core.star(np.empty((0, 0), np.dtype(dtype).newbyteorder("=")), ring)
 
 

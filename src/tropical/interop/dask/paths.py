@@ -10,12 +10,12 @@ import numpy as np
 
 import tropical
 from tropical import graph, semirings
-from tropical.arrays import Array, check_square
+from tropical.arrays import Array, check_square, stored_dtype
 from tropical.extras import require
 from tropical.graph.edges import check_weights
 from tropical.graph.star import check_elements
 
-from .products import EXTRA, map_chunks
+from .products import EXTRA, map_chunks, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,7 +61,8 @@ def closure(a: Any, semiring: str | Semiring = "minplus") -> Any:
 
     The star is that of `tropical.graph.closure`, bit by bit, where no (x) rounds or saturates: for
     (max, min), (min, max) and (or, and), and for integers and floats that hold every sum. Else the
-    last bits may differ: a path's edges are added in an order that depends on the chunks.
+    last bits may differ: a path's edges are added in an order that depends on the chunks. Chunks of
+    float16 and bfloat16 become float32, and the star is rounded once.
 
     Examples
     --------
@@ -76,9 +77,10 @@ def closure(a: Any, semiring: str | Semiring = "minplus") -> Any:
     """
     da = require("dask.array", EXTRA)
     ring = semirings.get(semiring)
-    a = _squares("a", da.asarray(a))
+    stored = stored_dtype(a := da.asarray(a))
+    a = _squares("a", a if stored is None else a.astype(np.float32))
     a = map_chunks(partial(_checked, ring=ring), a, f"tropical-check-{ring.name}", a._meta)
-    return _star(a, ring, partial(graph.closure, semiring=ring))
+    return rounded(_star(a, ring, partial(graph.closure, semiring=ring)), stored)
 
 
 def shortest_paths(w: Any, *, directed: bool = True, unweighted: bool = False) -> Any:
@@ -126,11 +128,12 @@ def shortest_paths(w: Any, *, directed: bool = True, unweighted: bool = False) -
     w = da.asarray(w)
     if w.dtype == bool:
         w = da.where(w, 1.0, ring.zero("float64"))
-    w = _squares("w", w)
+    stored = stored_dtype(w)
+    w = _squares("w", w if stored is None else w.astype(np.float32))
     w = map_chunks(partial(_weights, unweighted=unweighted), w, "tropical-weights", w._meta)
     if not directed:
         w = da.minimum(w, w.swapaxes(-1, -2))
-    return _star(w, ring, _lengths)
+    return rounded(_star(w, ring, _lengths), stored)
 
 
 def _squares(name: str, a: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 import tropical
 from tropical import semirings
-from tropical.arrays import Array, check_product
+from tropical.arrays import Array, check_product, narrowed
 from tropical.extras import require
 
 if TYPE_CHECKING:
@@ -101,6 +101,10 @@ def gemm(
     lengths = zip(rows.shape[-3::-1], columns.shape[-3::-1], strict=False)
     if any(1 not in (x, y) and (x < y or y < x) for x, y in lengths):  # NaN: unknown
         raise ValueError(f"a, b: expected batch axes that broadcast, got {a.shape} and {b.shape}")
+    dtype = np.result_type(a.dtype, b.dtype)
+    stored = dtype if return_argmax and dtype.name in ring.stored else None
+    if stored is not None:  # the argmax is that of float32, also between chunks
+        rows, columns = rows.astype(np.float32), columns.astype(np.float32)
     multiply = _attained if return_argmax else tropical.gemm
     empty: Any = multiply(rows._meta, columns._meta, semiring=ring)
     empties: tuple[Array, ...] = empty[:2] if return_argmax else (empty,)
@@ -127,11 +131,11 @@ def gemm(
     total = _total(terms, ring, add, meta=empties[0])
     if not return_argmax:
         return _without_axes(total, a, b)
-    parts = (
+    values, index = (
         map_chunks(itemgetter(i), total, f"{name}-{part}", one)
         for i, (one, part) in enumerate(zip(empties, ("values", "index"), strict=True))
     )
-    return tuple(_without_axes(part, a, b) for part in parts)
+    return tuple(_without_axes(part, a, b) for part in (rounded(values, stored), index))
 
 
 def map_chunks(function: Callable[..., Any], x: Any, prefix: str, meta: Array) -> Any:
@@ -141,6 +145,14 @@ def map_chunks(function: Callable[..., Any], x: Any, prefix: str, meta: Array) -
     """
     name = f"{prefix}-{require('dask.base', EXTRA).tokenize(function, x)}"
     return x.map_blocks(function, name=name, dtype=meta.dtype, meta=meta)
+
+
+def rounded(x: Any, dtype: np.dtype[Any] | None) -> Any:
+    """Return numbers of float32 in a dtype of two bytes an element, as `narrowed` does."""
+    if dtype is None:
+        return x
+    narrow = partial(narrowed, dtype=dtype)
+    return map_chunks(narrow, x, "tropical-rounded", narrow(x._meta))
 
 
 def _check(a: Any, b: Any) -> None:

@@ -84,8 +84,13 @@ def einsum(
     """
     ring = semirings.get(semiring)
 
+    dtype: Any = None
+
     def read(given: Sequence[Any]) -> Sequence[Array]:
+        nonlocal dtype
+        dtype = jnp.result_type(*given)
         names = ", ".join(f"operand {number}" for number in range(len(given)))
         return common(names, given, ring)
 
-    return contracted(subscripts, operands, ring, optimize, _Arrays(), read)
+    result = contracted(subscripts, operands, ring, optimize, _Arrays(), read)
+    return result.astype(dtype)

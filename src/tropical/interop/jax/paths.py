@@ -65,12 +65,14 @@ def closure(a: Array, semiring: str | Semiring = "minplus") -> Array:
            [0., 1., 0.]], dtype=float32)
     """
     ring = semirings.get(semiring)
+    dtype = jnp.result_type(a)
     (a,) = common("a", (a,), ring)
     _check_square("a", a)
     plain = partial(graph.closure, semiring=ring)
     if not (ring.selective and jnp.issubdtype(a.dtype, jnp.floating)):
         return _values(plain, a, a.shape)
-    return _along(a, ring, plain, partial(trees.star, semiring=ring.name), a.shape[-1:], None)
+    star = partial(trees.star, semiring=ring.name)
+    return _along(a, ring, plain, star, a.shape[-1:], None).astype(dtype)
 
 
 def shortest_paths(
@@ -88,7 +90,8 @@ def shortest_paths(
     Parameters
     ----------
     w : array_like, (..., n, n)
-        Weights of the arcs, float32 or float64; +inf where there is none.
+        Weights of the arcs, of floats; +inf where there is none. Lengths of float16 and bfloat16
+        are computed in float32 and rounded once.
     method, directed, indices, targets
         As in `tropical.graph.shortest_paths`; indices and targets are arrays of NumPy.
 
@@ -115,6 +118,7 @@ def shortest_paths(
            [0., 0., 0.],
            [0., 1., 0.]], dtype=float32)
     """
+    dtype = jnp.result_type(w)
     (w,) = common("w", (w,), semirings.minplus)
     _check_square("w", w)
     if not jnp.issubdtype(w.dtype, jnp.floating):
@@ -126,7 +130,7 @@ def shortest_paths(
     plain = partial(graph.shortest_paths, method=method, indices=indices, targets=targets)
     find = partial(trees.shortest, method=method, indices=indices, targets=targets)
     rows = w.shape[-1:] if indices is None else np.shape(indices)
-    return _along(w, semirings.minplus, plain, find, rows, targets)
+    return _along(w, semirings.minplus, plain, find, rows, targets).astype(dtype)
 
 
 def _check_square(name: str, x: Array) -> None:

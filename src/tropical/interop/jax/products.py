@@ -52,7 +52,7 @@ def gemm(a: Array, b: Array, semiring: str | Semiring = "maxplus") -> Array:
     Returns
     -------
     jax.Array, (..., m, n)
-        The product, of the operands' common dtype.
+        The product, of the operands' common dtype; of float16 and bfloat16 computed in float32.
 
     Raises
     ------
@@ -77,6 +77,7 @@ def gemm(a: Array, b: Array, semiring: str | Semiring = "maxplus") -> Array:
            [0., 0., 0.]], dtype=float32)
     """
     ring = semirings.get(semiring)
+    dtype = jnp.result_type(a, b)
     a, b = common("a, b", (a, b), ring)
     check_product(a.shape, b.shape)
     row, column = a.ndim == 1, b.ndim == 1
@@ -84,16 +85,21 @@ def gemm(a: Array, b: Array, semiring: str | Semiring = "maxplus") -> Array:
     a = a.reshape((1,) * (rank - a.ndim) + a.shape)
     b = b[:, None] if column else b
     b = b.reshape((1,) * (rank - b.ndim) + b.shape)
-    c = _product(a, b, ring.name)
+    c = _product(a, b, ring.name).astype(dtype)
     return c.reshape(
         c.shape[:-2] + (() if row else c.shape[-2:-1]) + (() if column else c.shape[-1:])
     )
 
 
 def common(names: str, operands: Sequence[Any], ring: Semiring) -> list[Array]:
-    """Return operands as arrays of one dtype, which the semiring has."""
+    """Return operands as arrays of one dtype, which the semiring has.
+
+    That is float32 for float16 and bfloat16 (`Semiring.stored`): the caller rounds the result.
+    """
     arrays = [jnp.asarray(x) for x in operands]
     dtype = jnp.result_type(*arrays)
+    if dtype.name in ring.stored:
+        dtype = jnp.dtype(jnp.float32)
     if dtype.name not in ring.dtypes:
         raise TypeError(
             f"{names}: expected a dtype of {ring.name} ({', '.join(ring.dtypes)}), got {dtype} "

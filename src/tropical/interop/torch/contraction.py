@@ -9,7 +9,7 @@ from tropical import semirings
 from tropical.einsum import network
 from tropical.extras import require
 
-from .products import check_tensor, gemm, widened
+from .products import check_tensor, computed, gemm, widened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,7 +59,8 @@ def einsum(
     subscripts : str
         As in `tropical.einsum`; the form with labels after each operand works too.
     *operands : Tensor
-        On the CPU, of one dtype.
+        On the CPU, of one dtype. For float16 and bfloat16 all products are float32, and the result
+        is rounded once.
     semiring : str or Semiring, default "maxplus"
         Any semiring. Integers and booleans (orand) have no gradients.
     optimize : bool, str, sequence or path optimizer, default True
@@ -87,7 +88,10 @@ def einsum(
     """
     ring = semirings.get(semiring)
 
+    dtype: Any = None
+
     def read(given: Sequence[Any]) -> Sequence[Tensor]:
+        nonlocal dtype
         tensors = widened(*given) if torch.is_autocast_enabled("cpu") else given
         for number, x in enumerate(tensors):
             check_tensor(f"operand {number}", x, ring)
@@ -96,7 +100,8 @@ def einsum(
                     f"operand {number}: expected {tensors[0].dtype}, the dtype of operand 0, got "
                     f"{x.dtype}"
                 )
-        return tensors
+        dtype = tensors[0].dtype
+        return [computed(x) for x in tensors]
 
     if torch.compiler.is_compiling() and isinstance(subscripts, str):
         # `index` makes a length that the compiler takes for a variable one constant.
@@ -104,7 +109,7 @@ def einsum(
         optimize = _path(subscripts, shapes, optimize)
     result: Tensor
     result = network.contracted(subscripts, operands, ring, optimize, _Tensors(), read)
-    return result
+    return result.to(dtype)
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]

@@ -13,7 +13,7 @@ from tropical.autograd import trees
 from tropical.extras import require
 
 from .operators import differentiable, operator
-from .products import check_tensor
+from .products import check_tensor, computed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +65,7 @@ def closure(a: Tensor, semiring: str | Semiring = "minplus") -> Tensor:
     """
     ring = semirings.get(semiring)
     check_tensor("a", a, ring)
-    return _along(a, ring, "", None, None)
+    return _along(computed(a), ring, "", None, None).to(a.dtype)
 
 
 def shortest_paths(
@@ -83,7 +83,8 @@ def shortest_paths(
     Parameters
     ----------
     w : Tensor, (..., n, n)
-        Weights of the arcs, +inf where there is none; on the CPU.
+        Weights of the arcs, +inf where there is none; on the CPU. Lengths of float16 and bfloat16
+        are computed in float32 and rounded once.
     method, directed, indices, targets
         As in `tropical.graph.shortest_paths`.
 
@@ -109,10 +110,11 @@ def shortest_paths(
     (5.0, [[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     """
     check_tensor("w", w, semirings.minplus)
+    dtype, w = w.dtype, computed(w)
     if not directed:
         w = torch.where(w <= w.mT, w, w.mT)
     ends = [None if x is None else torch.as_tensor(x) for x in (indices, targets)]
-    return _along(w, semirings.minplus, method, *ends)
+    return _along(w, semirings.minplus, method, *ends).to(dtype)
 
 
 def _along(

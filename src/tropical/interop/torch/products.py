@@ -57,7 +57,8 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     Returns
     -------
     Tensor, (..., m, n)
-        The product, of the operands' dtype.
+        The product, of the operands' dtype. Operands of float16 and bfloat16 (`Semiring.stored`)
+        are copied to float32, and the product is rounded once; `tropical.gemm` makes no such copy.
 
     Raises
     ------
@@ -94,20 +95,23 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     if torch.is_autocast_enabled("cpu"):
         a, b = widened(a, b)
     _check(a, b, ring)
+    dtype, a, b = a.dtype, computed(a), computed(b)
     row, column = a.ndim == 1, b.ndim == 1
     if row:
         a = a.unsqueeze(0)
     if column:
         b = b.unsqueeze(1)
-    c = _product(a, b, ring.name)[0]
+    c = _product(a, b, ring.name)[0].to(dtype)
     if row:
         c = c.squeeze(-2)
     return c.squeeze(-1) if column else c
 
 
 _DTYPES = {
-    ring.name: tuple(getattr(torch, dtype) for dtype in ring.dtypes) for ring in semirings.ALL
+    ring.name: tuple(getattr(torch, dtype) for dtype in (*ring.dtypes, *ring.stored))
+    for ring in semirings.ALL
 }
+_STORED = (torch.float16, torch.bfloat16)
 
 
 def widened(*operands: Tensor) -> tuple[Tensor, ...]:
@@ -120,6 +124,11 @@ def widened(*operands: Tensor) -> tuple[Tensor, ...]:
     return tuple(x.to(dtype) for x in operands)
 
 
+def computed(x: Tensor) -> Tensor:
+    """Return a tensor of float16 or bfloat16 in float32, in which it is computed."""
+    return x.to(torch.float32) if x.dtype in _STORED else x
+
+
 def check_tensor(name: str, x: Tensor, ring: Semiring) -> None:
     """Raise an error unless `x` is a tensor that products over the semiring take."""
     if not isinstance(x, torch.Tensor):
@@ -130,7 +139,8 @@ def check_tensor(name: str, x: Tensor, ring: Semiring) -> None:
         raise ValueError(f"{name}: expected layout torch.strided, got {x.layout}")
     if x.dtype not in _DTYPES[ring.name]:
         raise TypeError(
-            f"{name}: expected a dtype of {ring.name} ({', '.join(ring.dtypes)}), got {x.dtype}"
+            f"{name}: expected a dtype of {ring.name} ("
+            f"{', '.join((*ring.dtypes, *ring.stored))}), got {x.dtype}"
         )
 
 
