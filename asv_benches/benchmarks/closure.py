@@ -125,7 +125,7 @@ class OnDisk:
 class TimesCeiling:
     """The time over what the work takes in registers, on so many cores."""
 
-    params = (["float32", "float64"], [1024, 2048], [1, 2])
+    params = (["float32", "float64"], common.sizes([1024, 2048], quick=[256]), [1, 2])
     param_names = ("dtype", "n", "threads")
     unit = "times the ceiling's time"
 

@@ -27,7 +27,7 @@ def one_thread() -> Iterator[None]:
 
 
 class TimesWhole:
-    params = (["product", "star"], [512, 1024])
+    params = (["product", "star"], common.sizes([512, 1024], quick=[64]))
     param_names = ("what", "chunk")
     unit = "times the time of the whole array on the same threads, 4 chunks a side"
 

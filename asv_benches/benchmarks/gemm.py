@@ -7,7 +7,7 @@ import numpy as np
 import tropical
 from tropical.measure import contenders
 
-from .common import Call, times_ceiling
+from .common import Call, sizes, times_ceiling
 
 SEMIRINGS = ["plustimes", "maxplus", "minplus", "maxtimes", "maxmin", "minmax"]
 DTYPES = ["float32", "float64", "int8", "int16", "int32", "int64"]
@@ -30,7 +30,11 @@ class Instances(Call):
 
 
 class Sizes(Call):
-    params = (["plustimes", "maxplus"], [64, 128, 256, 512, 1024, 2048], [1, 2])
+    params = (
+        ["plustimes", "maxplus"],
+        sizes([64, 128, 256, 512, 1024, 2048], quick=[64, 512]),
+        [1, 2],
+    )
     param_names = ("semiring", "n", "threads")
 
     def setup(self, semiring: str, n: int, threads: int) -> None:
@@ -72,7 +76,10 @@ class Between:
 
 
 class CeilingBySize:
-    params = (["maxplus", "minplus", "plustimes"], [64, 128, 256, 512, 1024])
+    params = (
+        ["maxplus", "minplus", "plustimes"],
+        sizes([64, 128, 256, 512, 1024], quick=[64, 512]),
+    )
     param_names = ("semiring", "n")
     unit = "times the ceiling's time"
 

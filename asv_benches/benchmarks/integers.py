@@ -10,14 +10,10 @@ from tropical.measure.timing import interleave
 from . import common
 
 # (batch) m k n: vectors, a matrix and a vector, small matrices, and packed operands.
-SHAPES = [
-    "1 100000 1",
-    "2048 2048 1",
-    "1 2048 2048",
-    "1000 16 16 16",
-    "256 256 256",
-    "1024 1024 1024",
-]
+SHAPES = common.sizes(
+    ["1 100000 1", "2048 2048 1", "1 2048 2048", "1000 16 16 16", "256 256 256", "1024 1024 1024"],
+    quick=["64 64 64"],
+)
 
 
 class BeyondRange:

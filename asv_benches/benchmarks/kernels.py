@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tropical
 from tropical.measure import contenders
-from tropical.measure.timing import Budget, Contender, interleave
+from tropical.measure.timing import Contender, interleave
 
-from .common import Call
+from .common import BUDGET, Call, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,7 @@ class Kernels(Call):
     params = (
         [
             f"{kernel} {n}"
-            for n in (8, 32, 64, 256, 512, 1024)
+            for n in sizes([8, 32, 64, 256, 512, 1024], quick=[8, 64])
             for kernel in CASES
             if n <= CASES[kernel]
         ],
@@ -45,7 +46,7 @@ class Kernels(Call):
 class Strassen:
     """The time of the kernel ``strassen`` over that of ``packed``, on one thread."""
 
-    params = (["float32", "float64"], [2048, 4096], [1, 2])
+    params = (["float32", "float64"], sizes([2048, 4096], quick=[512]), [1, 2])
     param_names = ("dtype", "n", "halvings")
     unit = "times the time of packed"
 
@@ -56,7 +57,8 @@ class Strassen:
             for kernel in ("packed", "strassen")
         )
         halved = contenders.with_settings(strassen, "strassen", {"strassen_side": n >> halvings})
-        timings = interleave([packed, halved], budget=Budget(seconds=5, rounds=20, least_rounds=3))
+        budget = replace(BUDGET, seconds=5 * BUDGET.seconds, rounds=20)
+        timings = interleave([packed, halved], budget=budget)
         return 1 / timings.ratio("strassen", "packed").median
 
 
@@ -68,7 +70,9 @@ class Epilogues:
 
     params = (
         ["bias relu", "four operations", "gelu", "lower", "symmetric"],
-        ["128 784 256", "1024 64 1024", "1024 256 1024", "2048 2048 2048"],
+        sizes(
+            ["128 784 256", "1024 64 1024", "1024 256 1024", "2048 2048 2048"], quick=["9 64 32"]
+        ),
     )
     param_names = ("epilogue", "m k n")
     unit = "times the time with the epilogue"
@@ -86,7 +90,7 @@ class Epilogues:
                 Contender("apart", lambda: after(product()), work=1),
                 Contender("fused", lambda: product(epilogue=epilogue), work=1),
             ],
-            budget=Budget(seconds=5, rounds=40, least_rounds=3),
+            budget=replace(BUDGET, seconds=5 * BUDGET.seconds, rounds=40),
         )
         return timings.ratio("fused", "apart").median
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tropical.measure import contenders
 
-from .common import times_ceiling
+from .common import sizes, times_ceiling
 
 
 class MicroKernel:
     params = (
         ["plustimes float32", "maxplus float32", "maxplus float64", "maxplus int32"],
-        [8, 32, 128, 512, 2048],
+        sizes([8, 32, 128, 512, 2048], quick=[128]),
     )
     param_names = ("instance", "k")
     unit = "times the ceiling's time"

@@ -10,15 +10,18 @@ from tropical.measure.timing import interleave
 from . import common
 
 # (batch) m k n: a dot product, a matrix and a vector, few and many small matrices, packed operands.
-SHAPES = [
-    "1 100000 1",
-    "4096 4096 1",
-    "1 4096 4096",
-    "16 16 16",
-    "1000 16 16 16",
-    "300 300 300",
-    "1024 1024 1024",
-]
+SHAPES = common.sizes(
+    [
+        "1 100000 1",
+        "4096 4096 1",
+        "1 4096 4096",
+        "16 16 16",
+        "1000 16 16 16",
+        "300 300 300",
+        "1024 1024 1024",
+    ],
+    quick=["16 16 16"],
+)
 
 
 class OneNaN:

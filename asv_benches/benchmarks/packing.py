@@ -8,14 +8,14 @@ import numpy as np
 
 from tropical.measure import contenders
 
-from .common import times_copying
+from .common import sizes, times_copying
 
 
 class Packing:
     params = (
         ["maxplus float32", "plustimes float64", "maxplus int32", "maxplus int8", "orand bool"],
         ["a", "b"],
-        ["256 256", "512 1024", "4096 512"],
+        sizes(["256 256", "512 1024", "4096 512"], quick=["256 256"]),
     )
     param_names = ("instance", "operand", "length depth")
     unit = "times the time of a copy"
