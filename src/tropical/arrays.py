@@ -37,6 +37,22 @@ def is_kind(dtype: DTypeLike, *kinds: Kind) -> bool:
     return any(letter in _LETTERS[kind] for kind in kinds)
 
 
+def check_number(name: str, value: object) -> None:
+    """Raise TypeError unless `value` is a real number, of Python or NumPy.
+
+    Examples
+    --------
+    >>> from tropical.arrays import check_number
+    >>> check_number("eps", "1e-5")
+    Traceback (most recent call last):
+    TypeError: eps: expected a number, got '1e-5'
+    """
+    if not isinstance(value, (int, float)):
+        array = np.asarray(value)
+        if array.ndim or not is_kind(array.dtype, "bool", "integer", "floating"):
+            raise TypeError(f"{name}: expected a number, got {value!r}")
+
+
 def check_square(name: str, a: Array) -> None:
     """Raise ValueError unless `a` is a square matrix or a batch of them.
 

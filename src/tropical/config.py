@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TextIO, TypeAlia
 
 import numpy as np
 
-from . import __version__, _core
+from . import __version__, _core, semirings
 from .context import Block, Blocks
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ class Plan:
         The product is (m, k) by (k, n).
     dtype, semiring : str
         Names of the element type and of the semiring.
+    computed : str
+        Name of the element type in which products are computed: float32 where matrices are stored
+        in float16 or bfloat16, else `dtype`.
     batch : int
         Number of such products in the call.
     kernel : str
@@ -58,6 +61,7 @@ class Plan:
     k: int
     dtype: str
     semiring: str
+    computed: str
     batch: int
     kernel: str
     levels: int
@@ -74,10 +78,12 @@ class Plan:
 
     def __str__(self) -> str:
         batch = f"{self.batch:,} x " if self.batch != 1 else ""
+        stored = {"dtypes": f"stored in {self.dtype}, computed in {self.computed}"}
         halvings = f", {self.levels} {_plural(self.levels, 'halving')}" if self.levels else ""
         return _aligned(
             f"{self.semiring} {self.dtype}, {batch}({self.m} x {self.k}) by ({self.k} x {self.n})",
-            {
+            (stored if self.computed != self.dtype else {})
+            | {
                 "kernel": f"{self.kernel}{halvings}: {self.reason}",
                 "isa": self.isa,
                 "micro-tile": f"{self.mr} x {self.nr} (mr x nr)",
@@ -143,13 +149,14 @@ def explain(
         batch=batch,
         epilogue=epilogue,
     )
-    known = semiring if isinstance(semiring, str) else semiring.name
+    known = semirings.get(semiring if isinstance(semiring, str) else semiring.name)
     return Plan(
         m=index(m),
         n=index(n),
         k=index(k),
         dtype=name,
-        semiring=known.replace("_", ""),
+        semiring=known.name,
+        computed="float32" if name in known.stored else name,
         batch=index(batch),
         **fields,
     )
@@ -163,7 +170,8 @@ def config() -> dict[str, Any]:
     dict
         ``version``, ``compiler``, ``isa_built``, ``isa_supported``, ``isa`` (the one in use),
         ``vector_bytes``, ``byte_products`` (the instructions of `tropical.quantized.gemm` that it
-        has, fastest last), ``cpu``, ``cores`` (usable by this process), ``threads``,
+        has, fastest last), ``stored`` (the dtypes in which matrices may be stored alone, see
+        `Semiring.stored`), ``cpu``, ``cores`` (usable by this process), ``threads``,
         the sizes ``l1d``, ``l2``, ``l3`` of the caches in bytes, ``settings`` (the settings of the
         scheduler, by name) and ``tuned`` (the names of the measured settings, see
         `tropical.tuning`; the other settings are derived from the caches).
@@ -179,6 +187,7 @@ def config() -> dict[str, Any]:
     return {
         **_core.config(),
         "version": __version__,
+        "stored": list(semirings.maxplus.stored),
         "settings": settings,
         "tuned": [name for name in settings if settings[name] != suggested[name]],
     }
@@ -207,7 +216,8 @@ def show_config(file: TextIO | None = None) -> None:
             "isa": f"{here['isa']}, {8 * here['vector_bytes']}-bit vectors",
             "built": ", ".join(here["isa_built"]),
             "supported": ", ".join(here["isa_supported"]),
-            "bytes": f"products by {here['byte_products'][-1]}",
+            "bytes": f"products of tropical.quantized by {here['byte_products'][-1]}",
+            "stored": f"{', '.join(here['stored'])}: computed in float32, rounded once",
             "cpu": here["cpu"],
             "caches": ", ".join(
                 f"{cache.upper()} {_size(here[cache])}" for cache in ("l1d", "l2", "l3")

@@ -127,6 +127,18 @@ def test_rows_are_apart():
         assert_same_bits(array[[0, 2, 4]], wanted[[0, 2, 4]])
 
 
+@pytest.mark.parametrize("eps", ["1e-5", None, [1e-5, 1e-5], 1j])
+def test_refuses_eps(eps):
+    x = np.ones((2, 3), np.float32)
+    for function in (
+        autograd.layer_norm,
+        lambda x, eps: autograd.layer_norm(x, np.ones(3), eps=eps),  # not fused
+        lambda x, eps: autograd.batch_norm(x, eps=eps),
+    ):
+        with pytest.raises(TypeError, match="eps: expected a number, got "):
+            function(x, eps=eps)
+
+
 def test_refuses():
     x, weight, bias, g = draw((4, 5), "float32")
     y, statistics, row = np.zeros_like(x), np.zeros((2, 4), "f4"), np.zeros(5, "f4")

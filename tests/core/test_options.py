@@ -226,6 +226,14 @@ def test_explain_refuses_what_gemm_refuses():
             tropical.explain(**{"m": 3, "n": 3, "k": 3, **wrong})
 
 
+def test_a_plan_names_what_is_stored_and_computed():
+    stored = tropical.explain(300, 300, 300, dtype="float16", semiring="min_plus")
+    assert (stored.dtype, stored.computed, stored.semiring) == ("float16", "float32", "minplus")
+    assert "\n  dtypes      stored in float16, computed in float32\n" in str(stored)
+    plain = tropical.explain(300, 300, 300, dtype="int8")
+    assert plain.computed == "int8" and "stored" not in str(plain)
+
+
 def test_a_plan_is_frozen():
     plan = tropical.explain(3, 4, 5)
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -238,6 +246,8 @@ def test_show_config():
     text = file.getvalue()
     shown = [CONFIG[what] for what in ("compiler", "cpu", "isa")]
     assert all(part in text for part in (tropical.__version__, *shown, *CONFIG["isa_built"]))
+    assert f"tropical.quantized by {CONFIG['byte_products'][-1]}\n" in text
+    assert "float16, bfloat16: computed in float32" in text
     assert set(SUPPORTED) <= set(CONFIG["isa_built"]) and "baseline" in SUPPORTED
     assert 0 < CONFIG["l1d"] <= CONFIG["l2"] and CONFIG["l3"] >= 0 and CONFIG["cores"] >= 1
 

@@ -1308,6 +1308,8 @@ NAN = float("nan")
         (lambda: nn.BatchNorm(2, momentum=NAN), ValueError, "momentum: expected"),
         (lambda: nn.BatchNorm(2, eps=-1e-5), ValueError, f"eps: {NOT_NEGATIVE}"),
         (lambda: nn.LayerNorm(2, eps=NAN), ValueError, f"eps: {NOT_NEGATIVE}"),
+        (lambda: nn.LayerNorm(2, eps="a"), TypeError, "eps: expected a number, got 'a'"),
+        (lambda: nn.BatchNorm(2, eps=None), TypeError, "eps: expected a number, got None"),
         (lambda: nn.LayerNorm((2, 3)), TypeError, r"length: expected an int, got \(2, 3\)"),
         (lambda: nn.Embedding(-1, 2), ValueError, f"rows: {NOT_NEGATIVE}"),
         (lambda: nn.Sequential([nn.ReLU()]), TypeError, r"modules\[0\]: expected a Module"),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tropical import _core
-from tropical.arrays import unmasked
+from tropical.arrays import check_number, unmasked
 
 from . import random
 from .elementwise import exp, multiply, subtract
@@ -240,6 +240,7 @@ def dropout(
 
 def standardize(x: Operand, axes: Sequence[int], eps: float = 1e-5) -> Tensor:
     """Return x minus its mean over `axes`, divided by sqrt(variance + eps)."""
+    check_number("eps", eps)
     ndim = np.ndim(data_of(x))
     return _standardize(x, tuple(normal_axis(a, ndim, "axes") for a in axes), eps)
 
@@ -258,6 +259,11 @@ def layer_norm(
     eps : float, default 1e-5
         Added to the variance.
 
+    Raises
+    ------
+    TypeError
+        If `eps` is not a number.
+
     Notes
     -----
     Ba, Kiros and Hinton, "Layer normalization", arXiv:1607.06450, section 3.
@@ -266,6 +272,7 @@ def layer_norm(
     float64. Where x, weight and bias have one dtype, the rows are computed in C++, and
     floating-point errors give no warnings.
     """
+    check_number("eps", eps)
     if (fused := _fused_layer_norm(x, weight, bias, eps)) is not None:
         return fused
     y = standardize(x, (-1,), eps)
@@ -369,6 +376,7 @@ def batch_norm(
     else:
         if running_mean is None or running_var is None:
             raise ValueError("running_mean, running_var: expected arrays unless training")
+        check_number("eps", eps)
         scale = 1 / np.sqrt(running_var + eps)
         shifted = subtract(x, running_mean.reshape(along))
         y = shifted * scale.astype(array.dtype, copy=False).reshape(along)

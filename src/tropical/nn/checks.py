@@ -8,14 +8,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
+from tropical.arrays import check_number
 from tropical.autograd import random
 
 Rng: TypeAlias = "np.random.Generator | None"
 
 
 def not_negative(**values: float) -> None:
-    """Raise ValueError unless the numbers are finite and at least 0."""
+    """Raise TypeError or ValueError unless the values are finite numbers of at least 0."""
     for name, value in values.items():
+        check_number(name, value)
         if not 0 <= value < math.inf:
             raise ValueError(f"{name}: expected a finite number that is not negative, got {value}")
 
