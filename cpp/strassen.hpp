@@ -26,6 +26,6 @@ BlockProduct block_product(const Product& first, int levels, ptrdiff_t number);
 
 // Whether the operands are so small that packing will notice none of their sums, and C is so small
 // that it stays finite on the way, if the result is.
-bool stays_finite(const Product& p);
+bool stays_finite(const Product& p, int threads);
 
 }  // namespace tropical

@@ -10,8 +10,6 @@
 namespace tropical {
 namespace {
 
-constexpr ptrdiff_t worth_the_gil = 1 << 14;
-
 // Converted where they have another dtype; an unsigned number that int64 lacks becomes negative.
 using Targets = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
 
@@ -34,7 +32,7 @@ Logits logits_of(py::array& x, const Targets& targets) {
 // Calls work(), without the GIL where that takes long.
 template <class Work>
 void run(const Logits& logits, const Work& work) {
-    if (logits.m * logits.n < worth_the_gil) return work();
+    if (logits.m * logits.n < elements_worth_the_gil) return work();
     without_gil(work);
 }
 

@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstddef>
 #include <exception>
 
 #include "runtime/platform.hpp"
@@ -12,6 +13,9 @@
 #endif
 
 namespace tropical {
+
+// To compute so few elements takes no longer than another thread waits for the GIL anyway.
+inline constexpr std::ptrdiff_t elements_worth_the_gil = 1 << 14;
 
 // Takes the GIL back. If a daemon thread asks for the GIL while the interpreter shuts down, Python
 // before 3.14 ends that thread by unwinding its stack. The unwinding would drop references without

@@ -10,8 +10,6 @@
 namespace tropical {
 namespace {
 
-constexpr ptrdiff_t worth_the_gil = 1 << 14;
-
 // An array in C order of x's dtype and of this shape; n < 0: one axis of m elements.
 char* plain(const py::array& array, const char* name, const py::array& x, py::ssize_t m,
             py::ssize_t n = -1) {
@@ -47,7 +45,7 @@ NormRows rows_of(const py::array& x, const py::array& statistics) {
 // Calls work(threads), without the GIL where that takes long.
 template <class Work>
 void run(const NormRows& rows, const Work& work) {
-    if (rows.m * rows.n < worth_the_gil) return work(1);
+    if (rows.m * rows.n < elements_worth_the_gil) return work(1);
     const int threads = choose({}, 0).threads;
     without_gil([&] { work(threads); });
 }

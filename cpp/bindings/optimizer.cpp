@@ -2,6 +2,7 @@
 #include "training/optimizer.hpp"
 
 #include <cfenv>
+#include <cstring>
 #include <string>
 
 #include "bindings/arrays.hpp"
@@ -10,9 +11,6 @@
 
 namespace tropical {
 namespace {
-
-// A step of fewer elements takes no longer than another thread waits for the GIL anyway.
-constexpr ptrdiff_t worth_the_gil = 1 << 14;
 
 Algorithm algorithm_named(const std::string& name) {
     std::string known;
@@ -25,10 +23,47 @@ Algorithm algorithm_named(const std::string& name) {
     throw py::value_error("algorithm: expected one of " + known + ", got '" + name + "'");
 }
 
-void check_count(std::size_t count, int least, const char* name, const char* algorithm) {
-    if (count < static_cast<std::size_t>(least))
+[[noreturn]] void refuse(const std::string& name, const char* expected, const py::handle& got) {
+    throw py::type_error(name + ": expected " + expected + ", got " + std::string(py::repr(got)));
+}
+
+// A list or a tuple of at least `least` objects, as a tuple.
+py::tuple several(const py::object& given, int least, const char* name, const char* algorithm) {
+    if (!py::isinstance<py::tuple>(given) && !py::isinstance<py::list>(given))
+        refuse(name, "a tuple or a list", given);
+    const py::tuple items(given);
+    if (items.size() < static_cast<std::size_t>(least))
         throw py::value_error(std::string(name) + ": expected " + std::to_string(least) + " for " +
-                              algorithm + ", got " + std::to_string(count));
+                              algorithm + ", got " + std::to_string(items.size()));
+    return items;
+}
+
+std::string element(const char* name, int i) {
+    return std::string(name) + '[' + std::to_string(i) + ']';
+}
+
+// No other object becomes an array: a step would change a copy.
+py::array array_of(const py::handle& given, const std::string& name) {
+    if (!py::isinstance<py::array>(given)) refuse(name, "an array", given);
+    return py::reinterpret_borrow<py::array>(given);
+}
+
+double real_number(const py::handle& given, const std::string& name) {
+    const double number = PyFloat_AsDouble(given.ptr());
+    if (number == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        refuse(name, "a number", given);
+    }
+    return number;
+}
+
+void check_shape(const py::array& x, const py::array& p, const std::string& name) {
+    bool same = x.ndim() == p.ndim();
+    for (py::ssize_t axis = 0; same && axis < p.ndim(); ++axis)
+        same = x.shape(axis) == p.shape(axis);
+    if (!same)
+        throw py::value_error(name + ": expected shape " + shape_text(p) + ", as p has, got " +
+                              shape_text(x));
 }
 
 bool is_plain(const py::array& x) {
@@ -43,17 +78,26 @@ char* changing(const py::array& x, const py::array& p, const std::string& name) 
     if (!x.dtype().equal(p.dtype()))
         throw py::type_error(name + ": expected dtype " + std::string(py::str(p.dtype())) +
                              ", as p has, got " + std::string(py::str(x.dtype())));
-    if (x.size() != p.size())
-        throw py::value_error(name + ": expected shape " + shape_text(p) + ", as p has, got " +
-                              shape_text(x));
+    check_shape(x, p, name);
     return bytes_of(x);
+}
+
+// Throws ValueError if the memory of state `i` is also that of p or of an earlier state.
+void check_apart(const OptimizerStep& step, int i, py::ssize_t bytes) {
+    for (int j = -1; j < i; ++j) {
+        const char *const other = j < 0 ? step.p : step.states[j], *const own = step.states[i];
+        if (own < other + bytes && other < own + bytes)
+            throw py::value_error(element("states", i) +
+                                  ": expected memory of its own, got that of " +
+                                  (j < 0 ? "p" : element("states", j)));
+    }
 }
 
 // The gradient as an array like p, whose elements the step may read in its order.
 py::array gradient_like(const py::array& p, const py::array& g) {
-    if (g.size() != p.size())
-        throw py::value_error("g: expected shape " + shape_text(p) + ", as p has, got " +
-                              shape_text(g));
+    check_shape(g, p, "g");
+    if (std::strchr("cmMOSU", g.dtype().kind()))
+        throw py::type_error("g: expected real numbers, got " + std::string(py::str(g.dtype())));
     const char *const own = bytes_of(p), *const begin = bytes_of(g);
     const bool apart = begin >= own + p.nbytes() || own >= begin + g.nbytes() || begin == own;
     if (g.dtype().equal(p.dtype()) && is_plain(g) && apart) return g;
@@ -66,25 +110,30 @@ int faults_of(int exceptions) {
            (exceptions & FE_UNDERFLOW ? 4 : 0) | (exceptions & FE_INVALID ? 8 : 0);
 }
 
-int optimizer_step(const std::string& algorithm, const py::array& p, const py::array& g,
-                   const py::tuple& states, double decay, const py::sequence& coefficients) {
+int optimizer_step(const std::string& algorithm, const py::object& parameter,
+                   const py::object& gradient_of_p, const py::object& states,
+                   const py::object& decay, const py::object& coefficients) {
     OptimizerStep step{};
     step.algorithm = algorithm_named(algorithm);
     const AlgorithmNeeds needs = needs_of(step.algorithm);
-    check_count(states.size(), needs.states, "states", needs.name);
-    check_count(coefficients.size(), needs.coefficients, "coefficients", needs.name);
+    const py::array p = array_of(parameter, "p"), g = array_of(gradient_of_p, "g");
+    const py::tuple own = several(states, needs.states, "states", needs.name);
+    const py::tuple factors = several(coefficients, needs.coefficients, "coefficients", needs.name);
     step.dtype = float_dtype(p, "p");
     step.count = p.size();
     step.p = changing(p, p, "p");
-    for (int i = 0; i < needs.states; ++i)
-        step.states[i] = changing(py::cast<py::array>(states[static_cast<std::size_t>(i)]), p,
-                                  "states[" + std::to_string(i) + "]");
+    for (int i = 0; i < needs.states; ++i) {
+        const std::string name = element("states", i);
+        step.states[i] = changing(array_of(own[static_cast<std::size_t>(i)], name), p, name);
+        check_apart(step, i, p.nbytes());
+    }
     for (int i = 0; i < needs.coefficients; ++i)
-        step.coefficients[i] = py::cast<double>(coefficients[static_cast<std::size_t>(i)]);
-    step.decay = decay;
+        step.coefficients[i] =
+            real_number(factors[static_cast<std::size_t>(i)], element("coefficients", i));
+    step.decay = real_number(decay, "decay");
     const py::array gradient = gradient_like(p, g);
     step.g = bytes_of(gradient);
-    if (step.count < worth_the_gil) return faults_of(take_step(step, 1));
+    if (step.count < elements_worth_the_gil) return faults_of(take_step(step, 1));
     const int threads = choose({}, 0).threads;
     int exceptions = 0;
     without_gil([&] { exceptions = take_step(step, threads); });
@@ -102,11 +151,11 @@ p : ndarray, any shape
     The parameter: writeable, in C order, float32 or float64.
 g : ndarray, of the shape of p
     The gradient; copied if it has another dtype or order.
-states : tuple of ndarray, of the shape and dtype of p
+states : tuple or list of ndarray, of the shape and dtype of p
     As many as the formula has; writeable, in C order. They share no memory with p, g or each other.
 decay : float
     ``decay * p`` is added to the gradient.
-coefficients : sequence of float
+coefficients : tuple or list of float
     The numbers of the formula, in its order; further numbers are ignored.
 
 Returns
@@ -124,8 +173,8 @@ TypeError, ValueError
 
 void bind_optimizer(py::module_& module) {
     using py::arg;
-    module.def("optimizer_step", optimizer_step, arg("algorithm"), arg("p").noconvert(),
-               arg("g").noconvert(), arg("states"), arg("decay"), arg("coefficients"), step_text);
+    module.def("optimizer_step", optimizer_step, arg("algorithm"), arg("p"), arg("g"),
+               arg("states"), arg("decay"), arg("coefficients"), step_text);
 }
 
 }  // namespace tropical

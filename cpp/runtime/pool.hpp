@@ -15,6 +15,10 @@ using std::ptrdiff_t;
 void parallel_for(int threads, ptrdiff_t tasks, void (*body)(void*, ptrdiff_t, int), void* context,
                   void (*meanwhile)(void*) = nullptr);
 
+// Of so many elements (0.1 to 0.5 MB, 20 to 60 us in a pass over arrays) a worker fetches its share
+// in less time than it takes to compute it.
+inline constexpr ptrdiff_t elements_per_task = 1 << 15;
+
 // Cuts [0, count) into blocks of `block` elements, of which the last may be shorter, and calls
 // body(begin, end) for each of them as parallel_for does.
 template <class Body>

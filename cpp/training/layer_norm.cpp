@@ -9,8 +9,6 @@
 namespace tropical {
 namespace {
 
-// Of so many elements a worker fetches its share in less time than it takes to compute it.
-constexpr ptrdiff_t elements_per_task = 1 << 15;
 // Numbers that are added one after the other; their sums are added in double. In float32, a million
 // numbers added one after the other have an error of a hundred-thousandth.
 constexpr ptrdiff_t run_length = 128;

@@ -12,9 +12,6 @@
 namespace tropical {
 namespace {
 
-// Half a megabyte of parameters and states takes 20 to 60 us, in which a worker comes to help.
-constexpr ptrdiff_t elements_per_task = 1 << 15;
-
 // What an algorithm does to one element: its members are the coefficients, in their order.
 template <class T>
 struct Sgd {

@@ -18,8 +18,6 @@ struct Item {
     char* out;
 };
 
-// Below this many elements a worker takes longer to fetch its share than to add it.
-constexpr ptrdiff_t elements_per_task = 1 << 15;
 // Columns of one task: narrower, rows of out a power of two apart would share a few sets of L1 (512
 // rows of 512 floats by 16 columns: 6 times as slow as whole rows).
 constexpr ptrdiff_t least_columns = 128;

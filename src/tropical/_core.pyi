@@ -380,7 +380,7 @@ def optimizer_step(
     algorithm: str,
     p: NDArray[Any],
     g: NDArray[Any],
-    states: tuple[NDArray[Any], ...],
+    states: tuple[NDArray[Any], ...] | list[NDArray[Any]],
     decay: float,
     coefficients: Sequence[Any],
 ) -> int: ...

@@ -175,9 +175,30 @@ def test_refuses():
         ("states", (states[0], g[:3]), ValueError, r"states\[1\]: expected shape \(4,\)"),
         ("states", (states[0], g.astype("f8")), TypeError, r"states\[1\]: expected dtype float32"),
         ("coefficients", (1.0,), ValueError, "coefficients: expected 7 for adam, got 1"),
+        ("coefficients", 0.1, TypeError, "coefficients: expected a tuple or a list, got 0.1"),
+        ("coefficients", ("a",) * 7, TypeError, r"coefficients\[0\]: expected a number, got 'a'"),
+        ("decay", "0", TypeError, "decay: expected a number, got '0'"),
+        ("p", [1.0] * 4, TypeError, r"p: expected an array, got \[1.0, "),
+        ("g", [1.0] * 4, TypeError, "g: expected an array, got"),
+        ("g", g[None], ValueError, r"g: expected shape \(4,\), as p has, got \(1, 4\)"),
+        ("g", g.astype(complex), TypeError, "g: expected real numbers, got complex128"),
+        ("states", p, TypeError, "states: expected a tuple or a list, got array"),
+        ("states", ([0.0] * 4, states[1]), TypeError, r"states\[0\]: expected an array, got"),
+        ("states", (states[0], g.reshape(2, 2)), ValueError, r"states\[1\]: expected shape"),
+        ("states", (p, states[1]), ValueError, r"states\[0\]: expected memory of its own, .* p"),
+        ("states", states[:1] * 2, ValueError, r"states\[1\]: .* got that of states\[0\]"),
     ]:
         before = [array.copy() for array in (p, *states)]
         with pytest.raises(error, match=message):
             _core.optimizer_step(**{**good, name: wrong})
         for array, old in zip((p, *states), before, strict=True):
             assert_same_bits(array, old)
+
+
+def test_states_in_a_list():
+    p, g, states = arrays(9, 2, "float32")
+    q, others = p.copy(), tuple(state.copy() for state in states)
+    _core.optimizer_step("adam", p, g, list(states), 0.0, list(OF_ADAM))
+    _core.optimizer_step("adam", q, g, others, 0.0, OF_ADAM)
+    for got, want in zip((p, *states), (q, *others), strict=True):
+        assert_same_bits(got, want)

@@ -10,7 +10,7 @@
 namespace tropical {
 namespace {
 
-constexpr ptrdiff_t line = 64, rows_per_task = 64;
+constexpr ptrdiff_t rows_per_task = 64;
 
 // One matrix in progress, as the recursion sees it.
 struct Run {
@@ -31,14 +31,6 @@ Memory& thread_memory() {
     return memory;
 }
 
-// Bytes between two rows of a room for so many columns: whole lines of the caches, so that threads
-// share none, and an odd number of them, so that rows lie in different sets. A product of 256 takes
-// two threads two thirds of the time that it takes them in a matrix of 2,048 columns, and one
-// thread nine tenths.
-ptrdiff_t pitch(ptrdiff_t columns, ptrdiff_t item) {
-    return (ceil_div(columns * item, line) | 1) * line;
-}
-
 // The vertices of the first half: a multiple of what the kernel takes.
 ptrdiff_t half_of(ptrdiff_t n) { return round_up(ceil_div(n, 2), star_size); }
 
@@ -46,7 +38,8 @@ ptrdiff_t half_of(ptrdiff_t n) { return round_up(ceil_div(n, 2), star_size); }
 ptrdiff_t room_bytes(ptrdiff_t n, ptrdiff_t item) {
     if (n <= star_size) return 0;
     const ptrdiff_t half = half_of(n), rest = n - half;
-    return half * pitch(rest, item) + rest * pitch(half, item) + room_bytes(half, item);
+    return half * pitch_apart(rest * item) + rest * pitch_apart(half * item) +
+           room_bytes(half, item);
 }
 
 // C (m x n) = A (m x k) (x) B (k x n), or C (+) that.
@@ -78,8 +71,8 @@ bool star(const Run& run, const View& a, ptrdiff_t n, char* room) {
     const ptrdiff_t half = half_of(n), rest = n - half;
     const View first = a, second = at(a, half, half);
     const View out_of = at(a, 0, half), into = at(a, half, 0);  // of the first half's vertices
-    const View out{room, pitch(rest, run.item), run.item};
-    const View back{room + half * out.row_stride, pitch(half, run.item), run.item};
+    const View out{room, pitch_apart(rest * run.item), run.item};
+    const View back{room + half * out.row_stride, pitch_apart(half * run.item), run.item};
     char* const free = back.data + rest * back.row_stride;
     if (!star(run, first, half, free)) return false;
     multiply(run, out, first, out_of, {half, rest, half}, false);
@@ -154,7 +147,7 @@ bool star_by_halves(const Halves& how, const View& a, ptrdiff_t n) {
             .one = {}};
     char zero[8];
     constants(how.semiring, how.dtype, zero, run.one);
-    const ptrdiff_t row = pitch(n, run.item);
+    const ptrdiff_t row = pitch_apart(n * run.item);
     char* const memory_of_a = memory.rooms.grow(n * row + room_bytes(n, run.item));
     const View near{memory_of_a, row, run.item};
     copy_in(how, near, a, n);
