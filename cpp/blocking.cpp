@@ -33,6 +33,10 @@ ptrdiff_t balanced(ptrdiff_t size, ptrdiff_t block, ptrdiff_t unit) {
                     unit);
 }
 
+// Bytes of a panel of B that is gathered: A has few rows, such as filters, so that the panel is
+// read once or twice, from L2.
+constexpr ptrdiff_t gathered_panel = 256 * 1024;
+
 // The steps of the fewest equal blocks of at most `most`.
 ptrdiff_t balanced_steps(ptrdiff_t k, ptrdiff_t most) { return ceil_div(k, ceil_div(k, most)); }
 
@@ -81,7 +85,8 @@ CacheBlocks packed_blocks(const Product& p, const Kernels& kernels, ptrdiff_t bl
                : std::clamp(setting(Setting::micro_panel) / (kernels.nr * item), least_kc, most_kc);
     const ptrdiff_t kc = balanced_steps(p.k, needs.most_kc ? needs.most_kc : suggested_kc);
     const ptrdiff_t mc = needs.most_mc ? needs.most_mc : std::min(block / (kc * item), most_mc);
-    const ptrdiff_t nc = needs.most_nc ? needs.most_nc : setting(Setting::panel) / (kc * item);
+    const ptrdiff_t panel = p.offsets.rows ? gathered_panel : setting(Setting::panel);
+    const ptrdiff_t nc = needs.most_nc ? needs.most_nc : panel / (kc * item);
     return {
         .mc = balanced(block_m, mc, kernels.mr), .kc = kc, .nc = balanced(block_n, nc, kernels.nr)};
 }

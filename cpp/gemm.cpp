@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "gather.hpp"
 #include "reference.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
@@ -107,6 +108,19 @@ void run_macro_kernel(const Product& p, const Run& run, char* memory, const Prod
     if (!by_tiles) end_block(block_of_c, *run.plan.isa);
 }
 
+// A panel of B, from strides, from sums of blocks or from offsets; true if operands were noticed.
+bool pack_panel(const Product& p, const Kernels& kernels, const PackArgs& panel) {
+    if (!p.offsets.rows) return (panel.sum ? kernels.pack_b_sum : kernels.pack_b)(panel);
+    pack_gathered({.target = panel.target,
+                   .source = p.b.data,
+                   .offsets = {p.offsets.rows + panel.p, p.offsets.columns + panel.line},
+                   .length = panel.length,
+                   .depth = panel.depth,
+                   .width = kernels.nr,
+                   .item = item_size(p.dtype)});
+    return false;
+}
+
 // The five loops: NC columns, KC steps, MC rows, then jr and ir in the macro-kernel. sums: unless
 // null, of the blocks whose first one p is, in place of A and B, and the blocks of C they go to.
 void packed_kernel(const Product& p, Run& run, int slot, NaNMarks* nan,
@@ -115,36 +129,37 @@ void packed_kernel(const Product& p, Run& run, int slot, NaNMarks* nan,
     char* const memory = run.workspace + slot * run.plan.slot.bytes;
     const Kernels& kernels = *run.plan.kernels;
     const auto pack_a = sums ? kernels.pack_a_sum : kernels.pack_a;
-    const auto pack_b = sums ? kernels.pack_b_sum : kernels.pack_b;
     char* const packed_a = memory + run.plan.slot.a;
     char* const packed_b = memory + run.plan.slot.b;
     for (ptrdiff_t jc = 0; jc < p.n; jc += nc) {  // C[:, jc:jc+n]
         const ptrdiff_t n = std::min(nc, p.n - jc);
         for (ptrdiff_t pc = 0; pc < p.k; pc += kc) {  // panel of B: B[pc:pc+k, jc:jc+n]
             const ptrdiff_t k = std::min(kc, p.k - pc);
-            if (pack_b({.target = packed_b,
-                        .source = at(p.b, pc, jc).data,
-                        .length = n,
-                        .depth = k,
-                        .length_stride = p.b.col_stride,
-                        .depth_stride = p.b.row_stride,
-                        .nan = nan ? &nan->columns : nullptr,
-                        .line = jc,
-                        .p = pc,
-                        .sum = sums ? &sums->b : nullptr}))
+            if (pack_panel(p, kernels,
+                           {.target = packed_b,
+                            .source = at(p.b, pc, jc).data,
+                            .length = n,
+                            .depth = k,
+                            .length_stride = p.b.col_stride,
+                            .depth_stride = p.b.row_stride,
+                            .nan = nan ? &nan->columns : nullptr,
+                            .line = jc,
+                            .p = pc,
+                            .sum = sums ? &sums->b : nullptr}))
                 run.noticed = true;
             for (ptrdiff_t ic = 0; ic < p.m; ic += mc) {  // block of A: A[ic:ic+m, pc:pc+k]
                 const ptrdiff_t m = std::min(mc, p.m - ic);
-                if (pack_a({.target = packed_a,
-                            .source = at(p.a, ic, pc).data,
-                            .length = m,
-                            .depth = k,
-                            .length_stride = p.a.row_stride,
-                            .depth_stride = p.a.col_stride,
-                            .nan = nan ? &nan->rows : nullptr,
-                            .line = ic,
-                            .p = pc,
-                            .sum = sums ? &sums->a : nullptr}))
+                const bool stays = jc > 0 && m == p.m && k == p.k;  // A is one block, packed before
+                if (!stays && pack_a({.target = packed_a,
+                                      .source = at(p.a, ic, pc).data,
+                                      .length = m,
+                                      .depth = k,
+                                      .length_stride = p.a.row_stride,
+                                      .depth_stride = p.a.col_stride,
+                                      .nan = nan ? &nan->rows : nullptr,
+                                      .line = ic,
+                                      .p = pc,
+                                      .sum = sums ? &sums->a : nullptr}))
                     run.noticed = true;
                 if (run.ends_before(products(m, n, k), slot)) return;
                 run_macro_kernel(p, run, memory, block(p, ic, m, jc, n), pc, k,

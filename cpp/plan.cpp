@@ -91,6 +91,7 @@ ptrdiff_t few_steps(const Product& p, const DirectNeeds& needs) {
 // Why to compute straight from strides; null where it does not pay. Direct reads A and B in place:
 // it wins while B stays in L2, and where so little is computed that packing would dominate.
 const char* reason_for_direct(const Product& p, const Kernels& kernels) {
+    if (p.offsets.rows) return nullptr;
     const DirectNeeds& needs = kernels.direct_needs;
     if (needs.packs)
         return takes_few_sums(p, kernels) ? "few long sums: packing would pad them" : nullptr;
@@ -125,7 +126,7 @@ bool has_tiny_items(const Problem& p, const Kernels& kernels, const Partition& c
 // lies along registers. That costs a store for each element, more than empty lanes in short sums.
 bool better_transposed(const Product& p, const Kernels& narrow) {
     const ptrdiff_t item = item_size(p.dtype);
-    if (p.attained.lookup.data) return false;
+    if (p.attained.lookup.data || p.offsets.rows) return false;
     if (p.n <= most_direct_rows && p.n > 1 && p.n < narrow.nr && p.m > most_direct_rows &&
         takes_few_rows(transposed(p)))
         return true;
@@ -139,6 +140,7 @@ bool better_transposed(const Product& p, const Kernels& narrow) {
 // How often Strassen's algorithm halves the blocks: as long as each has so many rows, columns and
 // steps. Once at least, where it was chosen; 0: it does not fit, or would not pay.
 int levels_of(const Product& p, const Choice& choice) {
+    if (p.offsets.rows) return 0;
     const bool chosen = choice.kernel == KernelKind::strassen;
     if (!chosen && (choice.kernel || !choice.fast_ring)) return 0;
     const ptrdiff_t least = std::min({p.m, p.n, p.k});

@@ -27,9 +27,16 @@ struct PostOps {
     char zero[8] = {};
 };
 
+// Where elements lie that no two strides describe: (p, j) at rows[p] + columns[j] elements behind
+// the first. Null: the strides of the view count.
+struct Offsets {
+    const ptrdiff_t* rows = nullptr;
+    const ptrdiff_t* columns = nullptr;
+};
+
 // A is m x k, B is k x n, C is m x n. `attained` and `epilogue`: see table.hpp. post_ops: unless
 // null; element (0, 0) of C is then element (row, column) of the matrix that they know, which is
-// turned or not.
+// turned or not. offsets: of B, over (+, x) and floats; B's strides are then 0.
 struct Product {
     int semiring;
     DType dtype;
@@ -42,6 +49,7 @@ struct Product {
     const PostOps* post_ops = nullptr;
     ptrdiff_t row = 0, column = 0;
     bool turned = false;
+    Offsets offsets = {};
 };
 
 struct Problem : Product {
@@ -108,6 +116,7 @@ inline Product block(const Product& p, ptrdiff_t i, ptrdiff_t m, ptrdiff_t j, pt
     s.epilogue = at(p.epilogue, i, j);
     s.row += p.turned ? j : i;
     s.column += p.turned ? i : j;
+    if (p.offsets.rows) s.offsets.columns += j;
     return s;
 }
 

@@ -18,6 +18,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used(),
         }
     });
     tropical::bind_gemm(module);
+    tropical::bind_gather(module);
     tropical::bind_linear(module);
     tropical::bind_cross_entropy(module);
     tropical::bind_layer_norm(module);
@@ -27,6 +28,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used(),
     tropical::bind_elimination(module);
     tropical::bind_reach(module);
     tropical::bind_ufunc(module);
+    tropical::bind_pooling(module);
     tropical::bind_potentials(module);
     tropical::bind_scatter(module);
     tropical::bind_optimizer(module);

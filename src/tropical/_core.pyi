@@ -358,6 +358,13 @@ def cross_entropy(x: NDArray[Any], targets: NDArray[Any]) -> float | None: ...
 def cross_entropy_gradient(
     x: NDArray[Any], targets: NDArray[Any], factor: float, out: NDArray[Any]
 ) -> bool: ...
+def gather_product(
+    a: NDArray[Any],
+    source: NDArray[Any],
+    rows: NDArray[np.intp],
+    columns: NDArray[np.intp],
+    out: NDArray[Any],
+) -> bool: ...
 def layer_norm(
     x: NDArray[Any],
     weight: NDArray[Any],
@@ -375,6 +382,14 @@ def layer_norm_gradient(
 ) -> None: ...
 def layer_norm_weight_gradient(
     g: NDArray[Any], x: NDArray[Any], statistics: NDArray[Any], out: NDArray[Any]
+) -> None: ...
+def max_pool(
+    x: NDArray[Any],
+    kernel: tuple[int, int],
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    value: NDArray[Any],
+    index: NDArray[np.intp],
 ) -> None: ...
 def optimizer_step(
     algorithm: str,

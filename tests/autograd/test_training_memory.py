@@ -12,6 +12,7 @@ from tropical.memory import memory_mode, memory_stats, release_memory, reset_mem
 
 BATCH = 32
 STEPS = 8
+LEAST_LIMIT = 4 << 20  # the pool may hold so much, whatever the peak
 
 
 @pytest.fixture(scope="module")
@@ -46,15 +47,17 @@ def test_steps_after_the_third_allocate_nothing(digits, model, optimizer):
 @pytest.mark.parametrize("model", models.MODELS)
 def test_the_pool_reserves_little_more_than_the_peak(digits, model):
     steps, peak = epoch(digits, model, Settings(BATCH, memory="pool"))
-    assert peak < steps[-1].reserved_bytes <= 1.5 * peak
+    assert peak < steps[-1].reserved_bytes <= max(1.5 * peak, LEAST_LIMIT)
 
 
 def test_the_pool_takes_less_than_a_pass_that_frees_nothing(digits):
     """At its peak, of convolutions: with every class of sizes at its own peak it took more."""
-    steps, peak = epoch(digits, "cnn", Settings(BATCH, memory="pool"))
-    _, peak_off = epoch(digits, "cnn", Settings(BATCH, memory="off"))
+    images, labels = digits
+    many = np.repeat(images, 4, axis=0), np.repeat(labels, 4)
+    steps, peak = epoch(many, "cnn", Settings(4 * BATCH, memory="pool"))
+    _, peak_off = epoch(many, "cnn", Settings(4 * BATCH, memory="off"))
+    assert peak > LEAST_LIMIT
     assert steps[-1].reserved_bytes <= min(1.3 * peak, peak_off)
-    assert [step.step_allocations for step in steps[3:]] == [0] * (STEPS - 3)
 
 
 @pytest.fixture

@@ -2,23 +2,27 @@
 
 Windows of all images stand side by side in one matrix (K. Chellapilla, S. Puri and P. Simard, "High
 performance convolutional neural networks for document processing", 2006), so a layer is one
-product. The product lies in memory as (channels, n, height, width); the result (n, channels, ...)
-is a view of it.
+product. This matrix is never in memory: its blocks are packed from the images (S. Chetlur et al.,
+"cuDNN: efficient primitives for deep learning", arXiv:1410.0759, section 3.1). The product lies in
+memory as (channels, n, height, width); the result (n, channels, ...) is a view of it.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from .elementwise import add, masked
+import tropical
+from tropical import _core
+
 from .operation import Operation, operand
-from .products import matmul
 from .reduce import mean
-from .shape import integers, reshape, transpose
+from .reduce import sum as sum_over
+from .shape import integers, put_along, reshape, transpose
 from .tensor import Operand, Tensor, data_of
 
 if TYPE_CHECKING:
@@ -66,14 +70,10 @@ class Windows:
                     slice(j, j + self.stride[1] * across, self.stride[1]),
                 )
 
-    def padded(self, x: Array, fill: float) -> Array:
-        """Return images, channels first, with their border."""
-        x = x.transpose(1, 0, 2, 3)
-        if self.padding == (0, 0):
-            return x
-        (p, q), (channels, n, height, width) = self.padding, x.shape
-        result = np.full((channels, n, height + 2 * p, width + 2 * q), fill, dtype=x.dtype)
-        result[:, :, p : p + height, q : q + width] = x
+    def padded(self, x: Array, dtype: Any) -> Array:
+        """Return images, channels first, with a border of zeros."""
+        result = np.zeros(self.padded_shape(x.shape), dtype)
+        self.cropped(result, *x.shape[2:])[...] = x
         return result
 
     def cropped(self, x: Array, height: int, width: int) -> Array:
@@ -87,39 +87,121 @@ class Windows:
         return channels, n, height + 2 * self.padding[0], width + 2 * self.padding[1]
 
 
+@functools.lru_cache(maxsize=16)
+def _places_and_pixels(windows: Windows, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """Return where windows lie among the numbers of padded images, channels first.
+
+    Place p of window j is at ``places[p] + pixels[j]``. `shape` is that of the images.
+    """
+    channels, n, height, width = windows.padded_shape(shape)
+    down, across = windows.count(*shape[2:])
+    image = height * width
+    places = _sums((channels, n * image), (windows.kernel[0], width), (windows.kernel[1], 1))
+    rows, columns = (down, windows.stride[0] * width), (across, windows.stride[1])
+    return places, _sums((n, image), rows, columns)
+
+
+def _sums(*axes: tuple[int, int]) -> Array:
+    """Return every sum of one multiple from each axis, (count, distance)."""
+    total = np.zeros((), np.intp)
+    for count, distance in axes:
+        total = np.add.outer(total, np.arange(count) * distance)
+    # In memory of Python: what NumPy allocates belongs to the pool of a step.
+    return np.frombuffer(total.astype(np.intp).tobytes(), np.intp)
+
+
 # fmt: off
+# A layer, and the gradients of its images and of its weight: each is linear in both inputs.
+_correlate: Operation = Operation(lambda x, weight, windows: _correlate_value(x, weight, windows),
+    lambda g, x_shape, weight, windows: _spread(g, weight, x_shape, windows),
+    lambda g, x, weight_shape, windows: _collect(g, x, weight_shape, windows))
+_spread: Operation = Operation(
+    lambda g, weight, shape, windows: _spread_value(g, weight, shape, windows),
+    lambda h, weight, windows: _correlate(h, weight, windows),
+    lambda h, g, weight_shape, windows: _collect(g, h, weight_shape, windows))
+_collect: Operation = Operation(
+    lambda g, x, shape, windows: _collect_value(g, x, shape, windows),
+    lambda h, x, windows: _correlate(x, h, windows),
+    lambda h, g, x_shape, windows: _spread(g, h, x_shape, windows))
+# The bias is added in place.
+_correlate_with_bias: Operation = Operation(
+    lambda x, weight, bias, windows: _correlate_value(x, weight, windows, bias),
+    *_correlate.rules,
+    lambda g: sum_over(g, axis=(0, 2, 3)))
 # (n, channels, height, width) -> (channels * window, n * down * across), and its adjoint.
 _unfold: Operation = Operation(lambda x, windows: _unfold_value(x, windows),
     lambda g, x_shape, windows: _fold(g, x_shape, windows))
 _fold: Operation = Operation(lambda x, shape, windows: _fold_value(x, shape, windows),
     lambda g, windows: _unfold(g, windows))
-# The gradient of a window's largest pixel goes to the pixel at `place` alone.
-_max_pool: Operation = Operation(lambda x, place, windows, y: y,
-    lambda g, x_shape, place, windows: _unpick(g, x_shape, place, windows))
-# The pixel of each window at `place`, and its adjoint.
-_pick: Operation = Operation(lambda x, place, windows: _pick_value(x, place, windows),
-    lambda g, x_shape, place, windows: _unpick(g, x_shape, place, windows))
-_unpick: Operation = Operation(
-    lambda x, shape, place, windows: _unpick_value(x, shape, place, windows),
-    lambda g, place, windows: _pick(g, place, windows))
+# The largest pixel of each window is the one at `index`, which alone gets the gradient.
+_max_pool: Operation = Operation(lambda x, index, y: y,
+    lambda g, x_shape, index: _unpick(g, x_shape, index))
 # fmt: on
 
 
-def _columns(x: Array, windows: Windows, fill: float) -> Array:
-    """Return the pixels of each place in a window, (channels, places, n, down, across)."""
-    n, channels, height, width = x.shape
-    down, across = windows.count(height, width)
-    padded = windows.padded(x, fill)
-    columns = np.empty((channels, windows.places, n, down, across), x.dtype)
-    for place, (i, j) in enumerate(windows.offsets(down, across)):
-        columns[:, place] = padded[:, :, i, j]
-    return columns
+def _product(a: Array, x: Array, windows: Windows, *, transposed: bool = False) -> Array:
+    """Multiply a matrix and the windows of images, (channels * places, windows).
+
+    If `transposed`, the transpose of the windows.
+    """
+    dtype = np.result_type(a, x)
+    source = windows.padded(x, dtype).reshape(-1)
+    rows, columns = _places_and_pixels(windows, x.shape)
+    if transposed:
+        rows, columns = columns, rows
+    if dtype.char in "fd":
+        out = np.empty((len(a), len(columns)), dtype)
+        a = np.asarray(a, dtype)
+        if _core.gather_product(a, source, rows, columns, out):
+            return out
+    matrix = source[np.add.outer(rows, columns)]
+    product: Array = tropical.gemm(a, matrix, semiring="plustimes")
+    return product
+
+
+def _correlate_value(x: Array, weight: Array, windows: Windows, bias: Array | None = None) -> Array:
+    product = _product(_filters(weight), x, windows)
+    if bias is not None:
+        dtype = np.result_type(product, bias)
+        product = np.add(product, bias[:, None], out=product if product.dtype == dtype else None)
+    down, across = windows.count(*x.shape[2:])
+    return product.reshape(len(weight), len(x), down, across).transpose(1, 0, 2, 3)
+
+
+def _filters(weight: Array) -> Array:
+    """Return a filter in each row."""
+    return weight.reshape(len(weight), math.prod(weight.shape[1:]))
+
+
+def _as_rows(g: Array) -> Array:
+    """Return the pixels of a channel in each row."""
+    return _filters(g.transpose(1, 0, 2, 3))
+
+
+def _spread_value(g: Array, weight: Array, shape: tuple[int, ...], windows: Windows) -> Array:
+    """Return the gradient of images: of stride 1, the correlation with the turned filters."""
+    if windows.stride != (1, 1):
+        columns = tropical.gemm(_filters(weight).T, _as_rows(g), semiring="plustimes")
+        return _fold_value(columns, shape, windows)
+    border = [k - 1 - p for k, p in zip(windows.kernel, windows.padding, strict=True)]
+    cut = [
+        slice(max(-b, 0), length - max(-b, 0))
+        for b, length in zip(border, g.shape[2:], strict=True)
+    ]
+    turned = weight.transpose(1, 0, 2, 3)[:, :, ::-1, ::-1]
+    around = Windows(windows.kernel, (1, 1), (max(border[0], 0), max(border[1], 0)))
+    return _correlate_value(g[:, :, cut[0], cut[1]], turned, around)
+
+
+def _collect_value(g: Array, x: Array, shape: tuple[int, ...], windows: Windows) -> Array:
+    """Return the gradient of the weight."""
+    return _product(_as_rows(g), x, windows, transposed=True).reshape(shape)
 
 
 def _unfold_value(x: Array, windows: Windows) -> Array:
-    columns = _columns(x, windows, 0.0)
-    channels, places, *lengths = columns.shape
-    return columns.reshape(channels * places, math.prod(lengths))
+    places, pixels = _places_and_pixels(windows, x.shape)
+    value: Array = windows.padded(x, x.dtype).reshape(-1)[np.add.outer(places, pixels)]
+    return value
 
 
 def _fold_value(x: Array, shape: tuple[int, ...], windows: Windows) -> Array:
@@ -133,41 +215,25 @@ def _fold_value(x: Array, shape: tuple[int, ...], windows: Windows) -> Array:
 
 
 def _largest(x: Array, windows: Windows) -> tuple[Array, Array]:
-    """Return the largest pixel of each window, and the place of the first such pixel."""
-    columns = _columns(x, windows, -np.inf)
-    best = np.maximum.reduce(columns, axis=1)
-    place = np.zeros(best.shape, dtype=np.min_scalar_type(windows.places))
-    open_ = np.ones(best.shape, dtype=bool)  # no place found yet
-    for number, pixels in enumerate(_inside(x.shape, windows)):
-        found = columns[:, number] == best
-        found |= columns[:, number] != columns[:, number]  # a NaN is the largest
-        found &= open_
-        if not pixels.all():
-            found &= pixels  # the border is -inf, as a pixel may be
-        open_ ^= found
-        place += found * place.dtype.type(number)
-    return best.transpose(1, 0, 2, 3), place.transpose(1, 0, 2, 3)
+    """Return the largest pixel of each window, and where the first such pixel is in its image."""
+    n, channels, height, width = x.shape
+    dtype = x.dtype.newbyteorder("=") if x.dtype.char in "fd" else np.float64
+    images = np.asarray(x.transpose(1, 0, 2, 3), dtype)
+    if images.strides[-1] != images.itemsize or not images.flags.aligned:
+        images = images.copy()
+    shape = channels, n, *windows.count(height, width)
+    value, index = np.empty(shape, images.dtype), np.empty(shape, np.intp)
+    _core.max_pool(images, windows.kernel, windows.stride, windows.padding, value, index)
+    return value.astype(x.dtype, copy=False).transpose(1, 0, 2, 3), index
 
 
-def _inside(shape: tuple[int, ...], windows: Windows) -> Array:
-    """Return whether a place is a pixel rather than border, (places, down, across)."""
-    return _columns(np.ones((1, 1, *shape[2:]), dtype=bool), windows, False)[0, :, 0]
-
-
-def _pick_value(x: Array, place: Array, windows: Windows) -> Array:
-    columns = _columns(x, windows, 0.0)
-    picked = np.zeros(place.transpose(1, 0, 2, 3).shape, dtype=x.dtype)
-    for number in range(windows.places):
-        picked += masked(columns[:, number], place.transpose(1, 0, 2, 3) == number)
-    return picked.transpose(1, 0, 2, 3)
-
-
-def _unpick_value(x: Array, shape: tuple[int, ...], place: Array, windows: Windows) -> Array:
-    x, place = x.transpose(1, 0, 2, 3), place.transpose(1, 0, 2, 3)
-    columns = np.empty((x.shape[0], windows.places, *x.shape[1:]), dtype=x.dtype)
-    for number in range(windows.places):
-        columns[:, number] = masked(x, place == number)
-    return _fold_value(columns, shape, windows)
+def _unpick(g: Any, shape: tuple[int, ...], index: Array) -> Any:
+    """Return zeros of the images' shape to which g is added at the pixels of `index`."""
+    n, channels, height, width = shape
+    flat = channels, n, math.prod(index.shape[2:])
+    g = reshape(transpose(g, (1, 0, 2, 3)), flat)
+    x = put_along(g, (channels, n, height * width), index.reshape(flat), -1)
+    return transpose(reshape(x, (channels, n, height, width)), (1, 0, 2, 3))
 
 
 def pair(value: Pair, name: str, least: int) -> tuple[int, int]:
@@ -216,19 +282,17 @@ def conv2d(
     ValueError
         If shapes do not fit or a window is larger than the padded image.
     """
-    n, channels, height, width = _images(x)
+    _, channels, height, width = _images(x)
     shape = np.shape(data_of(weight))
     if len(shape) != 4 or shape[1] != channels:
         raise ValueError(
             f"weight: expected (filters, {channels}, kernel height, kernel width), got {shape}"
         )
     windows = Windows(shape[2:], pair(stride, "stride", 1), pair(padding, "padding", 0))
-    down, across = windows.count(height, width)
-    columns = _unfold(x, windows)
-    product = matmul(reshape(weight, (shape[0], math.prod(shape[1:]))), columns)
-    if bias is not None:
-        product = add(product, reshape(bias, (-1, 1)))
-    return transpose(reshape(product, (shape[0], n, down, across)), (1, 0, 2, 3))
+    windows.count(height, width)
+    if bias is None:
+        return _correlate(x, weight, windows)
+    return _correlate_with_bias(x, weight, bias, windows)
 
 
 def max_pool2d(
@@ -249,8 +313,8 @@ def max_pool2d(
     """
     windows = pool_windows(kernel, stride, padding)
     _images(x)
-    value, place = _largest(np.asarray(operand(data_of(x))), windows)
-    return _max_pool(x, place, windows, value)
+    value, index = _largest(np.asarray(operand(data_of(x))), windows)
+    return _max_pool(x, index, value)
 
 
 def avg_pool2d(

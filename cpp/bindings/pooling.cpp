@@ -1,0 +1,94 @@
+// The largest pixels of windows, for tropical.autograd.
+#include "training/pooling.hpp"
+
+#include <string>
+#include <vector>
+
+#include "bindings/arrays.hpp"
+#include "bindings/gil.hpp"
+#include "bindings/module.hpp"
+
+namespace tropical {
+namespace {
+
+using Pair = std::pair<ptrdiff_t, ptrdiff_t>;
+
+void check_out(const py::array& out, const char* name, const py::dtype& dtype, const Pool& p,
+               const py::array& x) {
+    const std::string prefix = std::string(name) + ": expected ";
+    const ptrdiff_t shape[] = {x.shape(0), x.shape(1), p.down, p.across};
+    if (out.ndim() != 4 || !std::equal(shape, shape + 4, out.shape()))
+        throw py::value_error(prefix + "(" + std::to_string(shape[0]) + ", " +
+                              std::to_string(shape[1]) + ", " + std::to_string(p.down) + ", " +
+                              std::to_string(p.across) + "), got " + shape_text(out));
+    if (!out.dtype().equal(dtype))
+        throw py::type_error(prefix + "dtype " + std::string(py::str(dtype)) + ", got " +
+                             std::string(py::str(out.dtype())));
+    if (!(out.flags() & py::array::c_style) ||
+        !(out.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_))
+        throw py::value_error(prefix + "an array in C order");
+    check_writeable(out, name);
+}
+
+// The number of windows along an axis. Throws unless each has a pixel of the image.
+ptrdiff_t count_windows(ptrdiff_t length, ptrdiff_t kernel, ptrdiff_t stride, ptrdiff_t padding) {
+    const ptrdiff_t most = most_pool_pixels;
+    const bool fits = 0 < kernel && kernel <= most && 0 < stride && stride <= most &&
+                      0 <= padding && 2 * padding <= kernel && kernel <= length + 2 * padding;
+    if (!fits)
+        throw py::value_error("kernel, stride, padding: expected windows within " +
+                              std::to_string(length) + " pixels, got " + std::to_string(kernel) +
+                              ", " + std::to_string(stride) + ", " + std::to_string(padding));
+    return (length + 2 * padding - kernel) / stride + 1;
+}
+
+void max_pool(const py::array& x, const Pair& kernel, const Pair& stride, const Pair& padding,
+              const py::array& value, const py::array& index) {
+    Pool p{};
+    p.dtype = float_dtype(x, "x");
+    const ptrdiff_t item = x.itemsize();
+    if (x.ndim() != 4)
+        throw py::value_error("x: expected (channels, n, height, width), got " + shape_text(x));
+    if ((x.shape(3) > 1 && x.strides(3) != item) ||
+        !(x.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_))
+        throw py::value_error("x: expected contiguous rows");
+    p.height = x.shape(2);
+    p.width = x.shape(3);
+    if (p.height > most_pool_pixels / std::max<ptrdiff_t>(p.width, 1))
+        throw py::value_error("x: expected at most 2^30 pixels in an image, got " + shape_text(x));
+    p.windows = {{kernel.first, kernel.second},
+                 {stride.first, stride.second},
+                 {padding.first, padding.second}};
+    p.down = count_windows(p.height, kernel.first, stride.first, padding.first);
+    p.across = count_windows(p.width, kernel.second, stride.second, padding.second);
+    check_out(value, "value", x.dtype(), p, x);
+    check_out(index, "index", py::dtype::of<py::ssize_t>(), p, x);
+    std::vector<ptrdiff_t> images;
+    for (ptrdiff_t c = 0; c < x.shape(0); ++c)
+        for (ptrdiff_t n = 0; n < x.shape(1); ++n)
+            images.push_back(c * x.strides(0) + n * x.strides(1));
+    p.m = static_cast<ptrdiff_t>(images.size());
+    p.x = bytes_of(x);
+    p.images = images.data();
+    p.row_stride = x.strides(2);
+    p.value = bytes_of(value);
+    p.index = reinterpret_cast<ptrdiff_t*>(bytes_of(index));
+    const int threads = choose({}, 0).threads;
+    without_gil([&] { find_largest(p, threads); });
+}
+
+}  // namespace
+
+void bind_pooling(py::module_& module) {
+    using py::arg;
+    module.def("max_pool", max_pool, arg("x").noconvert(), arg("kernel"), arg("stride"),
+               arg("padding"), arg("value").noconvert(), arg("index").noconvert(),
+               "Write the largest pixel of each window of `x`, (channels, n, height, width) with "
+               "contiguous rows, into `value`, (channels, n, down, across), and its place in the "
+               "image, row * width + column, into `index`, of intp: of the first NaN if there is "
+               "one, else of the first of equal pixels. Windows are given as (down, across), and "
+               "the padding is at most half of the kernel. `value` and `index` are in C order, and "
+               "no arrays share memory.");
+}
+
+}  // namespace tropical

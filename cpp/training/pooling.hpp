@@ -1,0 +1,34 @@
+// The largest pixel of each window of images.
+#pragma once
+
+#include "product.hpp"
+
+namespace tropical {
+
+// Windows of kernel pixels, stride apart, from `padding` before the first pixel on; (down, across).
+// At least one pixel of each window is within the image.
+struct PoolWindows {
+    ptrdiff_t kernel[2], stride[2], padding[2];
+};
+
+// m images of height x width pixels, whose rows are contiguous: image i lies at images[i] bytes
+// behind x. value and index: (m, down, across), one after the other.
+struct Pool {
+    DType dtype;
+    ptrdiff_t m, height, width, down, across;
+    const char* x;
+    const ptrdiff_t* images;
+    ptrdiff_t row_stride;
+    PoolWindows windows;
+    char* value;
+    ptrdiff_t* index;
+};
+
+// value: the largest pixel of each window, or its first NaN; index: the first such pixel, counted
+// row by row from the image's first.
+void find_largest(const Pool& pool, int threads);
+
+// Rows that a window reaches, for offsets within 32 bits.
+inline constexpr ptrdiff_t most_pool_pixels = ptrdiff_t{1} << 30;
+
+}  // namespace tropical
