@@ -16,8 +16,7 @@ constexpr ptrdiff_t pixels_per_task = 1 << 15;
 constexpr ptrdiff_t windows_at_once = 64;  // of one row of windows, in L1
 
 // The largest pixels so far of some windows side by side, and where they lie: pixels behind the
-// window's first, also before the image; -1 << 30 or less: none yet. As wide as T, so that both
-// fill registers alike.
+// window's first, which may be before the image. As wide as T, so that both fill registers alike.
 template <class T>
 struct Largest {
     using Place = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
@@ -55,7 +54,8 @@ void find_some(const Pool& p, const char* image, ptrdiff_t i, ptrdiff_t first, p
         const T* const row = reinterpret_cast<const T*>(image + (top + y) * p.row_stride);
         for (ptrdiff_t x = 0; x < w.kernel[1]; ++x) {  // where 0 <= left + x + j * stride < width
             const ptrdiff_t begin = ceil_of(-left - x, stride);
-            const ptrdiff_t end = std::min(count, ceil_of(p.width - left - x, stride));
+            const ptrdiff_t room = p.width - left - x;  // a division takes as long as ten windows
+            const ptrdiff_t end = room > (count - 1) * stride ? count : ceil_of(room, stride);
             const auto place = static_cast<typename Largest<T>::Place>(y * p.width + x);
             if (stride == 2)
                 meet(largest, row + left + x, std::integral_constant<ptrdiff_t, 2>{}, begin, end,
