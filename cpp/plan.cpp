@@ -160,7 +160,7 @@ Product oriented(const Product& product, bool turned) {
 
 // The narrow tile, which has no argmax, where it computes fewer elements that do not exist.
 const Kernels& pick_tile(const KernelSet& set, const Product& p) {
-    if (p.attained.index.data) return set.wide;
+    if (p.attained.index.data || p.offsets.rows) return set.wide;
     const auto computed = [&](const Kernels& k) {
         return round_up(p.m, k.mr) * round_up(p.n, k.nr);
     };

@@ -382,7 +382,8 @@ class Sequential(Module):
                 type(module) is Linear
                 and type(following) is ReLU
                 and not (module._hooks or following._hooks)
-                and "forward" not in {*vars(module), *vars(following)}
+                and "forward" not in vars(module)
+                and "forward" not in vars(following)
             )
             x = module.forward(x, activation="relu") if done else module(x)
         return x
