@@ -28,7 +28,7 @@ struct Pool {
 // row by row from the image's first.
 void find_largest(const Pool& pool, int threads);
 
-// Rows that a window reaches, for offsets within 32 bits.
+// Pixels of an image at most, so that places in float32 images fit 32 bits.
 inline constexpr ptrdiff_t most_pool_pixels = ptrdiff_t{1} << 30;
 
 }  // namespace tropical

@@ -149,3 +149,55 @@ def test_conv2d_of_arrays_and_of_nothing():
         x, weight = Tensor(np.zeros((n, channels, 3, 3))), Tensor(np.zeros((count, channels, 2, 2)))
         assert not autograd.conv2d(x, weight).data.any()
         assert autograd.conv2d(x, weight).shape == (n, count, 2, 2)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kernel, stride, padding", [(2, 2, 0), (3, 1, 1), (4, 5, 2), (1, 3, 0)])
+def test_max_pool(kernel, stride, padding, dtype):
+    """More windows in a row than are met at once, ties, NaN, and images that are not contiguous."""
+    x = RNG(0).integers(-2, 3, (3, 2, 9, 150)).astype(dtype)[:, ::-1, 1:]
+    x[0, 0, 0, :50] = -np.inf
+    x[1, 1, 3, 20:30] = np.nan
+    windows = Windows((kernel,) * 2, (stride,) * 2, (padding,) * 2)
+    down, across = windows.count(*x.shape[2:])
+    value, index = np.empty((3, 2, down, across), dtype), np.empty((3, 2, down, across), np.intp)
+    given = windows.kernel, windows.stride, windows.padding
+    _core.max_pool(x, *given, value, index)
+    numbers = np.arange(8 * 150).reshape(8, 150)
+    for i, j in np.ndindex(down, across):
+        y, z = i * stride - padding, j * stride - padding
+        part = np.s_[max(y, 0) : y + kernel, max(z, 0) : z + kernel]
+        pixels = x[(..., *part)].reshape(3, 2, -1)
+        first = pixels.argmax(-1)  # the first NaN, if there is one
+        assert_same_bits(index[:, :, i, j], numbers[part].ravel()[first])
+        want = np.take_along_axis(pixels, first[..., None], -1)[..., 0]
+        assert_same_bits(value[:, :, i, j], want)
+
+
+def test_max_pool_refuses():
+    x = np.zeros((2, 3, 4, 6))
+    good = {"x": x, "kernel": (2, 3), "stride": (2, 3), "padding": (1, 0)}
+    good |= {"value": np.zeros((2, 3, 3, 2)), "index": np.zeros((2, 3, 3, 2), np.intp)}
+    _core.max_pool(**good)
+    value = good["value"]
+    for name, error, wrong in [
+        ("x", ValueError, x[0]),
+        ("x", ValueError, x[..., ::2]),
+        ("x", TypeError, x.astype(int)),
+        ("x", TypeError, x.astype(">f8")),
+        ("kernel", ValueError, (0, 3)),
+        ("kernel", ValueError, (7, 3)),
+        ("kernel", ValueError, (1 << 62, 3)),
+        ("stride", ValueError, (2, 0)),
+        ("padding", ValueError, (2, 0)),
+        ("padding", ValueError, (-1, 0)),
+        ("value", ValueError, value[1:]),
+        ("value", TypeError, value.astype("f4")),
+        ("value", ValueError, read_only(value)),
+        ("value", ValueError, np.zeros((2, 3, 3, 4))[..., ::2]),
+        ("index", ValueError, good["index"][..., 1:]),
+        ("index", TypeError, good["index"].astype(float)),
+        ("index", ValueError, read_only(good["index"])),
+    ]:
+        with pytest.raises(error, match=f"{name}.*: expected"):
+            _core.max_pool(**{**good, name: wrong})
