@@ -74,12 +74,37 @@ void redirect_to_part(Product& p, const Run& run, ptrdiff_t part) {
     p.accumulate = false;
 }
 
+// Whether few rows of A, such as filters, meet a gathered panel of B in place: by the tiles of
+// direct, which are 4 and 8 rows high and take fewer loads for each product than the narrow tile.
+bool keeps_a_in_place(const Product& p) {
+    return p.offsets.rows && p.m <= 16 && p.m % most_direct_rows == 0;
+}
+
+// C[:, jc:jc+n] from A[:, pc:pc+k] in place and the packed panel of B, by micro-panels.
+void run_direct_on_panel(const Product& block_of_c, const Kernels& kernels, const char* packed_b,
+                         ptrdiff_t pc, ptrdiff_t k) {
+    const ptrdiff_t item = item_size(block_of_c.dtype), nr = kernels.nr;
+    for (ptrdiff_t jr = 0; jr < block_of_c.n; jr += nr) {
+        const ptrdiff_t n = std::min(nr, block_of_c.n - jr);
+        kernels.direct({.m = block_of_c.m,
+                        .n = n,
+                        .k = k,
+                        .kc = n < nr ? kernels.direct_needs.most_kc_copied : k,
+                        .a = at(block_of_c.a, 0, pc),
+                        .b = {packed_b + jr * k * item, nr * item, item},
+                        .c = at(block_of_c.c, 0, jr),
+                        .accumulate = block_of_c.accumulate || pc > 0});
+    }
+}
+
 // The macro-kernel on one packed block of A, A[ic:ic+m, pc:pc+k], and panel of B, B[pc:pc+k,
 // jc:jc+n].
 void run_macro_kernel(const Product& p, const Run& run, char* memory, const Product& block_of_c,
                       ptrdiff_t pc, ptrdiff_t k, const BlockSum* targets) {
     const Kernels& kernels = *run.plan.kernels;
     const SlotLayout& slot = run.plan.slot;
+    if (keeps_a_in_place(p))
+        return run_direct_on_panel(block_of_c, kernels, memory + slot.b, pc, k);
     const bool last = pc + k == p.k;
     MacroArgs args{.m = block_of_c.m,
                    .n = block_of_c.n,
@@ -108,29 +133,6 @@ void run_macro_kernel(const Product& p, const Run& run, char* memory, const Prod
     if (!by_tiles) end_block(block_of_c, *run.plan.isa);
 }
 
-// Whether few rows of A, such as filters, meet a gathered panel of B in place: by the tiles of
-// direct, which are 4 and 8 rows high and take fewer loads for each product than the narrow tile.
-bool keeps_a_in_place(const Product& p) {
-    return p.offsets.rows && p.m <= 16 && p.m % most_direct_rows == 0;
-}
-
-// C[:, jc:jc+n] from A[:, pc:pc+k] in place and the packed panel of B, by micro-panels.
-void run_direct_on_panel(const Product& block_of_c, const Kernels& kernels, const char* packed_b,
-                         ptrdiff_t pc, ptrdiff_t k) {
-    const ptrdiff_t item = item_size(block_of_c.dtype), nr = kernels.nr;
-    for (ptrdiff_t jr = 0; jr < block_of_c.n; jr += nr) {
-        const ptrdiff_t n = std::min(nr, block_of_c.n - jr);
-        kernels.direct({.m = block_of_c.m,
-                        .n = n,
-                        .k = k,
-                        .kc = n < nr ? kernels.direct_needs.most_kc_copied : k,
-                        .a = at(block_of_c.a, 0, pc),
-                        .b = {packed_b + jr * k * item, nr * item, item},
-                        .c = at(block_of_c.c, 0, jr),
-                        .accumulate = block_of_c.accumulate || pc > 0});
-    }
-}
-
 // A panel of B, from strides, from sums of blocks or from offsets; true if operands were noticed.
 bool pack_panel(const Product& p, const Kernels& kernels, const PackArgs& panel) {
     if (!p.offsets.rows) return (panel.sum ? kernels.pack_b_sum : kernels.pack_b)(panel);
@@ -152,8 +154,6 @@ void packed_kernel(const Product& p, Run& run, int slot, NaNMarks* nan,
     char* const memory = run.workspace + slot * run.plan.slot.bytes;
     const Kernels& kernels = *run.plan.kernels;
     const auto pack_a = sums ? kernels.pack_a_sum : kernels.pack_a;
-    const bool in_place = keeps_a_in_place(p);
-    char* const packed_a = memory + run.plan.slot.a;
     char* const packed_b = memory + run.plan.slot.b;
     for (ptrdiff_t jc = 0; jc < p.n; jc += nc) {  // C[:, jc:jc+n]
         const ptrdiff_t n = std::min(nc, p.n - jc);
@@ -173,24 +173,22 @@ void packed_kernel(const Product& p, Run& run, int slot, NaNMarks* nan,
                 run.noticed = true;
             for (ptrdiff_t ic = 0; ic < p.m; ic += mc) {  // block of A: A[ic:ic+m, pc:pc+k]
                 const ptrdiff_t m = std::min(mc, p.m - ic);
-                const bool stays = in_place || (jc > 0 && m == p.m && k == p.k);  // packed before
-                if (!stays && pack_a({.target = packed_a,
-                                      .source = at(p.a, ic, pc).data,
-                                      .length = m,
-                                      .depth = k,
-                                      .length_stride = p.a.row_stride,
-                                      .depth_stride = p.a.col_stride,
-                                      .nan = nan ? &nan->rows : nullptr,
-                                      .line = ic,
-                                      .p = pc,
-                                      .sum = sums ? &sums->a : nullptr}))
+                const bool packed = jc > 0 && m == p.m && k == p.k;  // A is one block
+                if (!packed && !keeps_a_in_place(p) &&
+                    pack_a({.target = memory + run.plan.slot.a,
+                            .source = at(p.a, ic, pc).data,
+                            .length = m,
+                            .depth = k,
+                            .length_stride = p.a.row_stride,
+                            .depth_stride = p.a.col_stride,
+                            .nan = nan ? &nan->rows : nullptr,
+                            .line = ic,
+                            .p = pc,
+                            .sum = sums ? &sums->a : nullptr}))
                     run.noticed = true;
                 if (run.ends_before(products(m, n, k), slot)) return;
-                const Product block_of_c = block(p, ic, m, jc, n);
-                if (in_place)
-                    run_direct_on_panel(block_of_c, kernels, packed_b, pc, k);
-                else
-                    run_macro_kernel(p, run, memory, block_of_c, pc, k, sums ? &sums->c : nullptr);
+                run_macro_kernel(p, run, memory, block(p, ic, m, jc, n), pc, k,
+                                 sums ? &sums->c : nullptr);
             }
         }
     }
