@@ -8,8 +8,9 @@ import numpy as np
 
 import tropical
 from tropical import nn
-from tropical.autograd import Tensor
+from tropical.autograd import Tensor, no_grad
 from tropical.bench import training
+from tropical.examples.mnist import models
 from tropical.examples.mnist.training import OPTIMIZERS
 from tropical.measure.timing import Contender
 
@@ -37,6 +38,28 @@ class Models(Call):
         self.prepare(training.step, model, part=part)
 
     def time_part(self, *_: object) -> None:
+        self.call()
+
+
+class OneDigit(Call):
+    """One row through 784-256-10: by the model, and by NumPy."""
+
+    params = (["model", "NumPy"],)
+    param_names = ("how",)
+
+    def setup(self, how: str) -> None:
+        model = models.build("mlp")
+        w, b, v, c = (parameter.data for parameter in model.parameters())
+        x = np.random.default_rng(0).random(784, dtype=np.float32)
+        calls = {"model": lambda: model(x), "NumPy": lambda: np.maximum(x @ w.T + b, 0) @ v.T + c}
+
+        def call() -> None:
+            with no_grad():
+                calls[how]()
+
+        self.prepare(Contender, how, call, 1.0, partial(tropical.options, threads=1))
+
+    def time_digit(self, *_: object) -> None:
         self.call()
 
 

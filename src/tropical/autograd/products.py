@@ -258,11 +258,12 @@ def linear(
     inputs = (x, weight) if bias is None else (x, weight, bias)
     arrays = [y.data if isinstance(y, Tensor) else np.asarray(operand(y)) for y in inputs]
     value = _fused(*arrays, relu=activation == "relu")
-    tensors = [operand for operand in inputs if isinstance(operand, Tensor)]
-    if not tensors:
-        result: Tensor = value
+    result: Tensor = value
+    if not any(isinstance(y, Tensor) for y in inputs):
         return result
-    nodes = tuple([operand.node if isinstance(operand, Tensor) else None for operand in inputs])
+    if not recording.get():
+        return tensor_of(value, None)
+    nodes = tuple([y.node if isinstance(y, Tensor) else None for y in inputs])
     result = (_linear_without_bias if bias is None else _linear).result(nodes, (*arrays, value))
     # The gradient of ReLU needs the value of ReLU only, so nothing keeps the sum.
     if activation == "relu" and result.node is not None:
