@@ -83,7 +83,8 @@ CacheBlocks packed_blocks(const Product& p, const Kernels& kernels, ptrdiff_t bl
     const ptrdiff_t suggested_kc =
         argmax ? most_kc_argmax
                : std::clamp(setting(Setting::micro_panel) / (kernels.nr * item), least_kc, most_kc);
-    const ptrdiff_t kc = balanced_steps(p.k, needs.most_kc ? needs.most_kc : suggested_kc);
+    const ptrdiff_t steps = balanced_steps(p.k, needs.most_kc ? needs.most_kc : suggested_kc);
+    const ptrdiff_t kc = std::min(round_up(steps, needs.depth_unit), std::max<ptrdiff_t>(p.k, 1));
     const ptrdiff_t mc = needs.most_mc ? needs.most_mc : std::min(block / (kc * item), most_mc);
     const ptrdiff_t panel = p.offsets.rows ? gathered_panel : setting(Setting::panel);
     const ptrdiff_t nc = needs.most_nc ? needs.most_nc : panel / (kc * item);

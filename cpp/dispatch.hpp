@@ -16,6 +16,7 @@ struct Isa {
     // For products of bytes, fastest last: with its own instructions, and with those that not every
     // processor has which runs it.
     std::vector<const QuadKernels*> quads;
+    std::vector<const PieceKernels*> pieces;  // the same for products in pieces, in any order
 };
 
 // Slowest first; the last supported one is the default.
@@ -28,5 +29,10 @@ const Isa& instruction_set(const std::string& name, const char* source = "isa");
 
 // TROPICAL_ISA, or the best that is supported.
 const Isa& default_instruction_set();
+
+// The fastest kernels of an instruction set for products in pieces; all give the same bits. Where
+// there are two, their hot loops race, once in a process: on some processors VDPBF16PS takes as
+// long as four fused multiplications and additions, on others as long as one.
+const PieceKernels& piece_kernels(const Isa& isa);
 
 }  // namespace tropical

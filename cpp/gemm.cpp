@@ -1,4 +1,4 @@
-// 590 lines, as the tasks, the five loops and the reruns are read as one algorithm.
+// 625 lines, as the tasks, the five loops and the reruns are read as one algorithm.
 // Start reading here: gemm() plans, runs every task, and mends what the vector kernels leave.
 #include "gemm.hpp"
 
@@ -124,12 +124,16 @@ void run_macro_kernel(const Product& p, const Run& run, char* memory, const Prod
     const auto macro = targets                 ? kernels.macro_sum
                        : p.attained.index.data ? kernels.macro_argmax
                                                : kernels.macro;
-    if (!last || !p.post_ops) return macro(args);
+    const auto run_macro = [&] {
+        const FloatEnvironment environment(run.plan.pieces ? Subnormals::zero : Subnormals::kept);
+        macro(args);
+    };
+    if (!last || !p.post_ops) return run_macro();
     const PackedNeeds& needs = kernels.packed_needs;
     const bool by_tiles = needs.bits == 8 * item_size(p.dtype) && needs.behind == 0;
     const ElementArgs elements = elements_of(block_of_c);
     if (by_tiles) args.elements = &elements;
-    macro(args);
+    run_macro();
     if (!by_tiles) end_block(block_of_c, *run.plan.isa);
 }
 

@@ -1,4 +1,4 @@
-// 287 lines, as every rule that chooses a kernel stands here.
+// 304 lines, as every rule that chooses a kernel stands here.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -137,12 +137,15 @@ bool better_transposed(const Product& p, const Kernels& narrow) {
     return p.c.col_stride != item && p.c.row_stride == item && p.m > 1 && fills;
 }
 
+// Products in pieces are computed by packed, whatever the kernel of the environment is.
+int pieces_of(const Product& p, const Choice& choice) { return fits_pieces(p) ? choice.pieces : 0; }
+
 // How often Strassen's algorithm halves the blocks: as long as each has so many rows, columns and
 // steps. Once at least, where it was chosen; 0: it does not fit, or would not pay.
 int levels_of(const Product& p, const Choice& choice) {
     if (p.offsets.rows) return 0;
     const bool chosen = choice.kernel == KernelKind::strassen;
-    if (!chosen && (choice.kernel || !choice.fast_ring)) return 0;
+    if (pieces_of(p, choice) || (!chosen && (choice.kernel || !choice.fast_ring))) return 0;
     const ptrdiff_t least = std::min({p.m, p.n, p.k});
     if (least < 2 || !fits_strassen(p, *choice.isa)) return 0;
     int levels = chosen ? 1 : 0;
@@ -187,6 +190,11 @@ Fallback fallback_of(const Plan& plan, const KernelSet& set, const Product& p, b
 
 // The kernel, and why.
 void choose_kernel(Plan& plan, const Product& p, const Choice& choice) {
+    if (plan.pieces) {
+        plan.kernel = KernelKind::packed;
+        plan.reason = "pieces of bfloat16: operands are split while packing";
+        return;
+    }
     const bool chosen = choice.kernel && choice.kernel != KernelKind::strassen;
     const char* const direct = reason_for_direct(p, *plan.kernels);
     const char* const packs = plan.kernels->direct_needs.packs;
@@ -232,15 +240,22 @@ bool fits_strassen(const Product& p, const Isa& isa) {
            !p.post_ops;
 }
 
+bool fits_pieces(const Product& p) {
+    return p.semiring == number_of<PlusTimes> && p.dtype == id_of<Float32>;
+}
+
 Plan make_plan(const Problem& problem, const Choice& choice) {
     const KernelSet& set = kernels_of(*choice.isa, problem);
     Plan plan{};
     plan.isa = choice.isa;
     plan.levels = levels_of(problem, choice);
+    plan.pieces = pieces_of(problem, choice);
     plan.transposed = better_transposed(problem, set.narrow);
     Product p = oriented(problem, plan.transposed);
     keep_first_block(p, plan.levels);
-    plan.kernels = plan.levels ? &set.wide : &pick_tile(set, p);
+    plan.kernels = plan.pieces   ? &piece_kernels(*choice.isa).of[plan.pieces - 1]
+                   : plan.levels ? &set.wide
+                                 : &pick_tile(set, p);
     choose_kernel(plan, p, choice);
     const bool packed = plan.kernel >= KernelKind::packed;
     const bool splits_k = plan.kernel >= KernelKind::direct && !p.attained.lookup.data &&

@@ -15,15 +15,21 @@ inline constexpr int kernel_count = 5;
 
 // What the user chose; empty fields are the scheduler's. fast_ring: the scheduler may take
 // Strassen's algorithm, whose bound on errors is another one. Chosen for a product that it does not
-// fit, as by the environment, strassen counts as not chosen.
+// fit, as by the environment, strassen counts as not chosen. pieces: of bfloat16, in which packed
+// computes products that they fit; 0: float32 as it is.
+inline constexpr const char* precision_names[] = {"float32", "bf16", "bf16x3", "bf16x6"};
+inline constexpr int precision_count = most_pieces + 1;
 struct Choice {
     std::optional<KernelKind> kernel;
     const Isa* isa;
     int threads;
     bool fast_ring = false;
+    int pieces = 0;
 };
 // Whether Strassen's algorithm fits: plustimes over floats, the product alone.
 bool fits_strassen(const Product& p, const Isa& isa);
+// Whether pieces of bfloat16 fit: plustimes over float32.
+bool fits_pieces(const Product& p);
 
 // Where a thread's memory holds packed A, packed B and scratch of the macro-kernel: offsets in
 // bytes, each on a cache line. With the argmax, scratch holds ceil(mc / MR) * MR + NR rows of kc
@@ -47,6 +53,7 @@ enum class Fallback {
 struct Plan {
     KernelKind kernel;
     int levels;
+    int pieces;
     const Isa* isa;
     const Kernels* kernels;
     Fallback fallback;

@@ -1,4 +1,4 @@
-// 631 lines, as everything that crosses the border stands in one file.
+// 642 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, and
 // no code but what is always inlined, also without optimization. Matrices travel as bytes: a
 // pointer, and strides in bytes (view.hpp).
@@ -613,6 +613,15 @@ struct StorageKernels {
     void (*narrow)(const StorageArgs&);  // stored = computed, rounded; -0 becomes +0
 };
 
+// plustimes over float32 in pieces of bfloat16: 1, 2 or 3 of each number. `of` packs and runs the
+// macro-kernel, where subnormal numbers count as 0, and has nothing else.
+inline constexpr int most_pieces = 3;
+struct PieceKernels {
+    const char* instructions;
+    Kernels of[most_pieces];
+    std::int64_t (*ceiling)(std::int64_t repeats);
+};
+
 struct KernelTable {
     int vector_bytes;
     StorageKernels storages[storage_count];
@@ -620,12 +629,14 @@ struct KernelTable {
     ChainLogKernels chain_logs;
     QuadKernels quads;
     void (*end_elements[dtype_count])(const ElementArgs&);
+    PieceKernels pieces;
     KernelSet sets[semiring_count][dtype_count];  // zeros where a semiring has no such dtype
 };
 
 extern const KernelTable table_baseline, table_avx2, table_avx512, table_neon;
 
-// Of processors that have instructions for quads.
+// Of processors that have instructions for quads, or for pairs of bfloat16.
 extern const QuadKernels quads_avx512_vnni, quads_neon_dotprod;
+extern const PieceKernels pieces_avx512_bf16;
 
 }  // namespace tropical

@@ -24,7 +24,7 @@ struct Signature {
 // Borrowed references in the order of the signature's names; null for an argument that was not
 // given.
 struct Arguments {
-    static constexpr int most = 10;
+    static constexpr int most = 11;
     PyObject* values[most] = {};
 
     PyObject* operator[](int which) const { return values[which]; }

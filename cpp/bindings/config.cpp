@@ -37,6 +37,8 @@ py::dict config() {
     const Choice choice = choose({}, 0);
     py::list instructions;
     for (const QuadKernels* kernels : choice.isa->quads) instructions.append(kernels->instructions);
+    py::list pieces;
+    for (const PieceKernels* kernels : choice.isa->pieces) pieces.append(kernels->instructions);
     py::dict d;
     d["compiler"] =
 #if defined(__clang__)
@@ -50,6 +52,7 @@ py::dict config() {
     d["isa"] = choice.isa->name;
     d["vector_bytes"] = choice.isa->table->vector_bytes;
     d["byte_products"] = instructions;
+    d["bf16_products"] = pieces;
     d["l1d"] = caches().l1d;
     d["l2"] = caches().l2;
     d["l3"] = caches().l3;
@@ -66,11 +69,12 @@ py::tuple get_options() {
     return py::make_tuple(or_none(now.kernel.has_value(),
                                   now.kernel ? kernel_names[static_cast<int>(*now.kernel)] : ""),
                           or_none(now.isa, now.isa ? now.isa->name : ""),
-                          or_none(now.threads > 0, now.threads), now.fast_ring);
+                          or_none(now.threads > 0, now.threads), now.fast_ring,
+                          precision_names[now.pieces]);
 }
 
 void set_options(const py::object& kernel, const py::object& isa, const py::object& threads,
-                 const py::object& fast_ring) {
+                 const py::object& fast_ring, const py::object& precision) {
     Options next;
     next.kernel = parse_kernel(kernel.ptr());
     if (!isa.is_none() && !PyUnicode_Check(isa.ptr()))
@@ -81,6 +85,7 @@ void set_options(const py::object& kernel, const py::object& isa, const py::obje
         throw py::type_error("fast_ring: expected True, False or None, got " +
                              std::string(py::repr(fast_ring)));
     next.fast_ring = fast_ring.ptr() == Py_True;
+    next.pieces = parse_precision(precision.ptr()).value_or(0);
     set_context_options(next);
 }
 
@@ -112,11 +117,11 @@ void bind_config(py::module_& module) {
     using py::arg;
     module.def("config", config,
                "What was built, what this CPU supports and what is in use; cache sizes in bytes.");
-    module.def(
-        "get_options", get_options,
-        "The options of this context: kernel, isa, threads, fast_ring; see tropical.options.");
+    module.def("get_options", get_options,
+               "The options of this context: kernel, isa, threads, fast_ring, precision; see "
+               "tropical.options.");
     module.def("set_options", set_options, arg("kernel"), arg("isa"), arg("threads"),
-               arg("fast_ring"), "Set the options of this context.");
+               arg("fast_ring"), arg("precision"), "Set the options of this context.");
     py::options options;
     options.disable_function_signatures();  // the texts have those that inspect reads
     module.def("get_num_threads", get_num_threads, get_num_threads_text);

@@ -12,9 +12,10 @@ namespace {
 py::dict explain(const py::object& m, const py::object& n, const py::object& k,
                  const py::object& dtype, const py::object& semiring, const py::object& threads,
                  const py::object& kernel, bool return_argmax, const py::object& batch,
-                 const py::object& epilogue) {
+                 const py::object& epilogue, const py::object& precision) {
     const auto chosen = parse_kernel(kernel.ptr());
-    const Choice choice = choose(chosen, parse_threads(threads.ptr()));
+    const auto pieces = parse_precision(precision.ptr());
+    Choice choice = choose(chosen, parse_threads(threads.ptr()));
     auto [problem, stored] = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
     Batch& items = problem.batch;
     items.items = parse_size(batch, "batch");
@@ -33,13 +34,17 @@ py::dict explain(const py::object& m, const py::object& n, const py::object& k,
     const PostOps some;
     if (is_epilogue(epilogue.ptr())) problem.post_ops = &some;
     check_kernel(chosen, problem);
+    choose_precision(choice, pieces, chosen, problem);
     use_tuning();
     const Plan plan = make_plan(stored ? largest_computed(problem) : problem, choice);
     const ptrdiff_t blocks = stored ? most_stored_bytes(problem, choice).blocks : 0;
     py::dict d;
     d["kernel"] = kernel_names[static_cast<int>(plan.kernel)];
     d["levels"] = plan.levels;
+    d["precision"] = plan.pieces ? py::object(py::str(precision_names[plan.pieces])) : py::none();
     d["isa"] = plan.isa->name;
+    d["instructions"] =
+        plan.pieces ? py::object(py::str(piece_kernels(*plan.isa).instructions)) : py::none();
     d["mr"] = plan.kernels->mr;
     d["nr"] = plan.kernels->nr;
     d["mc"] = plan.blocks.mc;
@@ -59,7 +64,8 @@ void bind_explain(py::module_& module) {
     module.def("explain", explain, arg("m"), arg("n"), arg("k"), py::kw_only(),
                arg("dtype") = "float32", arg("semiring") = "maxplus", arg("threads") = py::none(),
                arg("kernel") = py::none(), arg("return_argmax") = false, arg("batch") = 1,
-               arg("epilogue") = py::none(), "The scheduler's plan; see tropical.explain.");
+               arg("epilogue") = py::none(), arg("precision") = py::none(),
+               "The scheduler's plan; see tropical.explain.");
 }
 
 }  // namespace tropical

@@ -44,7 +44,7 @@ void check_offsets(const IndexArray& rows, const IndexArray& columns, const py::
                               std::to_string(*last_column));
 }
 
-// False where the context chooses another kernel than the packed one.
+// False where the context chooses another kernel than the packed one, or pieces of bfloat16.
 bool gather_product(const py::array& a, const py::array& source, const IndexArray& rows,
                     const IndexArray& columns, const py::array& out) {
     Problem problem{};
@@ -65,6 +65,7 @@ bool gather_product(const py::array& a, const py::array& source, const IndexArra
     if (rows.size() && columns.size()) check_offsets(rows, columns, source);
     const Choice choice = choose({}, 0);
     if (choice.kernel.value_or(KernelKind::packed) != KernelKind::packed) return false;
+    if (choice.pieces && fits_pieces(problem)) return false;
     problem.m = a.shape(0);
     problem.n = columns.shape(0);
     problem.k = a.shape(1);
@@ -87,7 +88,7 @@ void bind_gather(py::module_& module) {
         "j] = source[rows[p] + columns[j]]: `rows` (k,), `columns` (n,), of intp. Arrays "
         "of numbers are of one dtype, float32 or float64. `source` and `out` are in C order "
         "and share no memory. Return False, and write nothing, if `tropical.options` chooses "
-        "another kernel than the packed one.");
+        "another kernel than the packed one, or a precision of bfloat16.");
 }
 
 }  // namespace tropical

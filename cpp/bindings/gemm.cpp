@@ -18,11 +18,12 @@ enum Argument {
     arg_kernel,
     arg_return_argmax,
     arg_epilogue,
+    arg_precision,
     argument_count
 };
 constexpr std::string_view argument_names[argument_count] = {
-    "a",         "b",       "semiring", "out",           "accumulate",
-    "workspace", "threads", "kernel",   "return_argmax", "epilogue"};
+    "a",       "b",      "semiring",      "out",      "accumulate", "workspace",
+    "threads", "kernel", "return_argmax", "epilogue", "precision"};
 constexpr Signature signature{"gemm", argument_names, 2, 2};
 
 constexpr int default_semiring = number_of<MaxPlus>;
@@ -76,7 +77,8 @@ py::object gemm_of(const Arguments& given) {
     Problem& problem = shapes.problem;
     problem.semiring = given[arg_semiring] ? parse_semiring(given[arg_semiring]) : default_semiring;
     const auto kernel = parse_kernel(given.or_none(arg_kernel));
-    const Choice choice = choose(kernel, parse_threads(given.or_none(arg_threads)));
+    const auto pieces = parse_precision(given.or_none(arg_precision));
+    Choice choice = choose(kernel, parse_threads(given.or_none(arg_threads)));
     const Operands operands = take_operands(given[arg_a], given[arg_b], problem.semiring);
     broadcast_shapes(operands, shapes);
     PyObject* const workspace = given.or_none(arg_workspace);
@@ -90,6 +92,7 @@ py::object gemm_of(const Arguments& given) {
     if (epilogue) check_epilogue(problem.accumulate, argmax);
     problem.post_ops = epilogue ? &epilogue->post_ops : nullptr;
     check_kernel(kernel, problem);
+    choose_precision(choice, pieces, kernel, problem);
 
     const Outputs out = split_out(given.or_none(arg_out), argmax);
     if (epilogue) return compute_with(*epilogue, operands, out.c, shapes, workspace, choice);
@@ -114,7 +117,7 @@ PyObject* gemm_entry(PyObject*, PyObject* const* args, Py_ssize_t positional, Py
 
 // The text signature that inspect reads, then the documentation.
 constexpr const char* docstring =
-    R"(gemm(a, b, *, semiring="maxplus", out=None, accumulate=False, workspace=None, threads=None, kernel=None, return_argmax=False, epilogue=None)
+    R"(gemm(a, b, *, semiring="maxplus", out=None, accumulate=False, workspace=None, threads=None, kernel=None, return_argmax=False, epilogue=None, precision=None)
 --
 
 Multiply matrices over a semiring.
@@ -156,6 +159,11 @@ return_argmax : bool, default False
 epilogue : tropical.Epilogue, optional
     What happens to each element of C after its sum: scale, bias, residual, ReLU or GELU over
     ``"plustimes"``, bounds, a mask. Not with `accumulate` or `return_argmax`.
+precision : {"float32", "bf16", "bf16x3", "bf16x6"}, optional
+    Over ``"plustimes"`` of float32: ``"bf16"`` rounds the operands to bfloat16, ``"bf16x3"`` and
+    ``"bf16x6"`` split each number into two or three of bfloat16 and add up three or six products in
+    place of one (see Notes). Sums are of float32. That of `tropical.options` unless given, else
+    float32 as it is.
 
 Returns
 -------
@@ -178,9 +186,10 @@ TypeError
     result's dtype, or if another argument is of the wrong type.
 ValueError
     If shapes do not fit (the message names both), an operand is 0-D, the semiring or the kernel is
-    unknown, the kernel is ``"strassen"`` over other arithmetic than its own, ``threads < 1``, `out`
-    has the wrong shape or is read-only, ``accumulate`` comes without `out`, the semiring has no
-    argmax, or it has not what the epilogue asks for.
+    unknown, the kernel is ``"strassen"`` or `precision` a split one over other arithmetic than its
+    own, `precision` comes with another kernel than ``"packed"``, ``threads < 1``, `out` has the
+    wrong shape or is read-only, ``accumulate`` comes without `out`, the semiring has no argmax, or
+    it has not what the epilogue asks for.
 RuntimeError
     If another thread is using `workspace`.
 MemoryError
@@ -216,6 +225,17 @@ operands, not to those of its row and column. Operands with infinities, NaN or n
 (float64: 10^145), whose sums could overflow, go to the kernel that the scheduler chooses. The bits
 depend on the layout and the batch as well.
 
+With `precision`, a number x is the sum of its pieces x0 + x1 + x2: x0 is the number of bfloat16
+nearest to x (ties to even; beyond the greatest one x without its lower half), x1 that nearest to
+x - x0, and x2 what is left. ``"bf16"`` takes x0 y0, ``"bf16x3"`` x0 y0 + x0 y1 + x1 y0, and ``"bf16x6"``
+also x0 y2 + x1 y1 + x2 y0. The error of each element is at most ``e * (abs(a) @ abs(b))``, with
+``e = 2^-7 + 2^-15 + 1.01 k u`` for ``"bf16"``, ``3 * 2^-16 + (k / 2 + 8) u`` for ``"bf16x3"`` and
+``(k / 2 + 16) u`` for ``"bf16x6"``, as long as ``k u < 2^-8`` and nothing comes within 1% of overflow;
+``u = 2^-24``, and float32's own bound is ``k u``. Subnormal numbers count as 0, as pieces and as
+sums, so each p adds up to ``2^-120 (1 + abs(a[i, p]) + abs(b[p, j]))``. An infinity or a NaN has one
+piece, of which the product x0 y0 alone counts, as IEEE 754 says. The bits are the same on every
+instruction set, and for every number of threads, layout and batch.
+
 Integers saturate instead of wrapping, and the least (maxplus, maxmin) or the greatest value of the
 dtype (minplus, minmax) is the semiring's zero. Over plustimes integers wrap, as in NumPy.
 
@@ -237,7 +257,9 @@ Van Zee and R. A. van de Geijn, "BLIS: a framework for rapidly instantiating BLA
 ACM Transactions on Mathematical Software 41(3), 2015. The algebra: F. Baccelli, G. Cohen, G. J.
 Olsder and J.-P. Quadrat, "Synchronization and Linearity", Wiley, 1992. The kernel ``"strassen"``: J.
 Huang, T. M. Smith, G. M. Henry and R. A. van de Geijn, "Strassen's algorithm reloaded", SC 2016. Its
-error: N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, SIAM, 2002.
+error: N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, SIAM, 2002. The
+pieces: G. Henry, P. T. P. Tang and A. Heinecke, "Leveraging the bfloat16 artificial intelligence
+datatype for higher-precision computations", ARITH 2019.
 
 Examples
 --------

@@ -151,6 +151,32 @@ void check_kernel(std::optional<KernelKind> kernel, const Product& p) {
         (p.post_ops ? " with an epilogue" : ""));
 }
 
+std::optional<int> parse_precision(PyObject* precision) {
+    if (precision == Py_None) return {};
+    if (!PyUnicode_Check(precision))
+        throw py::type_error("precision: expected a name or None, got " + quoted(precision));
+    std::string known;
+    for (int pieces = 0; pieces < precision_count; ++pieces) {
+        if (text_of(precision) == precision_names[pieces]) return pieces;
+        known += (known.empty() ? "" : ", ") + std::string(precision_names[pieces]);
+    }
+    throw py::value_error("precision: expected one of " + known + ", got " + quoted(precision));
+}
+
+void choose_precision(Choice& choice, std::optional<int> pieces, std::optional<KernelKind> kernel,
+                      const Product& p) {
+    if (!pieces) return;
+    choice.pieces = *pieces;
+    if (*pieces == 0) return;
+    const std::string got = std::string("for '") + precision_names[*pieces] + "', got ";
+    if (!fits_pieces(p))
+        throw py::value_error("precision: expected plustimes over float32 " + got +
+                              facts_of(p.semiring).name + " over " + facts_of(p.dtype).name);
+    if (kernel && kernel != KernelKind::packed)
+        throw py::value_error("precision: expected kernel None or 'packed' " + got + "'" +
+                              kernel_names[static_cast<int>(*kernel)] + "'");
+}
+
 std::int64_t parse_integer(PyObject* object, const char* name, std::int64_t least,
                            const char* kind) {
     if (PyBool_Check(object) || !PyIndex_Check(object))
@@ -226,6 +252,7 @@ py::dtype in_native_order(const py::object& dtype) {
 Choice choose(std::optional<KernelKind> kernel, int threads) {
     const Options options = context_options();
     const auto& forced = lazy<environment_kernel>();
+    const int pieces = kernel && kernel != KernelKind::packed ? 0 : options.pieces;
     if (!kernel) kernel = options.kernel ? options.kernel : forced;
     const Isa* const isa = options.isa ? options.isa : &default_instruction_set();
     if (!threads) threads = options.threads ? options.threads : get_num_threads();
@@ -233,7 +260,7 @@ Choice choose(std::optional<KernelKind> kernel, int threads) {
     constexpr int always_allowed = 64;
     if (threads > always_allowed)
         threads = std::min(threads, std::max(always_allowed, 4 * usable_cores()));
-    return {kernel, isa, threads, options.fast_ring};
+    return {kernel, isa, threads, options.fast_ring, pieces};
 }
 
 }  // namespace tropical

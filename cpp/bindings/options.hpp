@@ -19,6 +19,7 @@ struct Options {
     const Isa* isa = nullptr;
     int threads = 0;
     bool fast_ring = false;
+    int pieces = 0;
 };
 // Both need the GIL.
 Options context_options();
@@ -34,6 +35,13 @@ int parse_semiring(PyObject* semiring);
 std::optional<KernelKind> parse_kernel(PyObject* kernel);
 // Throws ValueError if the kernel that a call names does not fit its product.
 void check_kernel(std::optional<KernelKind> kernel, const Product& p);
+// How many pieces of bfloat16 a precision names; nothing for None. Throws ValueError, listing the
+// known precisions, or TypeError.
+std::optional<int> parse_precision(PyObject* precision);
+// Lets a call choose its precision. Throws ValueError if it does not fit the product or the kernel
+// that the call names.
+void choose_precision(Choice& choice, std::optional<int> pieces, std::optional<KernelKind> kernel,
+                      const Product& p);
 // A number of threads; 0 for None. Throws ValueError below 1, TypeError if it is not an integer.
 int parse_threads(PyObject* threads);
 // An integer, at least `least`; the greatest int64 stands for every greater one. Throws ValueError
@@ -61,7 +69,8 @@ bool has_kernels(int semiring, DType dtype);
 py::dtype numpy_dtype(DType dtype);
 
 // Arguments take precedence over the options of the context, these over the environment, and that
-// over the scheduler's choice. Needs the GIL.
+// over the scheduler's choice. A kernel that the call names computes float32 as it is, whatever the
+// precision of the context. Needs the GIL.
 Choice choose(std::optional<KernelKind> kernel, int threads);
 
 // Lets tropical.tuning, once, set the scheduler's settings that were measured on this machine.

@@ -8,6 +8,7 @@ struct Avx2 {
     static constexpr int bytes = 32, mr = 6, nv = 2, fma_mr = 6, heavy_mr = 4, heavy_nv = 2;
     static constexpr int narrow_mr = 12, direct_mr = 6, argmax_mr = 4;
     static constexpr int quad_mr = 8, quad_nv = 1;
+    static constexpr PieceKernels pieces = make_pieces<32, 4, 2, 4, 1>();
     static constexpr bool complete_integers = false;
 };
 

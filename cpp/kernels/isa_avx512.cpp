@@ -9,6 +9,7 @@ struct Avx512 {
     static constexpr int bytes = 64, mr = 8, nv = 2, fma_mr = 12, heavy_mr = 4, heavy_nv = 2;
     static constexpr int narrow_mr = 16, direct_mr = 8, argmax_mr = 8;
     static constexpr int quad_mr = 4, quad_nv = 2;
+    static constexpr PieceKernels pieces = make_pieces<64, 12, 2, 8, 2>();
     static constexpr bool complete_integers = true;
 };
 

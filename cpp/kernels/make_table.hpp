@@ -15,6 +15,7 @@
 #include "kernels/log_dots.hpp"
 #include "kernels/macro_kernel.hpp"
 #include "kernels/narrow.hpp"
+#include "kernels/pieces.hpp"
 #include "kernels/post_ops.hpp"
 #include "kernels/predecessors.hpp"
 #include "kernels/quads.hpp"
@@ -271,6 +272,7 @@ constexpr KernelTable make_table(List<S...>) {
     table.chain_logs = chain_logs<Isa::bytes>;
     table.quads = make_quads<Isa::bytes, Isa::quad_mr, Isa::quad_nv>();
     fill_end_elements<Isa::bytes>(table.end_elements, DTypes{});
+    table.pieces = Isa::pieces;
     int row = 0;
     (fill_row<Isa, S>(table.sets[row++], DTypes{}), ...);
     return table;

@@ -55,6 +55,12 @@ bool runs_avx512_vnni() {
     return runs_avx512() && has(leaf_7().c, vnni);
 }
 
+bool runs_avx512_bf16() {
+    unsigned a, b, c, d;
+    constexpr unsigned bf16 = bit(5);
+    return runs_avx512() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && has(a, bf16);
+}
+
 }  // namespace tropical
 #elif defined(__linux__)
 #include <sys/auxv.h>

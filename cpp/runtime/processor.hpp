@@ -10,6 +10,8 @@ bool runs_avx2();
 bool runs_avx512();
 // The dot products of bytes, AVX512_VNNI.
 bool runs_avx512_vnni();
+// The dot products of bfloat16, AVX512_BF16.
+bool runs_avx512_bf16();
 // The dot products of bytes of Armv8.2.
 bool runs_neon_dotprod();
 

@@ -45,6 +45,7 @@ class Config(TypedDict):
     cpu: str
     vector_bytes: int
     byte_products: list[str]
+    bf16_products: list[str]
 
 class GemmOptions(TypedDict, total=False):
     semiring: str | HasName
@@ -53,6 +54,7 @@ class GemmOptions(TypedDict, total=False):
     threads: SupportsIndex | None
     kernel: str | None
     epilogue: Epilogue | None
+    precision: str | None
 
 # As for numpy.matmul, two 1-D operands give a scalar; typed as an array, which has its methods.
 @overload
@@ -104,6 +106,7 @@ def gemm(
     kernel: str | None = None,
     return_argmax: bool,
     epilogue: Epilogue | None = None,
+    precision: str | None = None,
 ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.intp]]: ...
 def linear(
     x: ArrayLike,
@@ -431,11 +434,16 @@ def explain(
     return_argmax: bool = False,
     batch: SupportsIndex = 1,
     epilogue: Epilogue | None = None,
+    precision: str | None = None,
 ) -> dict[str, Any]: ...
 def config() -> Config: ...
-def get_options() -> tuple[str | None, str | None, int | None, bool]: ...
+def get_options() -> tuple[str | None, str | None, int | None, bool, str]: ...
 def set_options(
-    kernel: str | None, isa: str | None, threads: SupportsIndex | None, fast_ring: bool
+    kernel: str | None,
+    isa: str | None,
+    threads: SupportsIndex | None,
+    fast_ring: bool,
+    precision: str,
 ) -> None: ...
 def settings() -> dict[str, int]: ...
 def suggested_settings() -> dict[str, int]: ...

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ._core import HasName
     from .epilogue import Epilogue
 
-Options: TypeAlias = "tuple[str | None, str | None, SupportsIndex | None, bool]"
+Options: TypeAlias = "tuple[str | None, str | None, SupportsIndex | None, bool, str]"
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,13 @@ class Plan:
     levels : int
         How often ``"strassen"`` halves the matrices, else 0. The fields below are then of a product
         of blocks.
+    precision : str or None
+        ``"bf16"``, ``"bf16x3"`` or ``"bf16x6"`` if the product is computed in pieces of bfloat16.
     isa : str
         The instruction set.
+    instructions : str or None
+        What multiplies pieces of bfloat16, one of ``config()["bf16_products"]``. All give the same
+        bits.
     mr, nr : int
         Micro-tile height and width, in elements.
     mc, kc, nc : int
@@ -65,7 +70,9 @@ class Plan:
     batch: int
     kernel: str
     levels: int
+    precision: str | None
     isa: str
+    instructions: str | None
     mr: int
     nr: int
     mc: int
@@ -80,12 +87,13 @@ class Plan:
         batch = f"{self.batch:,} x " if self.batch != 1 else ""
         stored = {"dtypes": f"stored in {self.dtype}, computed in {self.computed}"}
         halvings = f", {self.levels} {_plural(self.levels, 'halving')}" if self.levels else ""
+        pieces = f", {self.precision} by {self.instructions}" if self.precision else ""
         return _aligned(
             f"{self.semiring} {self.dtype}, {batch}({self.m} x {self.k}) by ({self.k} x {self.n})",
             (stored if self.computed != self.dtype else {})
             | {
                 "kernel": f"{self.kernel}{halvings}: {self.reason}",
-                "isa": self.isa,
+                "isa": f"{self.isa}{pieces}",
                 "micro-tile": f"{self.mr} x {self.nr} (mr x nr)",
                 "blocks": f"mc {self.mc}, kc {self.kc}, nc {self.nc}",
                 "threads": f"{self.threads} ({self.tasks:,} {_plural(self.tasks, 'task')})",
@@ -106,6 +114,7 @@ def explain(
     return_argmax: bool = False,
     batch: SupportsIndex = 1,
     epilogue: Epilogue | None = None,
+    precision: str | None = None,
 ) -> Plan:
     """Return how `tropical.gemm` would compute an (m, k) by (k, n) product, without computing it.
 
@@ -119,6 +128,8 @@ def explain(
         As `tropical.gemm` takes them.
     batch : int
         Number of such products in the call.
+    precision
+        As `tropical.gemm` takes it.
 
     Returns
     -------
@@ -148,6 +159,7 @@ def explain(
         return_argmax=return_argmax,
         batch=batch,
         epilogue=epilogue,
+        precision=precision,
     )
     known = semirings.get(semiring if isinstance(semiring, str) else semiring.name)
     return Plan(
@@ -170,8 +182,9 @@ def config() -> dict[str, Any]:
     dict
         ``version``, ``compiler``, ``isa_built``, ``isa_supported``, ``isa`` (the one in use),
         ``vector_bytes``, ``byte_products`` (the instructions of `tropical.quantized.gemm` that it
-        has, fastest last), ``stored`` (the dtypes in which matrices may be stored alone, see
-        `Semiring.stored`), ``cpu``, ``cores`` (usable by this process), ``threads``,
+        has, fastest last), ``bf16_products`` (the instructions for products in pieces of bfloat16;
+         the faster ones are used), ``stored`` (the dtypes in which matrices may be stored alone, see
+         `Semiring.stored`), ``cpu``, ``cores`` (usable by this process), ``threads``,
         the sizes ``l1d``, ``l2``, ``l3`` of the caches in bytes, ``settings`` (the settings of the
         scheduler, by name) and ``tuned`` (the names of the measured settings, see
         `tropical.tuning`; the other settings are derived from the caches).
@@ -216,6 +229,7 @@ def show_config(file: TextIO | None = None) -> None:
             "isa": f"{here['isa']}, {8 * here['vector_bytes']}-bit vectors",
             "built": ", ".join(here["isa_built"]),
             "supported": ", ".join(here["isa_supported"]),
+            "bf16": f"products by {' or '.join(here['bf16_products'])}",
             "bytes": f"products of tropical.quantized by {here['byte_products'][-1]}",
             "stored": f"{', '.join(here['stored'])}: computed in float32, rounded once",
             "cpu": here["cpu"],
@@ -255,11 +269,16 @@ class options(Block[Options]):
         Whether the scheduler may choose the kernel ``"strassen"`` for large products over
         ``"plustimes"`` of floats: faster, with larger errors, see `tropical.gemm`. False unless
         given.
+    precision : str, optional
+        The precision of products over ``"plustimes"`` of float32, those of layers and of their
+        gradients included: ``"bf16"``, ``"bf16x3"``, ``"bf16x6"``, or ``"float32"``, as they are;
+        see `tropical.gemm`. Other products, and calls that name another kernel than ``"packed"``,
+        are computed as they are.
 
     Raises
     ------
     ValueError
-        For an unknown kernel or instruction set, or ``threads < 1``.
+        For an unknown kernel, instruction set or precision, or ``threads < 1``.
     RuntimeError
         For an instruction set that this CPU lacks.
     TypeError
@@ -283,12 +302,13 @@ class options(Block[Options]):
         isa: str | None = None,
         threads: SupportsIndex | None = None,
         fast_ring: bool | None = None,
+        precision: str | None = None,
     ) -> None:
-        self._chosen = (kernel, isa, threads, fast_ring)
+        self._chosen = (kernel, isa, threads, fast_ring, precision)
 
     def __repr__(self) -> str:
-        kernel, isa, threads, fast_ring = self._chosen
-        return f"options({kernel=}, {isa=}, {threads=}, {fast_ring=})"
+        kernel, isa, threads, fast_ring, precision = self._chosen
+        return f"options({kernel=}, {isa=}, {threads=}, {fast_ring=}, {precision=})"
 
     def _get(self) -> Options:
         return _core.get_options()
@@ -297,12 +317,13 @@ class options(Block[Options]):
         _core.set_options(*setting)
 
     def _within(self, outside: Options) -> Options:
-        kernel, isa, threads, fast_ring = self._chosen
+        kernel, isa, threads, fast_ring, precision = self._chosen
         return (
             outside[0] if kernel is None else kernel,
             outside[1] if isa is None else isa,
             outside[2] if threads is None else threads,
             outside[3] if fast_ring is None else fast_ring,
+            outside[4] if precision is None else precision,
         )
 
 

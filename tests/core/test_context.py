@@ -66,9 +66,9 @@ def test_a_block_that_ends_early_takes_its_options_along():
     a.__enter__()
     b.__enter__()
     a.__exit__(None, None, None)
-    assert _core.get_options() == (None, None, 3, False)
+    assert _core.get_options() == (None, None, 3, False, "float32")
     b.__exit__(None, None, None)
-    assert _core.get_options() == (None, None, None, False)
+    assert _core.get_options() == (None, None, None, False, "float32")
 
 
 @every_kind

@@ -97,6 +97,7 @@ def test_signature_of_gemm():
         "kernel": None,
         "return_argmax": False,
         "epilogue": None,
+        "precision": None,
     }
 
 
@@ -104,7 +105,7 @@ SIGNATURES = {
     "GemmWorkspace": "()",
     "GemmWorkspace.reserve": "(self, m, n, k, dtype='float32', semiring='maxplus', threads=None)",
     "GemmWorkspace.clear": "(self)",
-    "options": "(kernel, isa, threads, fast_ring)",
+    "options": "(kernel, isa, threads, fast_ring, precision)",
     "get_num_threads": "()",
     "set_num_threads": "(n)",
 }
@@ -130,7 +131,7 @@ def test_reprs():
     workspace.reserve(300, 300, 300)
     assert repr(workspace) == f"<tropical.GemmWorkspace of {workspace.nbytes} bytes>"
     for block in (
-        "options(kernel='naive', isa=None, threads=2, fast_ring=None)",
+        "options(kernel='naive', isa=None, threads=2, fast_ring=None, precision=None)",
         "memory_mode('off')",
         "no_grad()",
     ):
