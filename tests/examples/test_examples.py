@@ -8,7 +8,7 @@ import pytest
 from support import run_module, run_python
 
 from tropical.autograd import Tensor
-from tropical.examples import airports, city, halvings, learn_paths, letters, maps, xor
+from tropical.examples import airports, city, halvings, learn_paths, letters, maps, precisions, xor
 from tropical.examples import streets as streets_module
 
 
@@ -38,6 +38,23 @@ def test_halvings(tmp_path, capsys):
     halvings.main(["64", "--seconds", "0", *picture])
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 5 and lines[1].split()[:2] == ["0", "1.00"]
+    assert not picture or drawn.read_text().count("<svg") == 1
+
+
+def test_precisions(tmp_path, capsys):
+    rows = precisions.compare(64, seconds=0.1)
+    assert [row.precision for row in rows] == list(precisions.PRECISIONS)
+    for row in rows:
+        assert 0 < row.mean < row.largest < 2**-7 and row.time > 0
+    assert rows[1].mean > 50 * rows[2].mean > 500 * rows[3].mean
+    with pytest.raises(SystemExit):
+        precisions.main(["0"])
+    assert "side: expected at least 1, got 0" in capsys.readouterr().err
+    drawn = tmp_path / "precisions.svg"
+    picture = ["--picture", str(drawn)] if importlib.util.find_spec("matplotlib") else []
+    precisions.main(["64", "--seconds", "0", *picture])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 5 and lines[1].split()[:2] == ["float32", "1.00"]
     assert not picture or drawn.read_text().count("<svg") == 1
 
 

@@ -236,6 +236,14 @@ def rows(output):
     return {name: cells for name, *cells in lines if len(cells) >= 4}
 
 
+def test_mixed_precision(capsys):
+    output = run(capsys, "--precision", "bf16", "--epochs", 2)
+    table = rows(output)
+    assert list(table) == ["tropical bf16", "tropical"]
+    assert abs(float(table["tropical bf16"][2]) - float(table["tropical"][2])) < 0.01  # last loss
+    assert "tropical bf16: " in output
+
+
 @pytest.mark.parametrize("model", models.MODELS)
 def test_compare(capsys, monkeypatch, model):
     monkeypatch.setattr(command, "NAIVE_DIGITS", 60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import copy
 import functools
 import math
 import statistics
@@ -34,6 +35,7 @@ _INSTALL = "'tropical-blas[mnist]'"
 # The scalar triple loop takes minutes for an epoch: it learns from a part, and the time is scaled.
 NAIVE_DIGITS = 1024
 KERNELS = ("naive", "tiled", "direct", "packed")
+PRECISIONS = ("bf16", "bf16x3", "bf16x6")
 # The options that `--predict` uses.
 _PREDICTS = {"predict", "load", "model", "hidden", "kernel", "threads", "memory"}
 
@@ -67,6 +69,8 @@ def parser() -> argparse.ArgumentParser:
     add("--kernel", choices=KERNELS, help="of every product (chosen by size)")
     add("--fast", action="store_true", help="time kernels and threads, take the best")
     add("--compare", action="store_true", help="train with each kernel, print the times")
+    add("--precision", choices=PRECISIONS,
+        help="of every product; the same network is trained in float32 as well")
     add = p.add_argument_group("rivals, pictures and weights").add_argument
     add("--rival", nargs="+", choices=list(RIVALS), default=[], metavar="RIVAL",
         help=f"train these too, from the same weights, in turns ({', '.join(RIVALS)}; mlp only)")
@@ -88,6 +92,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         optimizer=optimizer,
         threads=arguments.threads or tropical.get_num_threads(),
         kernel=arguments.kernel,
+        precision=arguments.precision,
         memory=arguments.memory,
     )
 
@@ -181,8 +186,10 @@ def _train(
     data: mnist.Dataset,
 ) -> None:
     ours = Ours(model, settings)
+    in_float32 = [Ours(copy.deepcopy(model), replace(settings, precision=None))]
     trainers: list[Trainer] = [
         ours,
+        *(in_float32 if settings.precision else []),
         *(RIVALS[name](model, settings) for name in arguments.rival),
     ]
     for trainer in trainers:

@@ -62,6 +62,8 @@ class Settings:
         The most threads.
     kernel : str or None
         As for `tropical.options`.
+    precision : str or None
+        As for `tropical.options`.
     memory : str
         A mode of `tropical.memory.memory_mode`.
     """
@@ -71,6 +73,7 @@ class Settings:
     optimizer: str = "sgd"
     threads: int = 1
     kernel: str | None = None
+    precision: str | None = None
     memory: Any = "pool"
 
 
@@ -120,7 +123,7 @@ class Ours(Trainer):
     """
 
     def __init__(self, model: nn.Module, settings: Settings) -> None:
-        self.name = "tropical"
+        self.name = "tropical" if not settings.precision else f"tropical {settings.precision}"
         self.model = model
         self.settings = settings
         self.optimizer: optim.Optimizer = OPTIMIZERS[settings.optimizer](
@@ -128,7 +131,10 @@ class Ours(Trainer):
         )
 
     def _options(self) -> contextlib.AbstractContextManager[object]:
-        return tropical.options(kernel=self.settings.kernel, threads=self.settings.threads)
+        wanted = self.settings
+        return tropical.options(
+            kernel=wanted.kernel, threads=wanted.threads, precision=wanted.precision
+        )
 
     def step(self, images: Array, labels: Array) -> float:
         """Learn from one batch; return its mean loss."""
