@@ -183,8 +183,8 @@ def config() -> dict[str, Any]:
         ``version``, ``compiler``, ``isa_built``, ``isa_supported``, ``isa`` (the one in use),
         ``vector_bytes``, ``byte_products`` (the instructions of `tropical.quantized.gemm` that it
         has, fastest last), ``bf16_products`` (the instructions for products in pieces of bfloat16;
-         the faster ones are used), ``stored`` (the dtypes in which matrices may be stored alone, see
-         `Semiring.stored`), ``cpu``, ``cores`` (usable by this process), ``threads``,
+        the faster ones are used), ``stored`` (the dtypes in which matrices may be stored alone,
+        see `Semiring.stored`), ``cpu``, ``cores`` (usable by this process), ``threads``,
         the sizes ``l1d``, ``l2``, ``l3`` of the caches in bytes, ``settings`` (the settings of the
         scheduler, by name) and ``tuned`` (the names of the measured settings, see
         `tropical.tuning`; the other settings are derived from the caches).
