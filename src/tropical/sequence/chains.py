@@ -287,16 +287,11 @@ def _observe_symbols(table: Array, symbols: Array, layout: Layout) -> Observed:
         raise ValueError("symbols: expected (..., steps), got ()")
     states, known = table.shape[-2:]
     lengths, first = _steps_of("symbols", symbols.shape, layout)
-    inside = _inside(symbols, lengths) if not layout.concatenated else np.True_
-    wrong = ((symbols < 0) | (symbols >= known)) & inside
-    if np.any(wrong):
-        at = tuple(int(i) for i in np.argwhere(wrong)[0])
-        value = np.broadcast_to(symbols, wrong.shape)[at]
-        raise ValueError(
-            f"symbols: expected 0 to {known - 1}, as log_emission has {known} symbols, got {value} "
-            f"at {at}"
-        )
-    rows = np.clip(symbols, 0, known - 1).astype(np.intp)  # what is beyond the lengths is not read
+    # Of most symbols two passes are enough.
+    if np.min(symbols, initial=0) < 0 or np.max(symbols, initial=0) >= known:
+        _refuse_unknown(symbols, known, None if layout.concatenated else lengths)
+        symbols = np.clip(symbols, 0, known - 1)  # what is beyond the lengths is not read
+    rows = symbols.astype(np.intp)
     if math.prod(table.shape[:-2]) != 1:  # a table for each item of the batch
         tables = np.arange(math.prod(table.shape[:-2])).reshape(table.shape[:-2])
         if layout.concatenated:
@@ -320,6 +315,20 @@ def _observe_symbols(table: Array, symbols: Array, layout: Layout) -> Observed:
         },
         check_values=lambda: _check_values("log_emission", table, layout.ring),
     )
+
+
+def _refuse_unknown(symbols: Array, known: int, lengths: NDArray[np.intp] | None) -> None:
+    """Raise ValueError for symbols without emissions, within the lengths."""
+    wrong = (symbols < 0) | (symbols >= known)
+    if lengths is not None:
+        wrong = wrong & _inside(symbols, lengths)
+    if wrong.any():
+        at = tuple(int(i) for i in np.argwhere(wrong)[0])
+        value = np.broadcast_to(symbols, wrong.shape)[at]
+        raise ValueError(
+            f"symbols: expected 0 to {known - 1}, as log_emission has {known} symbols, got {value} "
+            f"at {at}"
+        )
 
 
 def _steps_of(
