@@ -136,20 +136,20 @@ def given_minus_expected(
 ) -> tuple[Array, Array, Array]:
     """Return the gradients of initial, transition and emission, of each sequence.
 
-    `states` (sequences, t) are -1 where there is none.
+    `states` (sequences, t) are -1 where there is none. The gradients take the memory of `known`.
     """
     within, count = states >= 0, batch.states
     items, steps = states.shape
-    to_emission = -known.states.reshape(items, steps, count)
-    item, step = np.nonzero(within)
-    to_emission[item, step, states[item, step]] += 1
+    to_emission = np.negative(known.states, out=known.states).reshape(items, steps, count)
+    step = np.flatnonzero(within)
+    to_emission.reshape(-1)[step * count + states.reshape(-1)[step]] += 1
     # A sequence without steps has no first state.
     to_initial = to_emission[:, 0] if steps else np.zeros((items, count), batch.dtype)
     cell = (np.arange(items)[:, None] * count + states[:, :-1]) * count + states[:, 1:]
     given = np.bincount(cell[within[:, 1:]], minlength=items * count * count)
-    shape = items, count, count
-    to_transition = given.reshape(shape) - known.transitions.reshape(shape)
-    return to_initial.copy(), to_transition.astype(batch.dtype, copy=False), to_emission
+    to_transition = known.transitions.reshape(items, count, count)
+    np.subtract(given.reshape(to_transition.shape), to_transition, to_transition, casting="unsafe")
+    return to_initial.copy(), to_transition, to_emission
 
 
 def _sum_where(within: NDArray[np.bool_], x: Array) -> NDArray[np.float64]:
