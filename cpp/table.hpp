@@ -365,12 +365,14 @@ struct PosteriorArgs {
     char* posteriors;
     char* pairs;
 };
-// Chances are the numbers of a row times weights, which lie in parts. Sums of chances take
-// sums_bytes, a register for the lanes before each lane included.
+// Chances are the numbers of a row times weights, which lie in parts: of sums k, the first part is
+// number part[k]. Sums of chances take sums_bytes, a register for the lanes before each lane
+// included.
 struct ChanceArgs {
-    ptrdiff_t row_bytes, part_bytes, part_stride, sums_bytes;
+    ptrdiff_t count, row_bytes, part_bytes, part_stride, sums_bytes;
     const char* row;
     const char* weights;
+    const ptrdiff_t* part;
     char* sums;
 };
 // Draw i takes the sums number slot[i].

@@ -69,6 +69,15 @@ def test_states_and_transitions_are_those_of_posteriors(isa, states, steps):
     assert_moves(paths, known)
 
 
+@pytest.mark.parametrize("states", [5, 33])
+def test_paths_do_not_depend_on_their_number(isa, states):
+    """Kernels draw some at a time; equal numbers give equal paths beside any others."""
+    parts = model(states, 40)
+    paths = sample(*parts, 300, rng=8)
+    for size in (*range(1, 18), 255, 256, 257):
+        np.testing.assert_array_equal(sample(*parts, size, rng=8), paths[:size])
+
+
 def test_a_sequence_whose_rows_are_not_kept():
     """More than 6 MB of rows."""
     parts = model(60, 14_000)

@@ -53,12 +53,15 @@ void Summer::add_written(ChainInGroup& c, ptrdiff_t count, ptrdiff_t bytes, ptrd
     const ptrdiff_t columns = advance_.layout.columns, item = sizeof(double);
     const ptrdiff_t whole = (count + columns - 1) / columns * columns;
     std::fill(numbers_of(c.scratch) + count, numbers_of(c.scratch) + whole, 0.0);
-    advance_.logs.add_chances({.row_bytes = whole * item,
+    const ptrdiff_t part = 0;
+    advance_.logs.add_chances({.count = 1,
+                               .row_bytes = whole * item,
                                .part_bytes = columns * item,
                                .part_stride = 0,
                                .sums_bytes = bytes,
                                .row = c.scratch,
                                .weights = reinterpret_cast<const char*>(ones.data()),
+                               .part = &part,
                                .sums = c.chances + slot * bytes});
 }
 

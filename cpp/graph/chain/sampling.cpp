@@ -3,6 +3,8 @@
 //
 // S. Chib, "Calculating posterior distributions and modal estimates in Markov mixture models",
 // Journal of Econometrics 75(1), 1996, section 2.
+#include <numeric>
+
 #include "graph/chain/summer.hpp"
 
 namespace tropical {
@@ -43,44 +45,58 @@ DrawArgs draws_of(Draws& draws, ptrdiff_t t, const ChainInGroup& c, ptrdiff_t by
 
 }  // namespace
 
+// Numbers the states that some paths are in, as they come; draws.slot says which. Beside many draws
+// the sums of a few states that nobody is in cost less than the numbering.
+ptrdiff_t Summer::number_states(ChainInGroup& c) const {
+    Draws& draws = *c.draws;
+    if (!chains_.edges && !c.ahead.logs && 2 * chains_.states <= draws.count) {
+        std::iota(draws.distinct, draws.distinct + chains_.states, ptrdiff_t{0});
+        for (ptrdiff_t i = 0; i < draws.count; ++i)
+            draws.slot[i] = static_cast<std::int32_t>(draws.state[i]);
+        return chains_.states;
+    }
+    std::int32_t count = 0;
+    // Without a branch: nobody could guess which states are new.
+    for (ptrdiff_t i = 0; i < draws.count; ++i) {
+        std::int32_t& slot = c.slot_of[draws.state[i]];
+        const bool fresh = slot < 0;
+        draws.distinct[count] = draws.state[i];
+        draws.slot[i] = slot = fresh ? count : slot;
+        count += fresh;
+    }
+    for (ptrdiff_t k = 0; k < count; ++k) c.slot_of[draws.distinct[k]] = -1;
+    return count;
+}
+
 // The states of some paths at this step, which is number t of its block.
 void Summer::draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step,
                        ptrdiff_t t) const {
     Draws& draws = *c.draws;
     const char* const row = c.ahead.rows + t * row_;
     const ptrdiff_t part = advance_.layout.columns * static_cast<ptrdiff_t>(sizeof(double));
-    ChanceArgs args{.row_bytes = row_,
-                    .part_bytes = part,
-                    .part_stride = chains_.states * part,
-                    .sums_bytes = chances_bytes(),
-                    .row = row,
-                    .weights = nullptr,
-                    .sums = c.chances};
-    std::int32_t slots = 0;
-    for (ptrdiff_t i = 0; i < draws.count; ++i) {
-        const ptrdiff_t state = draws.state[i];
-        std::int32_t& slot = c.slot_of[state];
-        if (slot < 0) {
-            slot = slots++;
-            if (chains_.edges || c.ahead.logs) {
-                const double* const before = reinterpret_cast<const double*>(row);
-                const ptrdiff_t count = weigh(matrix, c, state, step, before);
-                add_written(c, count, args.sums_bytes, slot);
-            } else {
-                args.weights = matrix.backward.panels + state * part;
-                args.sums = c.chances + slot * args.sums_bytes;
-                advance_.logs.add_chances(args);
-            }
+    const ptrdiff_t count = number_states(c), bytes = chances_bytes();
+    const ChainEdges* const edges = chains_.edges;
+    if (!edges && !c.ahead.logs)
+        advance_.logs.add_chances({.count = count,
+                                   .row_bytes = row_,
+                                   .part_bytes = part,
+                                   .part_stride = chains_.states * part,
+                                   .sums_bytes = bytes,
+                                   .row = row,
+                                   .weights = matrix.backward.panels,
+                                   .part = draws.distinct,
+                                   .sums = c.chances});
+    else
+        for (ptrdiff_t k = 0; k < count; ++k) {
+            const double* const before = reinterpret_cast<const double*>(row);
+            const ptrdiff_t written = weigh(matrix, c, draws.distinct[k], step, before);
+            add_written(c, written, bytes, k);
         }
-        draws.slot[i] = slot;
-    }
-    for (ptrdiff_t i = 0; i < draws.count; ++i) c.slot_of[draws.state[i]] = -1;
-    advance_.logs.draw(draws_of(draws, t, c, args.sums_bytes));
-    for (ptrdiff_t i = 0; i < draws.count; ++i) {
-        if (const ChainEdges* const edges = chains_.edges)
-            draws.cells[t][i] = edges->source[edges->start[draws.state[i]] + draws.cells[t][i]];
-        draws.state[i] = draws.cells[t][i];
-    }
+    advance_.logs.draw(draws_of(draws, t, c, bytes));
+    ptrdiff_t* const cells = draws.cells[t];
+    for (ptrdiff_t i = 0; i < draws.count && edges; ++i)
+        cells[i] = edges->source[edges->start[draws.state[i]] + cells[i]];
+    std::copy_n(cells, draws.count, draws.state);
 }
 
 // At the last step: by the sums over all paths that end there.

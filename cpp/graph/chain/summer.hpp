@@ -11,10 +11,12 @@ namespace tropical {
 // Some paths of a chain in a block of steps.
 struct Draws {
     static constexpr ptrdiff_t most = 256;
-    ptrdiff_t first, count;                   // the paths
-    ptrdiff_t cells[most_block_steps][most];  // by steps: numbers in [0, 1), then states
-    ptrdiff_t state[most];                    // at the step behind
-    std::int32_t slot[most];                  // that of the state
+    ptrdiff_t first, count;  // the paths
+    // By steps: numbers in [0, 1), then states. Rows whole pages apart would share sets of L1.
+    ptrdiff_t cells[most_block_steps][most + 8];
+    ptrdiff_t state[most];         // at the step behind
+    ptrdiff_t distinct[most + 1];  // states, each once; one element more is scratch
+    std::int32_t slot[most];       // the number of the state among `distinct`
 };
 
 // One chain of a group. A block has the steps first, ..., first + steps - 1, where first >= 1; row
@@ -34,7 +36,7 @@ struct ChainInGroup {
     double* weights;
     char* scratch;  // two rows
     Draws* draws;
-    std::int32_t* slot_of;  // a state's sums of chances, numbered; -1 if there are none
+    std::int32_t* slot_of;  // numbers of states; -1 between steps
     char* chances;
     bool impossible;
     // Of the backward row behind the block. If it was of logarithms, these lie in back.sums.
@@ -129,6 +131,7 @@ class Summer {
                     const double* row) const;
     void add_written(ChainInGroup& c, ptrdiff_t count, ptrdiff_t bytes, ptrdiff_t slot) const;
     void draw_last(ChainInGroup& c) const;
+    ptrdiff_t number_states(ChainInGroup& c) const;
     void draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t) const;
     void repeat_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
                       ptrdiff_t steps) const;
