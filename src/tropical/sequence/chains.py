@@ -53,9 +53,16 @@ class Batch:
         """The steps of all sequences in the results."""
         return int(self.lengths.sum()) if self.steps is None else len(self.lengths) * self.steps
 
-    def rows(self, fill: float) -> Array:
-        """Return results for each state at each step, (rows, s)."""
-        return np.full((self.row_count, self.states), fill, self.dtype)
+    def rows(self) -> Array:
+        """Return results for each state at each step, (rows, s), 0."""
+        return np.zeros((self.row_count, self.states), self.dtype)
+
+    def log_rows(self) -> Array:
+        """Return results for each state at each step, (rows, s), -inf beyond the lengths."""
+        shape = self.row_count, self.states
+        if self.lengths.sum() == self.row_count:  # the core writes all of them
+            return np.empty(shape, self.dtype)
+        return np.full(shape, -np.inf, self.dtype)
 
     def transitions(self) -> Array:
         """Return results for each transition of each sequence, 0."""

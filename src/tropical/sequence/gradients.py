@@ -33,6 +33,6 @@ def viterbi_and_gradients(
     batch = read_model(initial, transition, emission, lengths)
     (states,), (scores,) = best_paths_of(batch, semirings.maxplus, 1)
     paths = states.reshape(len(batch.lengths), batch.steps or 0)
-    nothing = Posteriors(batch.rows(0), batch.transitions(), scores)
+    nothing = Posteriors(batch.rows(), batch.transitions(), scores)
     first, transitions, each = map(batch.each, given_minus_expected(nothing, paths, batch))
     return batch.each(scores)[()], first, transitions, each, batch.shaped(states)

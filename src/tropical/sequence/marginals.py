@@ -90,7 +90,7 @@ def forward(
     batch = read(
         log_initial, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
     )
-    log_alpha = batch.rows(-np.inf)
+    log_alpha = batch.log_rows()
     likelihood = _sum_paths(batch, log_alpha=log_alpha)
     return batch.shaped(log_alpha), likelihood
 
@@ -182,7 +182,7 @@ def backward(
     batch = read(
         None, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
     )
-    log_beta = batch.rows(-np.inf)
+    log_beta = batch.log_rows()
     _core.sum_paths(batch.chains, batch.place, None, log_beta, None, None, None)
     return batch.shaped(log_beta)
 
@@ -245,7 +245,7 @@ def posteriors(
 
 def posteriors_of(batch: Batch) -> Posteriors:
     """Return the posteriors of a batch; transitions are (..., matrices, s, s) or (..., edges)."""
-    states = batch.rows(0)
+    states = batch.rows()
     transitions = batch.transitions()
     likelihood = _sum_paths(batch, states=states, transitions=transitions)
     return Posteriors(batch.shaped(states), batch.each(transitions), likelihood)
