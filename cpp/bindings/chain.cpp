@@ -85,7 +85,8 @@ struct GivenChains {
             if (first.data()[c] < 0 || first.data()[c] > rows - lengths.data()[c])
                 throw py::value_error("first: chain " + std::to_string(c) +
                                       " leaves the emissions");
-        if (symbols) check_numbers(*symbols, "symbols", emission.shape(0) - 1);
+        check(!symbols || rows == 0 || emission.shape(0) > 0, "emission", "rows for symbols",
+              emission);
         Chains chains{};
         chains.count = count;
         chains.states = s;
@@ -99,6 +100,7 @@ struct GivenChains {
         chains.transition_stride = transition.shape(0) == 1 ? 0 : matrices * elements * size;
         chains.emission = static_cast<const char*>(emission.data());
         chains.emission_stride = emission.strides(0);
+        chains.emission_rows = emission.shape(0);
         chains.first = first.data();
         chains.symbols = symbols ? symbols->data() : nullptr;
         chains.edges = edges.get();
@@ -211,7 +213,8 @@ void bind_chain(py::module_& module) {
 
 `initial` (1 or chains, s), `transition` (1 or chains, 1 or steps - 1, s, s), `emission` (rows, s) of
 one dtype; chain c begins at row ``first[c]``, or at ``symbols[first[c]]``, which says the row, and
-has ``lengths[c]`` steps (intp). With `edges`, `transition` is (1 or chains, edges).)",
+has ``lengths[c]`` steps (intp). A symbol without a row reads the nearest one. With `edges`,
+`transition` is (1 or chains, edges).)",
                             py::is_final(), constructed_by_new<GivenChains>())
         .def(py::init<py::array, py::array, py::array, Indices, Indices, std::optional<Indices>,
                       std::shared_ptr<ChainEdges>>(),

@@ -40,16 +40,17 @@ struct Chains {
     const char* transition;                        // C-ordered matrices
     ptrdiff_t transition_stride, transition_step;  // from chain to chain, from step to step
     // The row of step t of chain c is row first[c] + t of an emission_stride each; with symbols, it
-    // is row symbols[first[c] + t].
+    // is row symbols[first[c] + t], but within emission_rows: another thread may write to symbols.
     const char* emission;
-    ptrdiff_t emission_stride;
+    ptrdiff_t emission_stride, emission_rows;
     const ptrdiff_t* first;
     const ptrdiff_t* symbols;
     const ChainEdges* edges;  // unless it is null, `transition` has a number for each edge
 
     const char* emitted(ptrdiff_t chain, ptrdiff_t step) const {
-        const ptrdiff_t row = first[chain] + step;
-        return emission + (symbols ? symbols[row] : row) * emission_stride;
+        ptrdiff_t row = first[chain] + step;
+        if (symbols) row = std::clamp<ptrdiff_t>(symbols[row], 0, emission_rows - 1);
+        return emission + row * emission_stride;
     }
     // The transitions into step t >= 1.
     const char* transitions(ptrdiff_t chain, ptrdiff_t step) const {

@@ -294,11 +294,11 @@ def _observe_symbols(table: Array, symbols: Array, layout: Layout) -> Observed:
         raise ValueError("symbols: expected (..., steps), got ()")
     states, known = table.shape[-2:]
     lengths, first = _steps_of("symbols", symbols.shape, layout)
-    # Of most symbols two passes are enough.
-    if np.min(symbols, initial=0) < 0 or np.max(symbols, initial=0) >= known:
+    rows = symbols.astype(np.intp, copy=False)
+    # One pass is enough for most: as unsigned numbers, negative ones are the greatest.
+    if np.max(rows.view(np.uintp), initial=0) >= known:
         _refuse_unknown(symbols, known, None if layout.concatenated else lengths)
-        symbols = np.clip(symbols, 0, known - 1)  # what is beyond the lengths is not read
-    rows = symbols.astype(np.intp)
+        rows = np.clip(rows, 0, known - 1)  # what is beyond the lengths is not read
     if math.prod(table.shape[:-2]) != 1:  # a table for each item of the batch
         tables = np.arange(math.prod(table.shape[:-2])).reshape(table.shape[:-2])
         if layout.concatenated:
@@ -311,7 +311,7 @@ def _observe_symbols(table: Array, symbols: Array, layout: Layout) -> Observed:
         first = first * rows.shape[-1]
     return Observed(
         rows=_packed(np.swapaxes(table, -1, -2)).reshape(-1, states),
-        symbols=np.ascontiguousarray(rows).reshape(-1),
+        symbols=_packed(rows).reshape(-1),
         first=first,
         lengths=lengths,
         steps=symbols.shape[-1],

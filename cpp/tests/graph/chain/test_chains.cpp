@@ -52,6 +52,7 @@ struct Case {
                 .transition_step = 0,
                 .emission = reinterpret_cast<const char*>(emission.data()),
                 .emission_stride = states * 8,
+                .emission_rows = std::ssize(emission) / states,
                 .first = first.data(),
                 .symbols = nullptr,
                 .edges = nullptr};
