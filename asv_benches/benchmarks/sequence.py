@@ -8,7 +8,7 @@ import tropical
 from tropical.bench import sequences
 from tropical.measure import contenders
 from tropical.measure.timing import Contender
-from tropical.sequence import posteriors
+from tropical.sequence import crf_log_likelihood, posteriors
 
 from .common import Call
 
@@ -64,7 +64,7 @@ class KBest(Call):
 
 
 class Samples(Call):
-    params = ([8, 128],)
+    params = ([8, 32, 128],)
     param_names = ("states",)
 
     def setup(self, states: int) -> None:
@@ -100,6 +100,26 @@ class Posteriors(Call):
         self.prepare(marginals, dtype)
 
     def time_posteriors(self, *_: object) -> None:
+        self.call()
+
+
+def random_field(dtype: str) -> Contender:
+    initial, transition, emission = sequences.model(64, 100, 32, dtype)
+    states = emission.argmax(axis=-1)
+    call = functools.partial(crf_log_likelihood, initial, transition, emission, states)
+    return Contender("random field", call, 1.0, functools.partial(tropical.options, threads=1))
+
+
+class RandomField(Call):
+    """Likelihood and gradients of 64 sequences of 100 steps over 32 states."""
+
+    params = (["float32", "float64"],)
+    param_names = ("dtype",)
+
+    def setup(self, dtype: str) -> None:
+        self.prepare(random_field, dtype)
+
+    def time_likelihood(self, *_: object) -> None:
         self.call()
 
 
