@@ -353,18 +353,18 @@ closure_blocks(sys.argv[1], progress=lambda share: print(share, flush=True))
 """
 
 
-def kill_and_resume(a, folder, rng, kills, tasks_each):
+def kill_and_resume(a, folder, rng, kills, tasks_each, script=KILLED, **how):
     """Kill a process at random moments, `kills` times; return the tasks that were seen to end."""
     ended = 0
     for _ in range(kills):
-        command = (sys.executable, "-c", KILLED, str(folder.path))
+        command = (sys.executable, "-c", script, str(folder.path))
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             for _ in range(rng.integers(1, tasks_each)):
                 ended += bool(process.stdout.readline())
             time.sleep(rng.random() * 0.01)
             process.send_signal(signal.SIGKILL)
             ended += len(process.stdout.readlines())
-    closure_blocks(folder, progress=lambda share: None)
+    closure_blocks(folder, progress=lambda share: None, **how)
     assert_same_bits(folder, closure(a))
     return ended
 
@@ -418,7 +418,8 @@ def test_memory_and_blocks():
 
 
 @pytest.mark.long
-def test_memory_is_bounded(tmp_path):
+@pytest.mark.parametrize("predecessors", [False, True])
+def test_memory_is_bounded(predecessors, tmp_path):
     """n = 6,000 takes 144 MB in memory; the blocks of this process may take 90 MB."""
     output = run_python(
         f"""
@@ -430,7 +431,8 @@ def test_memory_is_bounded(tmp_path):
             rng = np.random.default_rng((rows.start, columns.start))
             return rng.random((rows.stop - rows.start, columns.stop - columns.start), np.float32)
 
-        closure_blocks(BlockFolder.from_function({str(tmp_path / "small")!r}, part, 100, "float32"))
+        small = BlockFolder.from_function({str(tmp_path / "small")!r}, part, 100, "float32")
+        closure_blocks(small, predecessors={predecessors})
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         folder = BlockFolder.from_function(
             {str(tmp_path / "large")!r}, part, 6000, "float32", memory="90MB"
@@ -438,7 +440,7 @@ def test_memory_is_bounded(tmp_path):
         used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
         limit = used + 90_000_000 + (64 << 20)  # and an arena of glibc's
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        closure_blocks(folder, memory="90MB")
+        closure_blocks(folder, memory="90MB", predecessors={predecessors})
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         print(1024 * (after - before), folder.block)
         """,

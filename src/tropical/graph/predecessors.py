@@ -104,13 +104,16 @@ def check_vertices(n: int, **vertices: int) -> None:
             raise IndexError(f"{name}: expected 0 <= {name} < {n}, got {vertex}")
 
 
-def edge_predecessors(a: Array, ring: Semiring) -> Predecessors:
-    """Return i where there is an edge from i to another j, `NO_PREDECESSOR` elsewhere."""
-    n = a.shape[-1]
+def edge_predecessors(a: Array, ring: Semiring, first: tuple[int, int] = (0, 0)) -> Predecessors:
+    """Return i where there is an edge from i to another j, `NO_PREDECESSOR` elsewhere.
+
+    `a` (..., rows, columns) is the block of a matrix that begins at row and column `first`.
+    """
     # C-contiguous, whatever the layout of `a`: rows that are read and written must lie apart.
     before = np.full(a.shape, NO_PREDECESSOR, np.int32)
-    np.copyto(before, np.arange(n, dtype=np.int32)[:, None], where=a != ring.zero(a.dtype))
-    before[..., np.arange(n), np.arange(n)] = NO_PREDECESSOR
+    i = np.arange(first[0], first[0] + a.shape[-2], dtype=np.int32)[:, None]
+    j = np.arange(first[1], first[1] + a.shape[-1])
+    np.copyto(before, i, where=(a != ring.zero(a.dtype)) & (i != j))
     return before
 
 
@@ -148,13 +151,17 @@ def star_with_predecessors(
         return
     i = np.arange(len(a))
     a[i, i] = ring.add_ufunc(a[i, i], ring.one(a.dtype))
-    _take_paths_within(a, before, ring, (0, len(a)), progress)
+    take_paths_within(a, before, ring, (0, len(a)), progress)
     np.fill_diagonal(before, NO_PREDECESSOR)  # a path of no edges has no predecessor
     check_divergence(a, ring)
 
 
-def _take_paths_within(
-    a: Array, before: Predecessors, ring: Semiring, vertices: tuple[int, int], progress: Report
+def take_paths_within(
+    a: Array,
+    before: Predecessors,
+    ring: Semiring,
+    vertices: tuple[int, int],
+    progress: Report = lambda share: None,
 ) -> None:
     """Let the rows of these vertices take all paths through these vertices."""
     start, stop = vertices
@@ -166,7 +173,7 @@ def _take_paths_within(
     middle = start + (stop - start + step) // (2 * step) * step
     halves = (start, middle), (middle, stop)
     for via, other in (halves, halves[::-1]):
-        _take_paths_within(a, before, ring, via, progress)
+        take_paths_within(a, before, ring, via, progress)
         _take_paths_through(a, before, ring, via, other)
 
 

@@ -20,6 +20,8 @@ from .folder import BlockFolder
 from .layout import Layout
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tropical.npz import PathLike
 
 
@@ -61,14 +63,27 @@ def check_writeable(array: Any, name: str = "store") -> None:
         raise ValueError(f"{name}: expected a writeable array ({error})") from error
 
 
-def enter(
-    array: Any, path: Path, block: int | None, memory: float | str | None, resume: bool
-) -> Layout:
-    """Return the folder of the rounds: the one of an earlier call, or a copy of the array."""
+def check_predecessors(array: Any, n: int) -> None:
+    """Raise TypeError or ValueError unless predecessors (n, n) can be written to `array`."""
+    name = "predecessors"
+    if not all(hasattr(array, part) for part in ("shape", "dtype", "__setitem__")):
+        raise TypeError(f"{name}: expected an array, as store is one, got {array!r:.60}")
+    if array.dtype != np.int32:
+        raise TypeError(f"{name}: expected dtype int32, got {array.dtype}")
+    if tuple(array.shape) != (n, n):
+        raise ValueError(f"{name}: expected {(n, n)}, got {array.shape}")
+    check_writeable(array, name)
+
+
+def enter(array: Any, path: Path, choose: Callable[[], int], resume: bool) -> Layout:
+    """Return the folder of the rounds: the one of an earlier call, or a copy of the array.
+
+    `choose` returns the rows of a block of a copy.
+    """
     try:
         known = manifests.read(path)
     except FileNotFoundError:
-        return _copy(array, path, block, memory)
+        return _copy(array, path, choose())
     folder = Layout.at(path)
     if known.state == "copying" and not resume:
         raise ValueError(
@@ -77,7 +92,7 @@ def enter(
         )
     if not resume:
         folder.remove()
-        return _copy(array, path, block, memory)
+        return _copy(array, path, choose())
     if (known.n, known.n) != array.shape or np.dtype(known.dtype) != array.dtype:
         raise ValueError(
             f"store: expected the array of {path}, ({known.n}, {known.n}) of {folder.dtype}, got "
@@ -88,8 +103,8 @@ def enter(
     return folder
 
 
-def _copy(array: Any, path: Path, block: int | None, memory: float | str | None) -> Layout:
-    return Layout.at(BlockFolder.from_array(path, array, block=block, memory=memory).path)
+def _copy(array: Any, path: Path, block: int) -> Layout:
+    return Layout.at(BlockFolder.from_array(path, array, block=block).path)
 
 
 def _check_source(array: Any, folder: Layout, source: tuple[int, ...]) -> None:
@@ -103,18 +118,26 @@ def _check_source(array: Any, folder: Layout, source: tuple[int, ...]) -> None:
             )
 
 
-def leave(array: Any, folder: Layout, keep: bool) -> None:
+def leave(array: Any, predecessors: Any, folder: Layout, keep: bool) -> None:
     """Replace the array by its star; delete the files of the folder, and unless `keep` the folder.
+
+    The array of predecessors, unless that is None, is written to as well.
 
     After a kill in between, the folder still has the star, and the next call copies it again.
     """
     replace(folder.manifest, state="copying").write(folder.path)
-    for i, j, rows, columns in folder.places():
-        array[rows, columns] = folder.read(i, j, folder.count)
-    for flush in (getattr(array, "flush", None), getattr(getattr(array, "file", None), "flush", 0)):
-        if callable(flush):  # of a memmap; of h5py
-            flush()
+    _copy_back(array, folder)
+    if predecessors is not None:
+        _copy_back(predecessors, folder.before)
     folder.remove()
     if not keep:
         with contextlib.suppress(OSError):  # where the folder has files of others
             folder.path.rmdir()
+
+
+def _copy_back(array: Any, layout: Layout) -> None:
+    for i, j, rows, columns in layout.places():
+        array[rows, columns] = layout.read(i, j, layout.count)
+    for flush in (getattr(array, "flush", None), getattr(getattr(array, "file", None), "flush", 0)):
+        if callable(flush):  # of a memmap; of h5py
+            flush()

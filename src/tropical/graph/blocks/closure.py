@@ -19,11 +19,13 @@ from .crew import Crew, check_executor
 from .folder import BlockFolder
 from .layout import Layout
 from .schedule import Schedule
-from .sizes import BLOCKS, IN_PROCESS, bytes_of, check_disk, choose_block, task_bytes
+from .sizes import IN_PROCESS, bytes_of, check_disk, choose_block, element_bytes, task_bytes
 from .tasks import Work, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
     from tropical.npz import PathLike
     from tropical.semirings import Semiring
@@ -42,6 +44,7 @@ def closure_blocks(
     workers: int | None = None,
     threads: int | None = None,
     scratch: PathLike | None = None,
+    predecessors: Any = False,
     resume: bool = True,
     progress: Progress = None,
 ) -> Any:
@@ -74,6 +77,10 @@ def closure_blocks(
     scratch : str or path, optional
         The folder for the rounds of an array, on a disk with room for it. By default beside the
         file of the array, with the suffix ``.closure``. Its files are deleted at the end.
+    predecessors : bool or array (n, n) of int32, default False
+        Keep the last vertex before each end, as ``shortest_paths(..., return_predecessors=True)``
+        returns it, for a semiring whose (+) is max or min. For a folder True:
+        `BlockFolder.predecessors` reads them. For an array another one, which they are written to.
     resume : bool, default True
         Continue what an earlier call left. False begins anew, from an array.
     progress : callable or bool, optional
@@ -94,7 +101,8 @@ def closure_blocks(
     ValueError
         If the matrix is not square, holds a NaN, or holds a negative number where the semiring has
         none, which the message names the chunk of; if `memory` cannot hold the blocks; if a folder
-        holds the star of another semiring; if an array has changed since its rounds began.
+        holds the star of another semiring; if an array has changed since its rounds began; if the
+        semiring has no predecessors, or the rounds have begun with them and go on without.
     TypeError
         If the semiring has no such dtype, or an argument is of a wrong type.
     OSError
@@ -122,8 +130,14 @@ def closure_blocks(
     all rounds are done; a kill while the star is copied into it leaves the star in `scratch`, and
     the next call copies it again.
 
-    **Disk.** A folder grows by two block rows and two block columns. An array needs a folder of its
-    size.
+    **Predecessors.** They lie beside the chunks, are as safe, and resume in the same bits. Where no
+    (x) rounds or saturates, `path` finds a path whose product is the stored length, also round
+    cycles whose weight is one; else the product differs by rounding. Of equal paths, another
+    `block` and `shortest_paths` may choose another one. Lengths may be rounded in another order
+    than without predecessors. A task holds at most four blocks of lengths and four of predecessors.
+
+    **Disk.** A folder grows by two block rows and two block columns, and by the predecessors. An
+    array needs a folder of its size.
 
     Examples
     --------
@@ -137,12 +151,28 @@ def closure_blocks(
     array([0., 5., 6., 2.])
     >>> folder.state, folder.rounds
     ('star', 2)
+
+    The same paths by their vertices:
+
+    >>> from tropical.graph import path
+    >>> folder = BlockFolder.from_array(tempfile.mkdtemp(), road, block=2)
+    >>> star = closure_blocks(folder, predecessors=True)
+    >>> path(star.predecessors[0], 0, 2)
+    [0, 3, 1, 2]
     """
     ring = semirings.get(semiring)
     check_executor(executor, workers, threads)
+    keep = predecessors is not False
+    if keep and not ring.selective:
+        raise ValueError(
+            f"semiring: expected one whose (+) is max or min with predecessors, got {ring.name}"
+        )
     if isinstance(store, (str, os.PathLike)):
         store = BlockFolder(store)
     if isinstance(store, BlockFolder):
+        if keep and predecessors is not True:
+            kind = type(predecessors).__name__
+            raise TypeError(f"predecessors: expected True or False for a folder, got {kind}")
         folder = Layout.at(store.path)
         _check_folder(folder, ring, scratch, resume)
     else:
@@ -151,19 +181,23 @@ def closure_blocks(
             raise TypeError(f"store: expected a folder or an array on disk, got {kind}")
         _check_ring(store.dtype, ring)
         arrays.check_writeable(store)
+        n = (*store.shape, 0)[0]
+        if keep:
+            arrays.check_predecessors(predecessors, n)
         path = arrays.scratch_of(store, scratch)
-        folder = arrays.enter(store, path, block, memory, resume)
+        choose = partial(choose_block, n, store.dtype, block, memory, keep)
+        folder = arrays.enter(store, path, choose, resume)
     if block is not None and choose_block(folder.n, folder.dtype, block) != folder.block:
         raise ValueError(f"block: expected {folder.block}, as {folder.path} has, got {block}")
-    tasks = _tasks_at_once(folder, memory, executor)
-    _begin(folder, ring)
+    tasks = _tasks_at_once(folder, memory, executor, keep)
+    _begin(folder, ring, keep)
     if folder.manifest.state == "rounds":
         threads = 1 if threads is None and executor is not None else threads
-        work = Work(folder, ring.name, block_size(folder.n), threads)
+        work = Work(folder, ring.name, block_size(folder.n), threads, keep)
         with shown(progress) as report:
             _run_rounds(work, partial(Crew, executor, workers, tasks), report)
     if not isinstance(store, BlockFolder):
-        arrays.leave(store, folder, keep=scratch is not None)
+        arrays.leave(store, predecessors if keep else None, folder, keep=scratch is not None)
     return store
 
 
@@ -189,13 +223,15 @@ def _check_folder(
     _check_ring(folder.dtype, ring)
 
 
-def _tasks_at_once(folder: Layout, memory: float | str | None, executor: Any) -> int:
+def _tasks_at_once(
+    folder: Layout, memory: float | str | None, executor: Any, predecessors: bool
+) -> int:
     """Return how many tasks fit into the memory of this process, or of one with one task."""
     tasks = IN_PROCESS if executor is None else 1
     if memory is None:
         return tasks
     limit = bytes_of(memory)
-    needs = [task_bytes(folder.block, folder.dtype, number) for number in (1, tasks)]
+    needs = [task_bytes(folder.block, folder.dtype, number, predecessors) for number in (1, tasks)]
     if limit < needs[0]:
         raise ValueError(
             f"memory: expected at least {needs[0]} bytes for blocks of {folder.block}, got {limit}"
@@ -203,13 +239,19 @@ def _tasks_at_once(folder: Layout, memory: float | str | None, executor: Any) ->
     return tasks if limit >= needs[1] else 1
 
 
-def _begin(folder: Layout, ring: Semiring) -> None:
-    """Note the semiring of the rounds, unless they have begun; raise the errors of `closure`."""
+def _begin(folder: Layout, ring: Semiring, predecessors: bool) -> None:
+    """Note what the rounds compute, unless they have begun; raise the errors of `closure`."""
     known = folder.manifest
     if known.semiring not in (None, ring.name):
         raise ValueError(
             f"semiring: expected {known.semiring}, whose rounds {folder.path} has begun, got "
             f"{ring.name}"
+        )
+    if known.state != "matrix" and known.predecessors != predecessors:
+        how = "with" if known.predecessors else "without"
+        raise ValueError(
+            f"predecessors: expected the rounds of {folder.path} to go on {how} them, as they have "
+            f"begun, got {predecessors}"
         )
     if known.state == "diverged":
         raise DivergenceError(known.message)
@@ -218,7 +260,8 @@ def _begin(folder: Layout, ring: Semiring) -> None:
     if ring.nonnegative and known.least and known.least[0] < 0:
         low, name = known.least
         raise ValueError(f"{name}: expected numbers of 0 or more for {ring.name}, got {low}")
-    replace(known, semiring=ring.name, state="rounds").write(folder.path)
+    new = replace(known, semiring=ring.name, state="rounds", predecessors=predecessors)
+    new.write(folder.path)
 
 
 def _run_rounds(work: Work, hire: Callable[[], Crew], report: Report) -> None:
@@ -242,8 +285,7 @@ def _run_rounds(work: Work, hire: Callable[[], Crew], report: Report) -> None:
 
     crew = hire()
     try:
-        panels = 4 * folder.n * folder.block + (crew.workers + 1) * BLOCKS * folder.block**2
-        check_disk(folder.path, (panels * folder.dtype.itemsize) if schedule.left else 0)
+        check_disk(folder.path, _growth(work, levels, crew.workers) if schedule.left else 0)
         crew.run(schedule, partial(run, work), ended)
     except DivergenceError as error:
         replace(folder.manifest, state="diverged", message=str(error)).write(folder.path)
@@ -258,6 +300,15 @@ def _run_rounds(work: Work, hire: Callable[[], Crew], report: Report) -> None:
     finally:
         crew.close()
     replace(folder.manifest, state="star").write(folder.path)
+
+
+def _growth(work: Work, levels: NDArray[np.intp], workers: int) -> int:
+    """Return how many bytes of disk the rounds need beside the chunks that are there."""
+    folder = work.folder
+    panels = 4 * folder.n * folder.block * sum(layer.dtype.itemsize for layer in work.layers())
+    running = (workers + 1) * folder.block**2 * element_bytes(folder.dtype, work.predecessors)
+    new = sum(np.prod(folder.shape_of(i, j)) for i, j in np.argwhere(levels == 0))
+    return panels + running + (int(new) * folder.before.dtype.itemsize if work.predecessors else 0)
 
 
 def _products(folder: Layout, task: Task) -> int:

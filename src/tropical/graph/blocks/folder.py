@@ -15,6 +15,7 @@ from ..edges import read, read_pattern
 from . import manifest as manifests
 from .filling import fill, part_of
 from .layout import Layout
+from .reading import Blocks
 from .sizes import check_disk, choose_block
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ..edges import GraphLike
 
 
-class BlockFolder:
+class BlockFolder(Blocks):
     """A square matrix on disk, in square blocks; `closure_blocks` replaces it by its star.
 
     Block (i, j) is the file ``i-j.r.npy``, where r is the number of rounds of `closure_blocks` that
@@ -62,7 +63,7 @@ class BlockFolder:
     """
 
     def __init__(self, path: PathLike) -> None:
-        self._layout = Layout.at(Path(path).absolute())
+        super().__init__(Layout.at(Path(path).absolute()))
 
     @classmethod
     def from_array(
@@ -222,16 +223,6 @@ class BlockFolder:
         return self._layout.path
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """(n, n)."""
-        return self._layout.n, self._layout.n
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of the elements."""
-        return self._layout.dtype
-
-    @property
     def block(self) -> int:
         """Rows and columns of a block; those at the right and at the bottom may have fewer."""
         return self._layout.block
@@ -261,41 +252,23 @@ class BlockFolder:
         """
         return self._layout.manifest.state
 
+    @property
+    def predecessors(self) -> Blocks:
+        """The predecessors, (n, n) of int32, as `shortest_paths` returns them; read by slices.
+
+        Raises
+        ------
+        ValueError
+            If the folder does not hold the star of ``closure_blocks(..., predecessors=True)``.
+        """
+        known = self._layout.manifest
+        if known.state != "star" or not known.predecessors:
+            kept = "with" if known.predecessors else "without"
+            raise ValueError(
+                f"predecessors: expected a star with predecessors in {self.path}, got a "
+                f"{known.state} {kept} them"
+            )
+        return Blocks(self._layout.before)
+
     def __repr__(self) -> str:
         return f"BlockFolder({str(self.path)!r})"
-
-    def __getitem__(self, key: Any) -> Any:
-        """Read rows and columns; `key` is one or two integers or slices without a step."""
-        parts = key if isinstance(key, tuple) else (key,)
-        if len(parts) > 2:
-            raise IndexError(f"key: expected rows and columns, got {len(parts)} indices")
-        ranges = [_range(part, self._layout.n) for part in (*parts, slice(None))[:2]]
-        a = np.empty([len(part) for part in ranges], self.dtype)
-        levels = self._layout.levels()
-        for i, rows, into_rows in self._layout.overlaps(ranges[0]):
-            for j, columns, into_columns in self._layout.overlaps(ranges[1]):
-                block = self._layout.read(i, j, int(levels[i, j]))
-                a[into_rows, into_columns] = block[rows, columns]
-        squeezed = tuple(0 if not isinstance(part, slice) else slice(None) for part in parts)
-        return a[squeezed]
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
-        """Read the whole matrix into memory."""
-        if copy is False:
-            raise ValueError("copy: expected True or None for a matrix on disk, got False")
-        a: Array = self[:, :]
-        return a if dtype is None else a.astype(dtype, copy=False)
-
-
-def _range(part: Any, n: int) -> range:
-    """Return the rows or columns that an integer or a slice names."""
-    if isinstance(part, slice):
-        found = range(n)[part]
-        if found.step != 1:
-            raise IndexError(f"key: expected slices without a step, got {part}")
-        return found
-    if not isinstance(part, (int, np.integer)) or isinstance(part, bool):
-        raise TypeError(f"key: expected integers or slices, got {type(part).__name__}")
-    if not -n <= part < n:
-        raise IndexError(f"key: expected {-n} <= index < {n}, got {part}")
-    return range(int(part) % n, int(part) % n + 1)

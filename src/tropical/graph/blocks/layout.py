@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,25 +21,36 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_CHUNK = re.compile(r"(\d+)-(\d+)\.(\d+)\.npy")
-_STEP = re.compile(r"(?:left|right)-\d+\.(\d+)\.npy")
+_BEFORE = "before-"  # of files of predecessors
+_CHUNK = re.compile(rf"({_BEFORE})?(\d+)-(\d+)\.(\d+)\.npy")
+_STEP = re.compile(rf"(?:{_BEFORE})?(?:left|right)-\d+\.(\d+)\.npy")
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The files of a matrix (n, n) of a dtype, in blocks of `block` rows and columns."""
+    """The files of a matrix (n, n) of a dtype, in blocks of `block` rows and columns.
+
+    The files of a matrix and of its predecessors lie in one folder, told apart by `prefix`. The
+    rounds that a block has taken are those of the matrix.
+    """
 
     path: Path
     n: int
     block: int
     dtype: np.dtype[Any]
+    prefix: str = ""
 
     @classmethod
     def at(cls, path: Path) -> Layout:
         """Return the layout of a complete folder; see `manifest.read` for errors."""
         known = manifests.read(path)
         return cls(path, known.n, known.block, np.dtype(known.dtype))
+
+    @property
+    def before(self) -> Layout:
+        """The layout of the predecessors."""
+        return replace(self, dtype=np.dtype(np.int32), prefix=_BEFORE)
 
     @property
     def count(self) -> int:
@@ -74,19 +85,27 @@ class Layout:
 
     def chunk(self, i: int, j: int, k: int) -> Path:
         """Return the file of block (i, j) after k rounds."""
-        return self.path / f"{i}-{j}.{k}.npy"
+        return self.path / f"{self.prefix}{i}-{j}.{k}.npy"
 
     def left(self, i: int, k: int) -> Path:
         """Return the file of the columns of block (i, k) before their own steps of round k."""
-        return self.path / f"left-{i}.{k}.npy"
+        return self.path / f"{self.prefix}left-{i}.{k}.npy"
 
     def right(self, j: int, k: int) -> Path:
         """Return the file of the rows of block (k, j) after their own steps of round k."""
-        return self.path / f"right-{j}.{k}.npy"
+        return self.path / f"{self.prefix}right-{j}.{k}.npy"
 
     def read(self, i: int, j: int, k: int) -> Array:
         """Read block (i, j) after k rounds; see `read_chunk` for errors."""
         return read_chunk(self.chunk(i, j, k), self.shape_of(i, j), self.dtype)
+
+    def read_left(self, i: int, k: int) -> Array:
+        """Read what block (i, k) left for the products of round k; see `read_chunk` for errors."""
+        return read_chunk(self.left(i, k), self.shape_of(i, k), self.dtype)
+
+    def read_right(self, j: int, k: int) -> Array:
+        """Read what block (k, j) left for the products of round k; see `read_chunk` for errors."""
+        return read_chunk(self.right(j, k), self.shape_of(k, j), self.dtype)
 
     def levels(self) -> NDArray[np.intp]:
         """Return how many rounds each block has taken, (count, count).
@@ -98,8 +117,9 @@ class Layout:
         """
         levels = np.full((self.count, self.count), -1, np.intp)
         for path in self.path.iterdir():
-            if found := _CHUNK.fullmatch(path.name):
-                i, j, k = map(int, found.groups())
+            found = _CHUNK.fullmatch(path.name)
+            if found and not found[1]:
+                i, j, k = map(int, found.groups()[1:])
                 levels[i, j] = max(levels[i, j], k)
         for i, j in np.argwhere(levels < 0):
             raise FileNotFoundError(f"{self.path}: expected a chunk {i}-{j}, got none")
@@ -116,7 +136,7 @@ class Layout:
         done = levels.min(initial=self.count)
         for path in list(self.path.iterdir()):
             chunk, step = _CHUNK.fullmatch(path.name), _STEP.fullmatch(path.name)
-            old = chunk and int(chunk[3]) < levels[int(chunk[1]), int(chunk[2])]
+            old = chunk and int(chunk[4]) < levels[int(chunk[2]), int(chunk[3])]
             if old or (step and int(step[1]) < done):
                 path.unlink(missing_ok=True)
 

@@ -36,6 +36,8 @@ class Manifest:
         Of the DivergenceError.
     source : tuple of int
         Checksums of the blocks of the array that the matrix came from, row by row.
+    predecessors : bool
+        Whether the rounds keep predecessors.
     """
 
     n: int
@@ -46,6 +48,7 @@ class Manifest:
     semiring: str | None = None
     message: str = ""
     source: tuple[int, ...] = ()
+    predecessors: bool = False
 
     def write(self, folder: Path) -> None:
         """Write the file into a folder."""

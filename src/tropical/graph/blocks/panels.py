@@ -9,7 +9,7 @@ and `right`. Each element so gets the same candidates as in `closure`, to the bi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,27 @@ from ..star import add_product, check_divergence, cut
 
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
+
+# The elements of a block; where they are kept, the predecessors. Nothing stands for no block.
+Block: TypeAlias = list[Array]
+
+
+def take(a: Block, left: Block, right: Block, ring: Semiring, step: int) -> tuple[Block, Block]:
+    """Let a block take a round, in place; return what the round's products need of the block.
+
+    `left` and `right` are those of the round's column and row. A block of that column has no `left`
+    and one of that row no `right`, as it makes them.
+    """
+    (values,) = a
+    if left and right:
+        add_product(values, left[0], right[0], ring)
+        return [], []
+    if left:
+        return [], [take_rows(values, left[0], ring, step)]
+    if right:
+        return [take_columns(values, right[0], ring, step)], []
+    made_left, made_right = close_diagonal(values, ring, step)
+    return [made_left], [made_right]
 
 
 def close_diagonal(a: Array, ring: Semiring, step: int) -> tuple[Array, Array]:

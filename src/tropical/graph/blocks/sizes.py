@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
-BLOCKS = 3  # that a task holds at once
+_BLOCKS = 3  # that a task holds at once
+_TREES = 4  # and where it keeps predecessors, each with a block of those
 IN_PROCESS = 2  # tasks at once where there is no executor: one computes, one reads and writes
 _MOST = 8192  # vertices of a block: 2 s of a server, 200 MB of float32
 _OVERHEAD = 32 << 20  # bytes of packed blocks of products, buffers of files and lists
@@ -58,13 +59,23 @@ def bytes_of(memory: float | str) -> int:
     return int(number)
 
 
-def task_bytes(block: int, dtype: DTypeLike, tasks: int) -> int:
+def element_bytes(dtype: DTypeLike, predecessors: bool = False) -> int:
+    """Return the bytes that a task holds for each element of its block."""
+    size = np.dtype(dtype).itemsize
+    return _TREES * (size + np.dtype(np.int32).itemsize) if predecessors else _BLOCKS * size
+
+
+def task_bytes(block: int, dtype: DTypeLike, tasks: int, predecessors: bool = False) -> int:
     """Return how much memory so many tasks at once need in one process."""
-    return _OVERHEAD + tasks * BLOCKS * block * block * np.dtype(dtype).itemsize
+    return _OVERHEAD + tasks * block * block * element_bytes(dtype, predecessors)
 
 
 def choose_block(
-    n: int, dtype: DTypeLike, block: int | None = None, memory: float | str | None = None
+    n: int,
+    dtype: DTypeLike,
+    block: int | None = None,
+    memory: float | str | None = None,
+    predecessors: bool = False,
 ) -> int:
     """Return how many vertices a block has, where `memory` is that of one process.
 
@@ -86,10 +97,10 @@ def choose_block(
         return min(int(block), max(n, 1))
     limit = available_bytes() // 2 if memory is None else bytes_of(memory)
     step = block_size(n)
-    least = task_bytes(min(step, n), dtype, IN_PROCESS)
+    least = task_bytes(min(step, n), dtype, IN_PROCESS, predecessors)
     if limit < least:
         raise ValueError(f"memory: expected at least {least} bytes for n = {n}, got {limit}")
-    room = (limit - _OVERHEAD) // (IN_PROCESS * BLOCKS * np.dtype(dtype).itemsize)
+    room = (limit - _OVERHEAD) // (IN_PROCESS * element_bytes(dtype, predecessors))
     most = min(math.isqrt(room), _MOST)
     quarter = -(-n // (4 * step)) * step
     return max(min(most // step * step, quarter), min(step, n), 1)

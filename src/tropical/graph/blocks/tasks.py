@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 import tropical
 from tropical import semirings
 
-from ..star import add_product
-from .chunks import read_chunk, write_chunk
-from .panels import close_diagonal, take_columns, take_rows
+from . import panels, trees
+from .chunks import write_chunk
+from .layout import Layout
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from tropical.arrays import Array
-
-    from .layout import Layout
+    from .panels import Block
 
 
 @dataclass(frozen=True)
@@ -34,12 +33,19 @@ class Work:
         Vertices that a step of a round takes, see `panels`.
     threads : int, optional
         Threads of a task; None: as the context says.
+    predecessors : bool
+        Whether they are kept.
     """
 
     folder: Layout
     semiring: str
     step: int
     threads: int | None
+    predecessors: bool = False
+
+    def layers(self) -> list[Layout]:
+        """Return the layout of the matrix, and where they are kept that of the predecessors."""
+        return [self.folder, self.folder.before] if self.predecessors else [self.folder]
 
     def options(self) -> AbstractContextManager[Any]:
         """Return the context of products."""
@@ -63,25 +69,32 @@ def run(
 
 
 def _run(work: Work, i: int, j: int, k: int, turn: AbstractContextManager[Any]) -> None:
-    folder, ring = work.folder, semirings.get(work.semiring)
-    a = folder.read(i, j, k)
-    panels: dict[Path, Array] = {}
-    left = right = None
-    if j != k:
-        left = read_chunk(folder.left(i, k), folder.shape_of(i, k), folder.dtype)
+    ring, layers = semirings.get(work.semiring), work.layers()
+    matrix = layers[:1]
+    a = [layer.read(i, j, k) for layer in (layers if k else matrix)]
+    left: Block = []
+    right: Block = []
+    if j != k:  # of a column, only rows read the predecessors
+        left = [layer.read_left(i, k) for layer in (layers if i == k else matrix)]
     if i != k:
-        right = read_chunk(folder.right(j, k), folder.shape_of(k, j), folder.dtype)
+        right = [layer.read_right(j, k) for layer in layers]
     with turn, work.options():
-        if left is not None and right is not None:
-            add_product(a, left, right, ring)
-        elif left is not None:
-            panels[folder.right(j, k)] = take_rows(a, left, ring, work.step)
-        elif right is not None:
-            panels[folder.left(i, k)] = take_columns(a, right, ring, work.step)
+        if not work.predecessors:
+            left, right = panels.take(a, left, right, ring, work.step)
         else:
-            both = close_diagonal(a, ring, work.step)
-            panels = dict(zip((folder.left(i, k), folder.right(j, k)), both, strict=True))
-    for path, panel in panels.items():
-        write_chunk(path, panel)
-    write_chunk(folder.chunk(i, j, k + 1), a)
-    folder.chunk(i, j, k).unlink(missing_ok=True)
+            if not k:
+                a = trees.begin(a[0], (i * work.folder.block, j * work.folder.block), ring)
+            left, right = trees.take(a, left, right, ring)
+    _write(layers, Layout.left, (i, k), left)
+    _write(layers, Layout.right, (j, k), right)
+    _write(layers, Layout.chunk, (i, j, k + 1), a)
+    for layer in layers:
+        layer.chunk(i, j, k).unlink(missing_ok=True)
+
+
+def _write(
+    layers: list[Layout], path: Callable[..., Path], place: tuple[int, ...], block: Block
+) -> None:
+    """Write a block, the predecessors first: the file of the elements says that both are there."""
+    for layer, array in reversed(list(zip(layers, block, strict=False))):
+        write_chunk(path(layer, *place), array)
