@@ -271,9 +271,11 @@ def test_all_pairs(capsys, write, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.npz", "roads.csv"]
 
 
-@pytest.mark.parametrize("suffix", ["zarr", "npy"])
+@pytest.mark.parametrize("suffix", ["zarr", "npy", "parquet"])
 def test_all_pairs_by_rows(capsys, write, tmp_path, suffix):
-    zarr = pytest.importorskip("zarr")
+    library = pytest.importorskip(
+        {"zarr": "zarr", "parquet": "pyarrow.parquet"}.get(suffix, "numpy")
+    )
     file, out = write("roads.csv", ROADS), tmp_path / f"out.{suffix}"
     asked = file, "--all-pairs", out, "--memory", "1GB"
     want = star_of(load(file, semirings.minplus), "minplus")
@@ -281,10 +283,15 @@ def test_all_pairs_by_rows(capsys, write, tmp_path, suffix):
     if suffix == "npy":
         np.testing.assert_array_equal(np.load(out), want)
         names = dict(np.load(tmp_path / "out.labels.npz"))
-    else:
-        names = zarr.open_group(out, mode="r")
+    elif suffix == "zarr":
+        names = library.open_group(out, mode="r")
         np.testing.assert_array_equal(names["lengths"][:], want)
-    assert names["source"][:].tolist() == names["target"][:].tolist() == ["a", "b", "d", "c"]
+    if suffix == "parquet":
+        lines = zip(*library.read_table(out).to_pydict().values(), strict=True)
+        pairs = np.argwhere(want < np.inf).tolist()
+        assert list(lines) == [("abdc"[i], "abdc"[j], want[i, j]) for i, j in pairs]
+    else:
+        assert names["source"][:].tolist() == names["target"][:].tolist() == ["a", "b", "d", "c"]
     assert refused(capsys, *asked) == f"--all-pairs: expected a new file, or --resume, got {out}"
     assert run(capsys, *asked, "--resume") == ""
     said = refused(capsys, write("other.csv", ROADS.replace("7", "8")), *asked[1:], "--resume")
@@ -304,7 +311,7 @@ def test_rows_that_are_refused(capsys, write, tmp_path):
     assert said == f"{file}: has a cycle of weight -2: a -> b -> a"
     for option in (("--memory", "1GB"), ("--resume",)):
         said = refused(capsys, file, "--all-pairs", tmp_path / "out.npz", *option)
-        assert said == f"{option[0]}: expected with --all-pairs OUT.zarr or OUT.npy"
+        assert said == f"{option[0]}: expected with --all-pairs OUT.zarr, OUT.parquet or OUT.npy"
     said = refused(capsys, write("r.csv", ROADS), "--all-pairs", "o.npy", "--memory", "much")
     assert said == "--memory: expected bytes, or text such as '2GB', got 'much'"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cycle.csv", "r.csv"]

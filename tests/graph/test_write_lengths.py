@@ -14,6 +14,7 @@ from support import assert_same_bits, check_refused
 from test_closure_workers import OneByOne, Pool, kill_workers
 
 from tropical import semirings
+from tropical.extras import NotInstalledError
 from tropical.graph import (
     CycleError,
     Factor,
@@ -23,7 +24,7 @@ from tropical.graph import (
     factorize,
     write_lengths,
 )
-from tropical.graph.rows import finders, stores, writing
+from tropical.graph.rows import finders, parquet, stores, writing
 
 sparse = pytest.importorskip("scipy.sparse")
 
@@ -114,6 +115,54 @@ def test_zarr_with_labels(factor, tmp_path):
     assert group["source"][:].tolist() == [3, 4] and group["lengths"].shape == (2, factor.n)
 
 
+LENGTHS = {  # whose products do not round
+    "minplus": np.arange(5.0),
+    "maxtimes": np.array([0.5, 1.0]),
+    "orand": np.array([True]),
+}
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("ring", list(LENGTHS))
+def test_tables(ring, tmp_path, monkeypatch):
+    """A line for each pair that a path joins, in order, also where a block has many row groups."""
+    table = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(parquet, "_GROUP", 200)
+    rng, zero = np.random.default_rng(0), semirings.get(ring).zero(LENGTHS[ring].dtype)
+    a = np.where(rng.random((90, 90)) < 0.01, rng.choice(LENGTHS[ring], (90, 90)), zero)
+    want, sources, targets = closure(a, ring), np.arange(-1, -60, -1), [8, 2, 8, 40]
+    names = np.array([f"corner {i}" for i in range(90)])
+    some = {"sources": sources, "targets": targets, "labels": names}
+    for options in ({}, some, {"sources": [5, 5]}, {"targets": []}):
+        out = tmp_path / f"{len(list(tmp_path.iterdir()))}.parquet"
+        write_lengths(a, out, ring, **options)
+        seen = []
+        write_lengths(a, out, ring, **options, progress=seen.append)
+        assert seen == [1]  # there is nothing to do
+        rows, columns = options.get("sources", range(90)), options.get("targets", range(90))
+        part = want[np.ix_(rows, np.array(columns, int))]
+        i, j = np.nonzero(part != zero)
+        labels = options.get("labels", np.arange(90))
+        found = table.read_table(out).to_pydict()
+        assert found["source"] == labels[np.array(rows)[i]].tolist()
+        assert found["target"] == labels[np.array(columns, int)[j]].tolist()
+        assert found["length"] == part[i, j].tolist()
+    table.write_table(table.read_table(out), tmp_path / "0.parquet" / "rows-000000000.parquet")
+    with pytest.raises(ValueError, match="out: expected the lengths of an earlier call in row 0"):
+        write_lengths(a, tmp_path / "0.parquet", ring)
+    (tmp_path / "0.parquet" / "rows-000000000.parquet").unlink()
+    with pytest.raises(ValueError, match="out: expected the lengths of an earlier call in row 0"):
+        write_lengths(a, tmp_path / "0.parquet", ring)
+
+
+def test_libraries_that_are_not_installed(factor, tmp_path, monkeypatch):
+    for module, extra in (("pyarrow.parquet", "parquet"), ("zarr", "zarr")):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(NotInstalledError, match=rf"pip install 'tropical-blas\[{extra}\]'"):
+            write_lengths(factor, tmp_path / f"a.{extra}")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("ring", ["minplus", "maxplus", "maxmin", "minmax", "maxtimes", "orand"])
 @pytest.mark.parametrize("limit", [None, 2.0])
 def test_graphs_of_every_semiring(ring, limit, tmp_path):
@@ -169,9 +218,10 @@ def test_executors(factor, tmp_path):
     with Pool() as pool:
         write_lengths(factor, tmp_path / "f.npy", executor=pool)
         write_lengths(finder, tmp_path / "a.npy", executor=pool)
-        if importlib.util.find_spec("zarr"):
-            write_lengths(finder, tmp_path / "a.zarr", executor=pool)
-            assert_same_bits(stores.opened(tmp_path / "a.zarr").array[:], want)
+        for suffix, module in LIBRARIES.items():
+            if importlib.util.find_spec(module):
+                write_lengths(finder, tmp_path / f"a.{suffix}", executor=pool)
+                assert_same_bits(array_in(tmp_path / f"a.{suffix}", finder.n), want)
     assert_same_bits(np.load(tmp_path / "f.npy"), factor.closure())
     assert_same_bits(np.load(tmp_path / "a.npy"), want)
     out = np.memmap(tmp_path / "a.raw", want.dtype, "w+", 8, want.shape)
@@ -211,6 +261,21 @@ def test_dask(factor, tmp_path):
     assert_same_bits(np.load(tmp_path / "a.npy"), factor.closure())
 
 
+LIBRARIES = {"zarr": "zarr", "parquet": "pyarrow"}
+
+
+def array_in(out, n):
+    """The lengths between all n vertices that a call wrote."""
+    if out.suffix == ".npy":
+        return np.load(out)
+    if out.suffix == ".zarr":
+        return stores.opened(out).array[:]
+    table = importlib.import_module("pyarrow.parquet").read_table(out)
+    lengths = np.full((n, n), np.inf)
+    lengths[table["source"].to_numpy(), table["target"].to_numpy()] = table["length"].to_numpy()
+    return lengths
+
+
 KILLED = """
 import sys
 from tropical.graph import Factor, write_lengths
@@ -221,10 +286,9 @@ write_lengths(Factor.load(sys.argv[1]), sys.argv[2], progress=progress)
 """
 
 
-@pytest.mark.parametrize("suffix", ["npy", "zarr"])
+@pytest.mark.parametrize("suffix", ["npy", *LIBRARIES])
 def test_killed_and_resumed(factor, suffix, tmp_path):
-    if suffix == "zarr":
-        pytest.importorskip("zarr")
+    pytest.importorskip(LIBRARIES.get(suffix, "numpy"))
     factor.save(tmp_path / "f.npz")
     out = tmp_path / f"a.{suffix}"
     ended = 0
@@ -238,8 +302,7 @@ def test_killed_and_resumed(factor, suffix, tmp_path):
         ended = shares[-1]
     assert 0 < ended < 1
     write_lengths(factor, out)
-    found = np.load(out) if suffix == "npy" else stores.opened(out).array[:]
-    assert_same_bits(found, factor.closure())
+    assert_same_bits(array_in(out, factor.n), factor.closure())
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -279,7 +342,7 @@ def test_what_is_not_the_same(factor, tmp_path):
         lambda graph, out, **how: write_lengths(graph, out, **how),
         (ValueError, "graph: expected the graph whose lengths .*a.npy.rows.json", other, file),
         (TypeError, "out: expected a path or an array", factor, 3),
-        (ValueError, "out: expected a path that ends with .npy or .zarr", factor, "a.csv"),
+        (ValueError, "out: expected a path that ends with one of .npy, .zarr", factor, "a.csv"),
         (ValueError, "state: expected a path, as ndarray has none", factor, np.zeros(shape)),
         (NegativeCycleError, "cycle", np.array([[0, -3.0], [1.0, 0]]), tmp_path / "b.npy"),
     )

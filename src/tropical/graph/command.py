@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
         parser.error(f"--table: expected OUT with one of {known}, got {arguments.table[2]}")
     if (arguments.memory or arguments.resume) and not _by_rows(arguments):
         option = "--memory" if arguments.memory else "--resume"
-        parser.error(f"{option}: expected with --all-pairs OUT.zarr or OUT.npy")
+        parser.error(f"{option}: expected with --all-pairs OUT.zarr, OUT.parquet or OUT.npy")
     if arguments.targets and (arguments.start is None or arguments.end is not None):
         parser.error("--targets: expected with --from, and without --to")
     least = 0 if arguments.semiring == "minplus" else -math.inf
@@ -203,17 +203,17 @@ def _parser() -> argparse.ArgumentParser:
         "--all-pairs",
         metavar="OUT",
         help="write distances, predecessors and labels of all vertices to OUT.npz; or distances "
-        "alone, row by row, to OUT.zarr (needs zarr) or OUT.npy",
+        "alone, row by row, to OUT.zarr (needs zarr), OUT.parquet (needs pyarrow) or OUT.npy",
     )
     parser.add_argument(
         "--memory",
         metavar="SIZE",
-        help="with OUT.zarr and OUT.npy: what the rows in memory may take, such as 2GB",
+        help="with --all-pairs row by row: what the rows in memory may take, such as 2GB",
     )
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="with OUT.zarr and OUT.npy: continue what an earlier call left, or begin",
+        help="with --all-pairs row by row: continue what an earlier call left, or begin",
     )
     parser.add_argument(
         "--table",

@@ -1,4 +1,4 @@
-"""Where rows go: a ``.npy`` file, an array of Zarr, or any array with slices that can be written.
+"""Where rows go: a ``.npy`` file, Zarr, Parquet, or any array with slices that can be written.
 
 A ``.npy`` file is written to by its path, not by a memory map: a full disk is then an error, where
 a write to a memory map would kill the process.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 import shutil
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,11 +22,15 @@ from tropical.npz import replacing, save_arrays
 
 from ..blocks.arrays import place_of
 from ..blocks.sizes import check_disk
+from . import parquet
+from .parquet import TableRows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .state import State
 
-SUFFIXES = (".npy", ".zarr")
+SUFFIXES = (".npy", ".zarr", ".parquet")
 _ENDS = ("source", "target")
 _CHUNK_BYTES = 1 << 22
 # Bytes beside the rows: of files; of chunks that the threads of Zarr compress, as measured.
@@ -49,12 +54,11 @@ class FileRows:
         size = self.offset + self.shape[0] * self.shape[1] * self.dtype.itemsize
         check_disk(self.path.parent, max(size - 512 * self.path.stat().st_blocks, 0), "out")
 
-    def read(self, row: int) -> Array:
-        """Return a row."""
-        count = self.shape[1]
-        offset = self.offset + row * count * self.dtype.itemsize
-        found: Array = np.fromfile(self.path, self.dtype, count, offset=offset)
-        return found
+    def has(self, first: int, rows: Array) -> bool:
+        """Return whether the rows from `first` on are these."""
+        offset = self.offset + first * self.shape[1] * self.dtype.itemsize
+        found: Array = np.fromfile(self.path, self.dtype, rows.size, offset=offset)
+        return np.array_equal(found, rows.ravel())
 
     def write(self, first: int, rows: Array) -> None:
         """Write rows, and wait until they are on the disk."""
@@ -93,9 +97,9 @@ class ArrayRows:
     def check_disk(self) -> None:
         """Do nothing: the array may be compressed, or lie anywhere."""
 
-    def read(self, row: int) -> Array:
-        """Return a row."""
-        return np.asarray(self.array[row])
+    def has(self, first: int, rows: Array) -> bool:
+        """Return whether the rows from `first` on are these."""
+        return np.array_equal(self.array[first : first + len(rows)], rows)
 
     def write(self, first: int, rows: Array) -> None:
         """Write rows."""
@@ -105,7 +109,7 @@ class ArrayRows:
             file.flush()
 
 
-Store: TypeAlias = FileRows | ArrayRows
+Store: TypeAlias = FileRows | ArrayRows | TableRows
 
 
 def store_of(out: Any) -> Store:
@@ -120,13 +124,16 @@ def store_of(out: Any) -> Store:
 
 def overhead_of(path: Path | None) -> int:
     """Return the bytes beside the rows that `create` and a store of the file take."""
-    return _OF_CHUNKS if path is not None and path.suffix == ".zarr" else _OF_FILES
+    others = {".zarr": _OF_CHUNKS, ".parquet": parquet.OVERHEAD}
+    return others.get("" if path is None else path.suffix, _OF_FILES)
 
 
 def opened(path: Path) -> Store:
     """Return the store of a file that `create` made."""
     if path.suffix == ".zarr":
         return ArrayRows(_zarr().open_group(path, mode="r+")["lengths"], True)
+    if path.suffix == ".parquet":
+        return TableRows(path)
     with path.open("rb") as file:
         np.lib.format.read_magic(file)
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)
@@ -137,21 +144,28 @@ def _zarr() -> Any:
     return extras.require("zarr", "'tropical-blas[zarr]'")
 
 
+def check_installed(path: Path) -> None:
+    """Raise NotInstalledError if a file needs a library that is not there."""
+    needs = {".zarr": _zarr, ".parquet": parquet.library}.get(path.suffix)
+    if needs is not None:
+        needs()
+
+
 def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> None:
     """Make a file for rows, which appears in one step.
 
     Parameters
     ----------
     path : Path
-        Its suffix is ``.npy`` or ``.zarr``.
+        Its suffix is one of `SUFFIXES`.
     begun : State
         It has the shape, the dtype and the rows that a task writes.
     zero : scalar
-        What an array of Zarr holds before it is written to.
+        What stands where there is no path.
     labels : tuple of two arrays
         The labels of the sources and of the targets.
     """
-    shape, dtype, block = begun.shape, np.dtype(begun.dtype), begun.block
+    shape, dtype = begun.shape, np.dtype(begun.dtype)
     if path.suffix == ".npy":
         save_arrays(path.with_suffix(".labels.npz"), dict(zip(_ENDS, labels, strict=True)))
         with replacing(path) as file:
@@ -159,26 +173,41 @@ def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> 
             np.lib.format.write_array_header_1_0(file, header)
             file.truncate(file.tell() + shape[0] * shape[1] * dtype.itemsize)
         return
-    columns = max(min(_CHUNK_BYTES // (block * dtype.itemsize), shape[1]), 1)
+    with _new_folder(path) as folder:
+        if path.suffix == ".parquet":
+            parquet.create(folder, zero, dtype, labels)
+        else:
+            _create_zarr(folder, begun, zero, labels)
+
+
+@contextmanager
+def _new_folder(path: Path) -> Iterator[Path]:
+    """Yield the path of a folder to make, which becomes `path` unless the block raises."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        zarr = _zarr()
-        group = zarr.create_group(part)
-        # Of lengths that are whole numbers, Zarr's own choice writes a sixth as fast.
-        codec = zarr.codecs.BloscCodec(cname="lz4", shuffle="shuffle", typesize=dtype.itemsize)
-        group.create_array(
-            "lengths",
-            shape=shape,
-            dtype=dtype,
-            chunks=(block, columns),
-            fill_value=zero,
-            compressors=codec,
-            dimension_names=_ENDS,
-        )
-        for end, names in zip(_ENDS, labels, strict=True):
-            text = names.dtype.kind in "US"
-            data = names.astype(np.dtypes.StringDType()) if text else names
-            group.create_array(end, data=data, dimension_names=(end,))
+        yield part
         part.rename(path)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _create_zarr(folder: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> None:
+    shape, dtype, block = begun.shape, np.dtype(begun.dtype), begun.block
+    columns = max(min(_CHUNK_BYTES // (block * dtype.itemsize), shape[1]), 1)
+    zarr = _zarr()
+    group = zarr.create_group(folder)
+    # Of lengths that are whole numbers, Zarr's own choice writes a sixth as fast.
+    codec = zarr.codecs.BloscCodec(cname="lz4", shuffle="shuffle", typesize=dtype.itemsize)
+    group.create_array(
+        "lengths",
+        shape=shape,
+        dtype=dtype,
+        chunks=(block, columns),
+        fill_value=zero,
+        compressors=codec,
+        dimension_names=_ENDS,
+    )
+    for end, names in zip(_ENDS, labels, strict=True):
+        text = names.dtype.kind in "US"
+        data = names.astype(np.dtypes.StringDType()) if text else names
+        group.create_array(end, data=data, dimension_names=(end,))

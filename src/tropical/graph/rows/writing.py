@@ -65,9 +65,9 @@ def write_lengths(
         The edges, as in `factorize`. A factor is made of them, or searches find the paths,
         whichever takes less time.
     out : str, path or array, (sources, targets)
-        A new file, ``.npy`` or ``.zarr``, or one that an earlier call began. Or an array of the
-        dtype of the lengths whose slices can be written: a memmap, an array of Zarr, a dataset of
-        h5py.
+        A new file, ``.npy``, ``.zarr`` or ``.parquet``, or one that an earlier call began. Or an
+        array of the dtype of the lengths whose slices can be written: a memmap, an array of Zarr, a
+        dataset of h5py.
     semiring : str or Semiring, default "minplus"
         As in `factorize`; a `Factor` and a `Searcher` have their own, as they have `directed`.
     sources, targets : array_like of int, optional
@@ -105,6 +105,8 @@ def write_lengths(
         If `out` has another dtype, or an argument is of a wrong type.
     FileExistsError
         If there is a file at the path `out` that no earlier call began, or `resume` is False.
+    NotInstalledError
+        If `out` needs zarr or pyarrow, and that is not installed.
     OSError
         If the disk is full or fails. The next call continues.
     concurrent.futures.BrokenExecutor
@@ -119,7 +121,9 @@ def write_lengths(
     A ``.npy`` file has a file ``.labels.npz`` beside it, with the arrays ``source`` and ``target``.
     A ``.zarr`` folder is a group of the arrays ``lengths``, ``source`` and ``target``, which xarray
     opens as a data set with coordinates. The files of Zarr survive a kill of the process; whether
-    they survive a loss of power depends on the file system.
+    they survive a loss of power depends on the file system. A ``.parquet`` folder is a table with
+    the columns ``source``, ``target`` and ``length`` and a line for each pair that a path joins, in
+    the order of the sources; each of its files has a block of rows.
 
     Examples
     --------
@@ -149,6 +153,8 @@ def write_lengths(
             f"out: expected a new file, or {side.name} beside it and resume",
             str(path),
         )
+    if path is not None:
+        stores.check_installed(path)
     count = None if sources is None else int(np.size(np.asarray(sources)))
     method = None if known is None else known.method
     finder = finder_of(graph, ring, directed, weight, count, limit, method)
@@ -193,8 +199,8 @@ def write_lengths(
 def _side(out: Any, state: PathLike | None) -> Path:
     """Return the file that says which rows are written."""
     if isinstance(out, Path) and out.suffix not in stores.SUFFIXES:
-        known = " or ".join(stores.SUFFIXES)
-        raise ValueError(f"out: expected a path that ends with {known}, got {out}")
+        known = ", ".join(stores.SUFFIXES)
+        raise ValueError(f"out: expected a path that ends with one of {known}, got {out}")
     if state is not None:
         return Path(state).absolute()
     place = str(out) if isinstance(out, Path) else place_of(out)
@@ -239,7 +245,7 @@ def _check_written(work: Work, blocks: NDArray[np.bool_]) -> None:
     """Raise ValueError if a row that an earlier call wrote is not there: `out` was made anew."""
     for number in np.flatnonzero(blocks)[:1].tolist():
         row = number * work.begun.block
-        if not np.array_equal(work.store.read(row), work.lengths(row, row + 1)[0]):
+        if not work.store.has(row, work.lengths(row, row + 1)):
             raise ValueError(
                 f"out: expected the lengths of an earlier call in row {row}, got others; pass "
                 "resume=False to begin anew"
