@@ -11,7 +11,16 @@ from support import run_command
 
 from tropical import semirings
 from tropical.cli import main
-from tropical.graph import closure, command, edge_lists, elimination, path, tables
+from tropical.graph import (
+    Factor,
+    closure,
+    command,
+    edge_lists,
+    elimination,
+    path,
+    tables,
+    write_lengths,
+)
 from tropical.graph.edges import dense_of
 from tropical.graph.files import load
 
@@ -455,6 +464,54 @@ def test_tables_where_elimination_does_not_pay(capsys, write, tmp_path, monkeypa
     run(capsys, file, "--table", "all", "all", tmp_path / "out.npy", "--semiring", ring)
     want = star_of(load(file, semirings.get(ring)), ring)
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), want)
+
+
+@pytest.mark.parametrize("ring", ["minplus", "maxplus", "maxmin", "minmax"])
+@pytest.mark.parametrize("dense", [False, True])
+def test_undirected(capsys, write, tmp_path, monkeypatch, ring, dense):
+    """Streets that a file has once lead both ways; nothing makes two edges of them for a factor."""
+    lines = "a,b,-7\na,d,-2\nb,c,-1\nb,a,-8\n" if ring == "maxplus" else "a,b,7\na,d,2\nb,c,1\n"
+    file = write("roads.csv", lines)
+    if dense:
+        matrix = dense_of(load(file, semirings.get(ring)).graph, semirings.get(ring))
+        file = tmp_path / "roads.npy"
+        np.save(file, matrix)
+    graph = dense_of(load(file, semirings.get(ring)).graph, semirings.get(ring))
+    want = closure(semirings.get(ring).add_ufunc(graph, graph.T), ring)
+    given = []
+
+    def factor(graph, *arguments, directed):
+        given.append((graph, directed))
+        return Factor(graph, *arguments, directed=directed)
+
+    def rows(graph, *arguments, directed, **options):
+        given.append((graph, directed))
+        write_lengths(graph, *arguments, directed=directed, **options)
+
+    monkeypatch.setattr(tables, "Factor", factor)
+    monkeypatch.setattr(command, "write_lengths", rows)
+    ways = file, "--undirected", "--semiring", ring
+    run(capsys, *ways, "--table", "all", "all", tmp_path / "table.npy")
+    run(capsys, *ways, "--all-pairs", tmp_path / "rows.npy")
+    for found, directed in given:
+        assert not directed
+        np.testing.assert_array_equal(dense_of(found, semirings.get(ring)), graph)
+    if ring != "maxplus":  # longest paths go round a street
+        run(capsys, *ways, "--all-pairs", tmp_path / "all.npz")
+        np.testing.assert_array_equal(np.load(tmp_path / "all.npz")["distances"], want)
+        first, last = "03" if dense else "ac"
+        lines = run(capsys, *ways, "--from", first, "--to", last).splitlines()
+        assert len(lines) == 2 + len(lines[1].split(" -> ")) - 1
+    assert len(given) == 2
+    for name in ("table", "rows"):
+        np.testing.assert_array_equal(np.load(tmp_path / f"{name}.npy"), want)
+    if ring in ("minplus", "maxplus") and not dense:
+        bad = write("bad.csv", "a,b,-3\n" if ring == "minplus" else "a,b,3\n")
+        for option in (("--table", "all", "all"), ("--all-pairs",)):
+            said = refused(capsys, bad, *ways[1:], *option, tmp_path / "bad.npy")
+            assert "has a cycle of weight" in said and (
+                "a -> b -> a" in said or "b -> a -> b" in said
+            )
 
 
 def test_tables_that_are_refused(capsys, write, tmp_path):

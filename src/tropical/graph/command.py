@@ -8,6 +8,7 @@ import errno
 import math
 import os
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -18,7 +19,7 @@ from tropical import extras, semirings
 from tropical.arrays import Array
 
 from .cycles import CycleError, show
-from .edges import Edges, both_ways, edges_of
+from .edges import Edges, edges_of
 from .files import Named, load
 from .other_paths import longest_paths, star_paths
 from .paths import shortest_paths
@@ -69,7 +70,7 @@ def _run(arguments: argparse.Namespace) -> Iterator[str]:
     columns = [name for name in (arguments.columns or "").split(",") if name]
     named = load(arguments.edges, ring, columns)
     if arguments.undirected:
-        named = Named(named.labels, both_ways(named.graph, ring))
+        named = replace(named, directed=False)
     if arguments.table:
         _write_table(arguments, named, ring)
     start = None if arguments.start is None else _vertex(named, "--from", arguments.start)
@@ -112,15 +113,16 @@ def _paths(
         free = improves(edges_of(named.graph, ring), ring)
         limit = None if free else arguments.limit
         if ring is semirings.minplus:
+            options["directed"] = named.directed
             values, before = shortest_paths(
                 named.graph, limit=limit, return_predecessors=True, **options
             )
         elif ring is semirings.maxplus:
-            values, before = longest_paths(named.graph, return_predecessors=True, **options)
+            values, before = longest_paths(named.ways(ring), return_predecessors=True, **options)
         else:
             bounds = (start, ends, limit, False)
             found: Any = star_paths(
-                named.graph, ring, True, True, False, bounds, None, arguments.progress
+                named.graph, ring, named.directed, True, False, bounds, None, arguments.progress
             )
             values, before = found.answer()
     return within(values, ring, arguments.limit), before
@@ -140,6 +142,7 @@ def _write_rows(arguments: argparse.Namespace, named: Named, ring: Semiring) -> 
             named.graph,
             out,
             ring,
+            directed=named.directed,
             limit=arguments.limit,
             labels=named.labels,
             memory=arguments.memory,
@@ -278,8 +281,9 @@ def _one_path(
     stops = path(before, start, end)
     yield f"{ring}: {_number(value)}"
     yield _show_path(stops, labels)
+    graph = named.ways(ring)
     for i, j in pairwise(stops):
-        yield f"  {labels[i]} -> {labels[j]}\t{_number(_edge(named.graph, ring, i, j))}"
+        yield f"  {labels[i]} -> {labels[j]}\t{_number(_edge(graph, ring, i, j))}"
 
 
 def _show_path(stops: list[int], labels: list[str]) -> str:

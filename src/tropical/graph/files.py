@@ -17,7 +17,7 @@ from tropical.arrays import Array
 
 from . import edges as graphs
 from .edge_lists import read_csv, read_dimacs
-from .edges import Edges, number_of_vertices
+from .edges import Edges, both_ways, number_of_vertices
 from .sources import EdgeFileError, open_source
 
 if TYPE_CHECKING:
@@ -41,10 +41,17 @@ class Named:
         The labels of a CSV in the order of their first appearance; numbers if the file has none.
     graph : Edges or (n, n) array
         What `shortest_paths` takes.
+    directed : bool
+        Whether an edge leads in one direction alone.
     """
 
     labels: Array
     graph: Edges | Array
+    directed: bool = True
+
+    def ways(self, ring: Semiring) -> Edges | Array:
+        """Return the graph with an edge for each direction that an edge leads in."""
+        return self.graph if self.directed else both_ways(self.graph, ring)
 
     def index(self, label: str) -> int:
         """Return the vertex of that label; KeyError if there is none."""

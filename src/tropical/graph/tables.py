@@ -72,21 +72,24 @@ def table_of(named: Named, ring: Semiring) -> Callable[[Array, Array], Array]:
     It computes with a factor, unless the elimination adds more edges than fit into memory.
     """
     try:
-        return Factor(named.graph, ring).lengths
+        return Factor(named.graph, ring, directed=named.directed).lengths
     except MemoryError:
         pass
     except DivergenceError:
         if ring is semirings.maxplus:
-            longest_paths(named.graph, indices=[])  # raises CycleError, which carries the cycle
+            longest_paths(named.ways(ring), indices=[])  # raises CycleError, with the cycle
         raise
 
     def search(sources: Array, targets: Array) -> Array:
         if ring is semirings.minplus:
-            return shortest_paths(named.graph, indices=sources, targets=targets)
+            return shortest_paths(
+                named.graph, directed=named.directed, indices=sources, targets=targets
+            )
         if ring is semirings.maxplus:
-            return longest_paths(named.graph, indices=sources, targets=targets)
+            return longest_paths(named.ways(ring), indices=sources, targets=targets)
         bounds = (sources, targets, None, False)
-        return star_paths(named.graph, ring, True, False, False, bounds, None, None).values
+        found = star_paths(named.graph, ring, named.directed, False, False, bounds, None, None)
+        return found.values
 
     return search
 

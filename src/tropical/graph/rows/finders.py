@@ -70,7 +70,8 @@ def finder_of(
         return Factor._of(Weights(edges, ring, directed, None))
     except DivergenceError:
         if ring is semirings.maxplus:
-            longest_paths(edges, indices=[])  # raises CycleError, which carries the cycle
+            ways = edges if directed else edges.both_ways()
+            longest_paths(ways, indices=[])  # raises CycleError, which carries the cycle
         raise
     except MemoryError:
         if not _can_search(edges, ring):
