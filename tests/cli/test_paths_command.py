@@ -2,7 +2,10 @@
 
 import gzip
 import io
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +26,8 @@ from tropical.graph import (
 )
 from tropical.graph.edges import dense_of
 from tropical.graph.files import load
+from tropical.graph.rows import state as rows_state
+from tropical.graph.rows import stores
 
 ROADS = "a,b,7\na,d,2\nb,a,7\nb,c,1\nb,d,3\nc,b,1\nd,a,2\nd,b,3\n"
 BACKWARD = "\n".join(["km,to,from", *(",".join(line.split(",")[::-1]) for line in ROADS.split())])
@@ -32,6 +37,10 @@ a -> d -> b -> c
   d -> b\t3
   b -> c\t1
 """
+
+
+# What all pairs are written to row by row, and what reads that.
+ALL_PAIRS = {"npy": "numpy", "zarr": "zarr", "parquet": "pyarrow.parquet"}
 
 
 def run(capsys, *arguments):
@@ -280,11 +289,9 @@ def test_all_pairs(capsys, write, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.npz", "roads.csv"]
 
 
-@pytest.mark.parametrize("suffix", ["zarr", "npy", "parquet"])
+@pytest.mark.parametrize("suffix", ALL_PAIRS)
 def test_all_pairs_by_rows(capsys, write, tmp_path, suffix):
-    library = pytest.importorskip(
-        {"zarr": "zarr", "parquet": "pyarrow.parquet"}.get(suffix, "numpy")
-    )
+    library = pytest.importorskip(ALL_PAIRS[suffix])
     file, out = write("roads.csv", ROADS), tmp_path / f"out.{suffix}"
     asked = file, "--all-pairs", out, "--memory", "1GB"
     want = star_of(load(file, semirings.minplus), "minplus")
@@ -585,3 +592,53 @@ def test_targets_and_limits_that_are_refused(capsys, write):
     said = refused(capsys, *asked, "--limit", "nan", *maxmin)
     assert said == "--limit: expected a number, got nan"
     assert run(capsys, *asked, "--limit", -1, *maxmin) == run(capsys, *asked, *maxmin)
+
+
+def town(k):
+    """A CSV of the streets of k * k corners, whose lengths round when they are added up."""
+    corners = np.arange(k * k).reshape(k, k)
+    ends = np.append(corners[:-1], corners[:, :-1]), np.append(corners[1:], corners[:, 1:])
+    lengths = np.random.default_rng(0).random(len(ends[0]))
+    return "".join(f"c{i},c{j},{w}\n" for i, j, w in zip(*ends, lengths, strict=True))
+
+
+def content_of(out):
+    """The bytes of a file, or of the files of a folder, by their names."""
+    files = [out] if out.is_file() else (path for path in out.rglob("*") if path.is_file())
+    return {str(path.relative_to(out)): path.read_bytes() for path in files}
+
+
+def written(out):
+    """The number of blocks that are noted as written."""
+    found = rows_state.read(out.with_name(f"{out.name}.rows.json"))
+    return 0 if found is None else int(found.blocks().sum())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ALL_PAIRS)
+def test_killed_and_resumed(write, tmp_path, suffix):
+    """Killed three times, each time after some blocks more; no file of the result differs."""
+    pytest.importorskip(ALL_PAIRS[suffix])
+    file = write("town.csv", town(40))
+    memory = stores.overhead_of(Path(f"out.{suffix}")) + 2 * 8 * 1600 * 8  # two blocks of 8 rows
+
+    def begin(out):
+        paths = "-m", "tropical", "paths", str(file), "--undirected", "--all-pairs", str(out)
+        return subprocess.Popen((sys.executable, *paths, "--memory", str(memory), "--resume"))
+
+    out, want, done = tmp_path / f"out.{suffix}", tmp_path / f"want.{suffix}", 0
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        with begin(out) as process:
+            while (blocks := written(out)) <= done + 10 and process.poll() is None:
+                time.sleep(0.002)
+            time.sleep(rng.random() * 0.01)
+            process.send_signal(signal.SIGKILL)
+        assert process.returncode == -signal.SIGKILL and blocks < 200
+        done = written(out)
+        assert done >= blocks  # what was written stays
+    for place in (out, want):
+        with begin(place) as process:
+            assert process.wait() == 0
+        assert written(place) == 200
+    assert content_of(out) == content_of(want)
