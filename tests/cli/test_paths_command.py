@@ -603,9 +603,14 @@ def town(k):
 
 
 def content_of(out):
-    """The bytes of a file, or of the files of a folder, by their names."""
+    """The bytes of a file, or of the files of a folder, by their names.
+
+    A killed process leaves temporary files of Zarr, which nobody reads.
+    """
     files = [out] if out.is_file() else (path for path in out.rglob("*") if path.is_file())
-    return {str(path.relative_to(out)): path.read_bytes() for path in files}
+    return {
+        str(path.relative_to(out)): path.read_bytes() for path in files if path.suffix != ".partial"
+    }
 
 
 def written(out):
