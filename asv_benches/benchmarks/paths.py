@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
 import numpy as np
 
 from tropical.bench import graphs, paths, searches
-from tropical.graph import Searcher, factorize, k_shortest_paths, longest_paths
+from tropical.extras import NotInstalledError
+from tropical.graph import Searcher, factorize, k_shortest_paths, longest_paths, write_lengths
+from tropical.graph.rows.stores import check_installed
 
 from . import common
 
@@ -86,6 +93,48 @@ class Factors:
         middle = 150 * 300 + 150
         self.factor.update_edges(middle + 1, middle, np.inf)
         self.factor.update_edges(middle + 1, middle, 0.5)
+
+
+class OnDisk:
+    """All lengths of a grid's factor, written to a disk, and the time over that in memory."""
+
+    params = (["npy", "zarr", "parquet"],)
+    param_names = ("suffix",)
+    unit = "times the time in memory"
+    number, warmup_time = 1, 0.0  # each call needs a file of its own, which `setup` names
+
+    def setup(self, suffix: str) -> None:
+        self.folder = Path(tempfile.mkdtemp())
+        self.out = self.folder / f"grid.{suffix}"
+        try:
+            check_installed(self.out)
+        except NotInstalledError as absent:
+            raise NotImplementedError(absent) from absent  # which asv takes for a skip
+        side = common.sizes([60], [30])[0]
+        self.factor = factorize(paths.grid(side, "float64"), directed=False)
+
+    def teardown(self, *_: object) -> None:
+        shutil.rmtree(self.folder)
+
+    def write(self) -> None:
+        write_lengths(self.factor, self.out, memory="1GB")
+
+    def time_write_lengths(self, *_: object) -> None:
+        self.write()
+
+    def track_times_memory(self, *_: object) -> float:
+        """Each round writes new files, as a call that finds its file has nothing to do."""
+        ratios = []
+        for _ in range(3 if common.MEASURED else 1):
+            shutil.rmtree(self.folder)
+            self.folder.mkdir()
+            times = []
+            for call in (self.factor.lengths, self.write):
+                begin = time.perf_counter()
+                call()
+                times.append(time.perf_counter() - begin)
+            ratios.append(times[1] / times[0])
+        return float(np.median(ratios))
 
 
 class Searches:
