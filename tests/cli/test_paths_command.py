@@ -207,6 +207,10 @@ def test_graphml(capsys, write, tmp_path):
     assert run(capsys, *asked) == ANSWER
     assert "a -> b -> c" in run(capsys, *asked, "--columns", "lanes")
     assert refused(capsys, *asked, "--columns", "lane") == f"{asked[0]}: no edge has 'lane'"
+    nx.write_graphml(graph.to_undirected(), asked[0])
+    assert run(capsys, *asked) == run(capsys, *asked, "--undirected") == ANSWER
+    named = load(asked[0], semirings.minplus)
+    assert not named.directed and len(named.graph.weight) == len(ROADS.split()) / 2
     (tmp_path / "roads.graphml").write_text("<graphml>\n<oops\n")
     assert refused(capsys, *asked).startswith(f"{tmp_path / 'roads.graphml'}:2: ")
     (tmp_path / "roads.graphml").write_text("<graphml></graphml>")

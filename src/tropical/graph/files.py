@@ -18,6 +18,7 @@ from tropical.arrays import Array
 from . import edges as graphs
 from .edge_lists import read_csv, read_dimacs
 from .edges import Edges, both_ways, number_of_vertices
+from .elimination import read_edges
 from .sources import EdgeFileError, open_source
 
 if TYPE_CHECKING:
@@ -130,8 +131,8 @@ def _graphml(source: Source, ring: Semiring, columns: Sequence[str]) -> Named:
         raise source.error(error, line) from error
     if columns and graph.size() and all(columns[-1] not in x for *_, x in graph.edges(data=True)):
         raise source.error(f"no edge has {columns[-1]!r}")
-    edges = graphs.read(graph, ring, columns[-1] if columns else "weight")
-    return Named(np.array([str(node) for node in graph], dtype=np.str_), edges)
+    labels = np.array([str(node) for node in graph], dtype=np.str_)
+    return Named(labels, *read_edges(graph, ring, True, columns[-1] if columns else "weight"))
 
 
 def _matrix_market(source: Source, ring: Semiring) -> Named:
