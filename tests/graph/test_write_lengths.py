@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 from graphs import random_graph
-from support import assert_same_bits, check_refused
+from support import assert_same_bits, check_refused, run_python
 from test_closure_workers import OneByOne, Pool, kill_workers
 
 from tropical import semirings
@@ -412,3 +412,32 @@ def test_memory_chooses_the_block():
     assert block(600, known) == (64, 2) and block(100, known) == (64, 1)
     with pytest.raises(ValueError, match=r"memory: expected at least .* bytes for 64 rows, got"):
         block(63, known)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("suffix", ["npy", *LIBRARIES])
+def test_memory_is_bounded(suffix, tmp_path):
+    """The lengths take 194 MB in memory; two blocks of 100 rows take 13 MB, and files the rest."""
+    pytest.importorskip(LIBRARIES.get(suffix, "numpy"))
+    output = run_python(
+        f"""
+        import resource
+        from pathlib import Path
+        import numpy as np
+        from tropical.bench.paths import grid
+        from tropical.graph import factorize, write_lengths
+        from tropical.graph.rows import stores
+
+        factor = factorize(grid(90, "float64"), directed=False)
+        labels = np.array([f"the corner of street {{i}}" for i in range(factor.n)])
+        out = Path({str(tmp_path)!r}) / "a.{suffix}"
+        memory = stores.overhead_of(out) + 2 * 100 * 8 * factor.n
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        write_lengths(factor, out, sources=range(3000), labels=labels, memory=memory)
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        print(1024 * (after - before), memory)
+        """,
+        timeout=300,
+    )
+    used, memory = map(int, output.split())
+    assert used < memory

@@ -79,17 +79,18 @@ class TableRows:
             found = library().ParquetFile(self._file(first)).read()
         except FileNotFoundError:
             return False
-        wanted = library("pyarrow").concat_tables(self._groups(first, rows))
+        wanted = library("pyarrow").concat_tables(self._groups(first, rows)).cast(found.schema)
         return bool(found.slice(0, len(wanted)).equals(wanted))
 
     def write(self, first: int, rows: Array) -> None:
         """Write rows, and wait until they are on the disk."""
         groups = self._groups(first, rows)
         group = next(groups)
-        options = {"compression": "zstd", "use_dictionary": list(_COLUMNS[:2])}
+        # Without Arrow's schema, readers find columns of labels, not of numbers of labels.
+        options = {"use_dictionary": list(_COLUMNS[:2]), "store_schema": False}
         with (
             replacing(self._file(first)) as file,
-            library().ParquetWriter(file, group.schema, **options) as writer,
+            library().ParquetWriter(file, group.schema, compression="zstd", **options) as writer,
         ):
             writer.write_table(group)
             for group in groups:
@@ -99,7 +100,10 @@ class TableRows:
         return self.path / f"rows-{first:09}.parquet"
 
     def _groups(self, first: int, rows: Array) -> Iterator[Any]:
-        """Yield the lines of rows from `first` on, as tables of about a row group."""
+        """Yield the lines of rows from `first` on, as tables of about a row group.
+
+        Their columns of labels hold numbers of labels, which take less memory.
+        """
         arrow, known = library("pyarrow"), self._arrays
         sources = arrow.array(known["source"][first : first + len(rows)])
         targets = arrow.array(known["target"])
@@ -107,5 +111,9 @@ class TableRows:
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
             i, j = np.nonzero(part != known["zero"])
-            columns = sources.take(arrow.array(i + start)), targets.take(arrow.array(j)), part[i, j]
+            columns = (
+                arrow.DictionaryArray.from_arrays((i + start).astype(np.int32), sources),
+                arrow.DictionaryArray.from_arrays(j.astype(np.int32), targets),
+                part[i, j],
+            )
             yield arrow.table(dict(zip(_COLUMNS, columns, strict=True)))
