@@ -107,6 +107,9 @@ class OnDisk:
     def time_blocks(self) -> None:
         closure_blocks(self.folder)
 
+    def time_predecessors(self) -> None:
+        closure_blocks(self.folder, predecessors=True)
+
     def track_times_closure(self) -> float:
         ratios = []
         for _ in range(3):

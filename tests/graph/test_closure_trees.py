@@ -10,7 +10,7 @@ from support import assert_same_bits, check_refused
 from test_closure import random_graphs
 from test_closure_blocks import KILLED, kill_and_resume, random_matrix, whole_numbers
 from test_closure_of_arrays import MAKERS
-from test_closure_workers import OneByOne
+from test_closure_workers import OneByOne, Pool
 
 from tropical import semirings
 from tropical.graph import (
@@ -88,8 +88,9 @@ def test_nothing_else_stays_and_executors_give_the_same_bits(tmp_path):
     places = [f"{i}-{j}.3.npy" for i in range(3) for j in range(3)]
     names = {"closure.json", *places, *(f"before-{name}" for name in places)}
     assert {file.name for file in (tmp_path / "alone").iterdir()} == names
-    with ThreadPoolExecutor(3) as pool:
-        for name, executor in (("threads", pool), ("twice", OneByOne())):
+    with ThreadPoolExecutor(3) as threads, Pool() as processes:
+        pools = {"threads": threads, "processes": processes, "twice": OneByOne()}
+        for name, executor in pools.items():
             found = trees_on_disk(a, tmp_path / name, 40, executor=executor, workers=3)
             assert_same_bits(found, want)
             assert_same_bits(np.asarray(found.predecessors), np.asarray(want.predecessors))
@@ -138,12 +139,15 @@ def test_every_write_fails_once(tmp_path, monkeypatch):
     assert_same_bits(np.asarray(folder.predecessors), np.asarray(want.predecessors))
 
 
-def test_killed_and_resumed(tmp_path):
-    a = whole_numbers(250, "float32")
-    want = trees_on_disk(a, tmp_path / "want", 64)
-    folder = BlockFolder.from_array(tmp_path / "folder", a, block=64)
+@pytest.mark.parametrize(
+    "n, block, kills", [(250, 64, 3), pytest.param(1500, 192, 20, marks=pytest.mark.long)]
+)
+def test_killed_and_resumed(n, block, kills, tmp_path):
+    a = whole_numbers(n, "float32")
+    want = trees_on_disk(a, tmp_path / "want", block)
+    folder = BlockFolder.from_array(tmp_path / "folder", a, block=block)
     script = KILLED.replace("sys.argv[1],", "sys.argv[1], predecessors=True,")
-    kill_and_resume(a, folder, np.random.default_rng(3), 3, 20, script, predecessors=True)
+    kill_and_resume(a, folder, np.random.default_rng(3), kills, 20, script, predecessors=True)
     assert_same_bits(np.asarray(folder.predecessors), np.asarray(want.predecessors))
 
 
