@@ -4,7 +4,7 @@
 
 #include "plan.hpp"
 #include "runtime/stop.hpp"
-#include "workspace.hpp"
+#include "runtime/workspace.hpp"
 
 namespace tropical {
 

@@ -9,7 +9,7 @@
 #include "bindings/shapes.hpp"
 #include "post_ops.hpp"
 #include "runtime/stop.hpp"
-#include "workspace.hpp"
+#include "runtime/workspace.hpp"
 
 namespace tropical {
 

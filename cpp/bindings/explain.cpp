@@ -9,6 +9,27 @@
 namespace tropical {
 namespace {
 
+// The keys of tropical.explain, of a plan whose blocks of stored elements take `blocks` bytes.
+py::dict row_of(const Plan& plan, ptrdiff_t blocks) {
+    py::dict d;
+    d["kernel"] = kernel_names[static_cast<int>(plan.kernel)];
+    d["levels"] = plan.levels;
+    d["precision"] = plan.pieces ? py::object(py::str(precision_names[plan.pieces])) : py::none();
+    d["isa"] = plan.isa->name;
+    d["instructions"] =
+        plan.pieces ? py::object(py::str(piece_kernels(*plan.isa).instructions)) : py::none();
+    d["mr"] = plan.kernels->mr;
+    d["nr"] = plan.kernels->nr;
+    d["mc"] = plan.blocks.mc;
+    d["kc"] = plan.blocks.kc;
+    d["nc"] = plan.blocks.nc;
+    d["threads"] = plan.partition.threads;
+    d["tasks"] = plan.partition.tasks;
+    d["bytes"] = workspace_bytes(plan) + blocks;
+    d["reason"] = plan.reason;
+    return d;
+}
+
 py::dict explain(const py::object& m, const py::object& n, const py::object& k,
                  const py::object& dtype, const py::object& semiring, const py::object& threads,
                  const py::object& kernel, bool return_argmax, const py::object& batch,
@@ -37,24 +58,7 @@ py::dict explain(const py::object& m, const py::object& n, const py::object& k,
     choose_precision(choice, pieces, chosen, problem);
     use_tuning();
     const Plan plan = make_plan(stored ? largest_computed(problem) : problem, choice);
-    const ptrdiff_t blocks = stored ? most_stored_bytes(problem, choice).blocks : 0;
-    py::dict d;
-    d["kernel"] = kernel_names[static_cast<int>(plan.kernel)];
-    d["levels"] = plan.levels;
-    d["precision"] = plan.pieces ? py::object(py::str(precision_names[plan.pieces])) : py::none();
-    d["isa"] = plan.isa->name;
-    d["instructions"] =
-        plan.pieces ? py::object(py::str(piece_kernels(*plan.isa).instructions)) : py::none();
-    d["mr"] = plan.kernels->mr;
-    d["nr"] = plan.kernels->nr;
-    d["mc"] = plan.blocks.mc;
-    d["kc"] = plan.blocks.kc;
-    d["nc"] = plan.blocks.nc;
-    d["threads"] = plan.partition.threads;
-    d["tasks"] = plan.partition.tasks;
-    d["bytes"] = workspace_bytes(plan) + blocks;
-    d["reason"] = plan.reason;
-    return d;
+    return row_of(plan, stored ? most_stored_bytes(problem, choice).blocks : 0);
 }
 
 }  // namespace

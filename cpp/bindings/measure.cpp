@@ -5,7 +5,7 @@
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "bindings/shapes.hpp"
-#include "workspace.hpp"
+#include "runtime/workspace.hpp"
 
 namespace tropical {
 namespace {

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "bindings/options.hpp"
-#include "workspace.hpp"
+#include "runtime/workspace.hpp"
 
 namespace tropical {
 

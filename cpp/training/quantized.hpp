@@ -3,7 +3,7 @@
 
 #include "dispatch.hpp"
 #include "runtime/stop.hpp"
-#include "workspace.hpp"
+#include "runtime/workspace.hpp"
 
 namespace tropical {
 

@@ -62,10 +62,10 @@ class Epilogue:
     >>> import numpy as np
     >>> import tropical
     >>> x = np.array([[1.0, 2.0], [3.0, -4.0]])
-    >>> layer = tropical.Epilogue(bias=np.array([0.5, -9.0]), activation="relu")
+    >>> layer = tropical.Epilogue(bias=np.array([-0.5, -9.0]), activation="relu")
     >>> tropical.gemm(x, x, semiring="plustimes", epilogue=layer)
-    array([[7.5, 0. ],
-           [0. , 13. ]])
+    array([[ 6.5,  0. ],
+           [ 0. , 13. ]])
 
     The shortest ways of two steps, none longer than 5 and only those to a lower number:
 

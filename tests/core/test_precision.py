@@ -6,7 +6,7 @@ from support import assert_same_bits, values
 
 import tropical
 from tropical import _core, config, nn, optim
-from tropical.autograd import cross_entropy
+from tropical.autograd import Tensor, conv2d, cross_entropy
 
 PRECISIONS = ("bf16", "bf16x3", "bf16x6")
 UNIT = 2.0**-24
@@ -193,3 +193,29 @@ def test_layers_with_bias_and_relu(isa):
         got = _core.linear(x, weight, bias, relu=True)
     want = np.maximum(rounded(x).astype(float) @ rounded(weight).T.astype(float) + bias, 0)
     assert abs(got - want).max() < 1e-6 * want.max()
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("shape", [(40, 50), (300, 600)], ids=str)
+def test_with_an_epilogue(isa, precision, shape):
+    m, n = shape
+    a, b = values((m, 30), "float32", 1), values((30, n), "float32", 2)
+    bias, tiny = values((n,), "float32", 3), np.float32(1e-30)
+    product = gemm(a, b, precision)
+    epilogue = tropical.Epilogue(bias=bias, activation="relu", mask="lower")
+    want = np.tril(np.maximum(product + bias, 0))
+    assert_same_bits(gemm(a, b, precision, epilogue=epilogue) + 0, want + 0)
+    # Subnormal numbers count as 0 in products, not after them.
+    small = tropical.Epilogue(scale=tiny * np.float32(1e-10))
+    assert_same_bits(gemm(a, b, precision, epilogue=small), product * (tiny * np.float32(1e-10)))
+
+
+def test_convolutions(isa):
+    x, weight = values((2, 3, 9, 8), "float32", 1), values((4, 3, 3, 3), "float32", 2)
+    x, weight = rounded(x), rounded(weight)
+    want = conv2d(Tensor(x), weight).data
+    with tropical.options(precision="bf16"):
+        exact = conv2d(Tensor(x), weight).data
+        coarse = conv2d(Tensor(x * np.float32(1 + 2.0**-12)), weight).data
+    assert abs(exact - want).max() <= 1e-5 * abs(want).max()
+    assert_same_bits(coarse, exact)  # what bfloat16 cannot tell apart

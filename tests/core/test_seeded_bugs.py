@@ -114,7 +114,7 @@ overlap: bindings/arrays.cpp: overlap unnoticed
 shapes: bindings/shapes.cpp: a batch of one that does not repeat
 - length_b == 1 ? 0 : b.strides(axis_b)
 + axis_b < 0 ? 0 : b.strides(axis_b)
-workspace: workspace.cpp: a workspace that shrinks
+workspace: runtime/workspace.cpp: a workspace that shrinks
 - if (bytes > bytes_.load(std::memory_order_relaxed)) {
 + if (bytes != bytes_.load(std::memory_order_relaxed)) {
 workspace: bindings/workspace.cpp: a workspace for two callers at once

@@ -257,7 +257,7 @@ def wrong(function, cls, positional, keyword, call):
 
 
 def reset():
-    _core.set_options(None, None, None, False)
+    _core.set_options(None, None, None, False, None)
     tropical.set_num_threads(2)
     _core.set_settings(_core.suggested_settings())
     tropical.autograd.set_memory_mode("off")

@@ -11,7 +11,7 @@
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
 #include "runtime/stop.hpp"
-#include "workspace.hpp"
+#include "runtime/workspace.hpp"
 
 namespace tropical {
 

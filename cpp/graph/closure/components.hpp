@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dispatch.hpp"
-#include "workspace.hpp"
+#include "runtime/workspace.hpp"
 
 namespace tropical {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "dispatch.hpp"
-#include "workspace.hpp"
+#include "runtime/workspace.hpp"
 
 namespace tropical {
 

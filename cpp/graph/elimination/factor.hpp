@@ -12,7 +12,7 @@
 #include "graph/elimination/schedule.hpp"
 #include "product.hpp"
 #include "runtime/stop.hpp"
-#include "workspace.hpp"
+#include "runtime/workspace.hpp"
 
 namespace tropical {
 

@@ -1,4 +1,4 @@
-#include "workspace.hpp"
+#include "runtime/workspace.hpp"
 
 #include <new>
 
