@@ -79,9 +79,9 @@ template <class T, int Bytes>
     if constexpr (is_float<T>)
         if (g.activation == AfterSum::gelu) by(zero, [](V x, V) { return gelu<T>(x); });
     if (given(post_low))
-        by(beside(post_low), [](V x, V low) { return (x >= low) | (x != x) ? x : low; });
+        by(beside(post_low), [](V x, V low) { return ((x >= low) | (x != x)) ? x : low; });
     if (given(post_high))
-        by(beside(post_high), [](V x, V high) { return (x <= high) | (x != x) ? x : high; });
+        by(beside(post_high), [](V x, V high) { return ((x <= high) | (x != x)) ? x : high; });
     if (given(post_mask)) {
         const ConstView mask = beside(post_mask);
         apply<T, V>(c, zero, [&](V x, V out, ptrdiff_t row, ptrdiff_t column, ptrdiff_t count) {

@@ -50,7 +50,9 @@ def innermost_loops(code):
             spans.append((target, address))
     for span in spans:
         if not any(span != s and span[0] <= s[0] and s[1] <= span[1] for s in spans):
-            yield [text for address, text in code if span[0] <= address <= span[1]]
+            loop = [text for address, text in code if span[0] <= address <= span[1]]
+            if "ret" not in loop:  # which stands between a loop and code moved behind it
+                yield loop
 
 
 def hot(loop):

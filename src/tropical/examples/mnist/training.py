@@ -123,7 +123,7 @@ class Ours(Trainer):
     """
 
     def __init__(self, model: nn.Module, settings: Settings) -> None:
-        self.name = "tropical" if not settings.precision else f"tropical {settings.precision}"
+        self.name: str = "tropical" if not settings.precision else f"tropical {settings.precision}"
         self.model = model
         self.settings = settings
         self.optimizer: optim.Optimizer = OPTIMIZERS[settings.optimizer](
