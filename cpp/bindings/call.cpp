@@ -107,6 +107,20 @@ void run_leased(PyObject* workspace, double products, auto work) {
 
 }  // namespace
 
+bool is_on_gpu(PyObject* x) {
+    constexpr int cuda = 2, cuda_managed = 13;  // DLDeviceType
+    if (Py_TYPE(x) == py::detail::npy_api::get().PyArray_Type_ || PyList_CheckExact(x) ||
+        !PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(x)), "__dlpack_device__"))
+        return false;
+    try {
+        const py::tuple device = py::handle(x).attr("__dlpack_device__")();
+        const int kind = py::int_(device[0]);
+        return kind == cuda || kind == cuda_managed;
+    } catch (py::error_already_set&) {  // what cannot be exported; the reader says why
+        return false;
+    }
+}
+
 StopRequested stop_requested_by_signal() { return on_main_thread() ? signal_raised : nullptr; }
 
 bool Arguments::is_true(int which) const {

@@ -43,6 +43,9 @@ StopRequested stop_requested_by_signal();
 void set_python_error();
 void add_function(py::module_& module, PyMethodDef& definition);
 
+// Whether an argument is an array of another library in the memory of an NVIDIA GPU.
+bool is_on_gpu(PyObject* x);
+
 // The argument `out`, or a part of it, which may be None.
 struct Out {
     const char* name;

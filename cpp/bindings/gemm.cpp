@@ -72,7 +72,18 @@ py::object compute_with(GivenEpilogue& epilogue, const Operands& operands, const
     return finish(c);
 }
 
+// What tropical.cuda computes with the same arguments.
+py::object gemm_on_gpu(const Arguments& given) {
+    py::dict keywords;
+    for (int which = arg_semiring; which < argument_count; ++which)
+        if (given[which])
+            keywords[py::str(std::string(argument_names[which]))] = py::handle(given[which]);
+    return py::module_::import("tropical.cuda")
+        .attr("gemm")(py::handle(given[arg_a]), py::handle(given[arg_b]), **keywords);
+}
+
 py::object gemm_of(const Arguments& given) {
+    if (is_on_gpu(given[arg_a]) || is_on_gpu(given[arg_b])) return gemm_on_gpu(given);
     Shapes shapes{};
     Problem& problem = shapes.problem;
     problem.semiring = given[arg_semiring] ? parse_semiring(given[arg_semiring]) : default_semiring;

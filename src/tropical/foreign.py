@@ -6,6 +6,7 @@ The protocol: https://dmlc.github.io/dlpack/latest/python_spec.html.
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-__all__ = ["answers_alike", "check_device", "from_dlpack", "like"]
+__all__ = ["answers_alike", "check_device", "from_dlpack", "is_on_gpu", "like"]
 
 # DLDeviceType. Memory pinned on the host is memory of the CPU, too.
 _HOST = (1, 3, 11)
+_CUDA = (2, 13)
 _DEVICES = {
     2: "CUDA",
     4: "OpenCL",
@@ -90,6 +92,16 @@ def check_device(x: Any, name: str) -> None:
         raise BufferError(f"{name}: expected a tensor, got a lazily negated view; see resolve_neg")
 
 
+def is_on_gpu(x: Any) -> bool:
+    """Return whether an array of another library than NumPy lies in the memory of an NVIDIA GPU."""
+    if type(x) is np.ndarray or not hasattr(type(x), "__dlpack_device__"):
+        return False
+    try:
+        return int(x.__dlpack_device__()[0]) in _CUDA
+    except (BufferError, RuntimeError, ValueError):
+        return False
+
+
 def like(x: Any, result: Any) -> Any:
     """Return a result of NumPy as an array of the library of x."""
     namespace = _namespace(x)
@@ -113,7 +125,8 @@ def answers_alike(function: Function) -> Function:
 
     The function gets each such array, also `out`, as an array of NumPy in the same memory. Arrays
     and numbers of NumPy that the function returns, alone or in a tuple, become arrays of that
-    library. A tensor of PyTorch that requires gradients reaches the function as it is.
+    library. A tensor of PyTorch that requires gradients reaches the function as it is. Arrays on a
+    GPU go to the function of this name in `tropical.cuda`, where there is one.
 
     Examples
     --------
@@ -137,6 +150,10 @@ def answers_alike(function: Function) -> Function:
                 break
         if first is None:
             return function(*arguments, **keywords)
+        if any(map(is_on_gpu, (*arguments, *keywords.values()))):
+            elsewhere = getattr(importlib.import_module("tropical.cuda"), function.__name__, None)
+            if elsewhere is not None:
+                return elsewhere(*arguments, **keywords)
         given: dict[int, Any] = {}  # by the array of NumPy that stands for each
 
         def read(x: Any, name: str) -> Any:

@@ -157,7 +157,7 @@ void check(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, Numbers kind, int pieces, Rand
                                       accumulate ? c(i, j) : 0));
         }
     for (const Isa& isa : every_pieces()) {
-        CAPTURE(isa.pieces[0]->instructions);
+        CAPTURE(std::string(isa.pieces[0]->instructions));
         for (ptrdiff_t e = 0; e < m * n; ++e) c.set(e / n, e % n, old[static_cast<std::size_t>(e)]);
         Problem problem{};
         problem.semiring = number_of<PlusTimes>;

@@ -48,9 +48,9 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     Parameters
     ----------
     a : Tensor, (..., m, k) or (k,)
-        Left operand, on the CPU, with any strides; it is not copied.
+        Left operand, on the CPU or an NVIDIA GPU, with any strides; it is not copied.
     b : Tensor, (..., k, n) or (k,)
-        Right operand, of the dtype of `a`. Vectors and batches are treated as by `torch.matmul`.
+        Right operand, of the dtype and on the device of `a`. Vectors and batches are treated as by `torch.matmul`.
     semiring : str or Semiring, default "maxplus"
         Any semiring. Integers and booleans (orand) have no gradients.
 
@@ -133,8 +133,8 @@ def check_tensor(name: str, x: Tensor, ring: Semiring) -> None:
     """Raise an error unless `x` is a tensor that products over the semiring take."""
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"{name}: expected a torch.Tensor, got {type(x).__name__}")
-    if x.device.type not in ("cpu", "meta"):
-        raise ValueError(f"{name}: expected a tensor on the CPU, got one on {x.device}")
+    if x.device.type not in ("cpu", "cuda", "meta"):
+        raise ValueError(f"{name}: expected a tensor on the CPU or a GPU, got one on {x.device}")
     if x.layout != torch.strided:
         raise ValueError(f"{name}: expected layout torch.strided, got {x.layout}")
     if x.dtype not in _DTYPES[ring.name]:
@@ -159,11 +159,24 @@ def _check(a: Tensor, b: Tensor, ring: Semiring) -> None:
 
 
 def _compute(a: Tensor, b: Tensor, semiring: str, with_index: bool) -> tuple[Tensor, Tensor]:
+    if a.is_cuda or b.is_cuda:
+        return _compute_on_gpu(a.detach(), b.detach(), semiring, with_index)
     x, y = a.detach().numpy(), b.detach().numpy()
     if with_index:
         c, index = attained_or_k(x, y, semiring)
         return torch.from_numpy(c), torch.from_numpy(index)
     return torch.from_numpy(tropical.gemm(x, y, semiring=semiring)), _no_index(a)
+
+
+def _compute_on_gpu(
+    a: Tensor, b: Tensor, semiring: str, with_index: bool
+) -> tuple[Tensor, Tensor]:
+    if not with_index:
+        return tropical.gemm(a, b, semiring=semiring), _no_index(a)
+    ring = semirings.get(semiring)
+    c, index = tropical.gemm(a, b, semiring=ring, return_argmax=True)
+    zero = ring.zero(str(a.dtype).removeprefix("torch.")).item()
+    return c, torch.where(c == zero, a.shape[-1], index)  # k: no product attains zero
 
 
 def _no_index(a: Tensor) -> Tensor:
@@ -266,6 +279,12 @@ def _put(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> Tensor:
 
 
 def _compute_scatter(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> Tensor:
+    if g.is_cuda:
+        size = [*index.shape]
+        size[dim] = shape[dim] + 1
+        whole = g.new_zeros(size).scatter_add(dim, index, g.detach())
+        total: Tensor = whole.narrow(dim, 0, shape[dim]).sum_to_size(shape)
+        return total
     terms = g.detach().numpy()
     with pooled(math.prod(shape)):
         sums = np.zeros(shape, terms.dtype)

@@ -1,0 +1,140 @@
+"""Best paths of hidden Markov models on a GPU."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tropical import semirings
+from tropical.semirings import Semiring
+
+from . import kernels
+from .libraries import library_of
+
+__all__ = ["viterbi"]
+
+
+def viterbi(
+    log_initial: Any,
+    log_transition: Any,
+    log_emission: Any,
+    lengths: Any = None,
+    *,
+    symbols: None = None,
+    concatenated: bool = False,
+    per_step: bool = False,
+    semiring: str | Semiring = "maxplus",
+) -> tuple[Any, Any]:
+    """Return the most likely path of states of each sequence on a GPU, and its score.
+
+    As `tropical.sequence.viterbi`, which calls this function for such arrays.
+
+    Parameters
+    ----------
+    log_initial : array, (..., s)
+        Scores of the states at the first step, of PyTorch, CuPy or JAX.
+    log_transition : array, (..., s, s)
+        Element (i, j): the score of state j after state i.
+    log_emission : array, (..., t, s)
+        Scores of the observation at each step, given the state.
+    lengths : array of int64, (...), optional
+        The number of steps of each sequence, at most t.
+    symbols, concatenated, per_step
+        As by default: a GPU takes padded sequences and one matrix.
+    semiring : str or Semiring, default "maxplus"
+        One whose sums are one of their terms.
+
+    Returns
+    -------
+    paths : array of int64, (..., t)
+        States; -1 beyond the length of a sequence, and everywhere if no path is possible.
+    scores : array, (...)
+        Scores of the paths, of the operands' dtype.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not match, a length is out of range, or the semiring is not selective.
+    TypeError
+        If the dtypes differ or are none of the semiring's.
+    NotImplementedError
+        If an argument is given that a GPU does not take.
+    NotInstalledError, RuntimeError
+        As of `gemm`.
+
+    Notes
+    -----
+    One block of threads computes a sequence, a thread a state. Of equal scores the lowest state
+    wins. Unlike on the CPU, no score is subtracted on the way: float32 rounds as long sums do.
+    """
+    for name, given, usual in (
+        ("symbols", symbols, None),
+        ("concatenated", concatenated, False),
+        ("per_step", per_step, False),
+    ):
+        if given is not usual:
+            raise NotImplementedError(
+                f"{name}: expected {usual} for arrays on a GPU, got {given!r}; pass arrays on the "
+                "CPU"
+            )
+    ring = semirings.get(semiring)
+    if not ring.selective:
+        raise ValueError(f"semiring: expected one that selects, got {ring.name}")
+    operands = {
+        "log_initial": log_initial,
+        "log_transition": log_transition,
+        "log_emission": log_emission,
+    }
+    library = library_of(**operands, **({} if lengths is None else {"lengths": lengths}))
+    dtype = library.dtype(log_initial)
+    for name, x in operands.items():
+        if library.dtype(x) != dtype or dtype not in ring.dtypes:
+            raise TypeError(f"{name}: expected {dtype}, one of {ring.name}, got {library.dtype(x)}")
+    shapes = {name: tuple(x.shape) for name, x in operands.items()}
+    s = shapes["log_initial"][-1] if log_initial.ndim else 0
+    if (
+        not s
+        or shapes["log_transition"][-2:] != (s, s)
+        or log_emission.ndim < 2
+        or shapes["log_emission"][-1] != s
+    ):
+        raise ValueError(f"expected (..., s), (..., s, s) and (..., t, s), got {shapes}")
+    t = shapes["log_emission"][-2]
+    try:
+        batch = np.broadcast_shapes(
+            shapes["log_initial"][:-1],
+            shapes["log_transition"][:-2],
+            shapes["log_emission"][:-2],
+            () if lengths is None else tuple(lengths.shape),
+        )
+    except ValueError as error:
+        raise ValueError(f"expected batches that broadcast, got {shapes}: {error}") from None
+    count = math.prod(batch)
+
+    def each(x: Any, *axes: int) -> Any:
+        return library.copied(library.expanded(x, (*batch, *axes)))
+
+    initial, emission = each(log_initial, s), each(log_emission, t, s)
+    shared = log_transition.ndim == 2
+    transition = library.copied(log_transition) if shared else each(log_transition, s, s)
+    if lengths is None:
+        steps = library.full(log_initial, batch, "int64", t)
+    else:
+        steps = each(library.converted(lengths, "int64"))
+        if count and (bool((steps < 0).any()) or bool((steps > t).any())):
+            raise ValueError(f"lengths: expected 0 to {t}, the number of steps")
+    paths = library.empty(log_initial, (*batch, t), "int64")
+    scores = library.empty(log_initial, batch, dtype)
+    before = library.empty(log_initial, (count, t, s), "int32")
+    best = library.empty(log_initial, (count, 2, s), dtype)
+    addresses = [
+        library.view(x).address
+        for x in (initial, transition, emission, steps, paths, scores, before, best)
+    ]
+    if count:
+        library.runtime(log_initial).launch(
+            kernels.viterbi(ring, dtype), count, [*addresses, s, t, s, 0 if shared else s * s]
+        )
+    return library.finish(paths), library.finish(scores)

@@ -1,0 +1,101 @@
+"""Sums of products of arrays over indices on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tropical import semirings
+from tropical.einsum import network
+
+from .libraries import Library, library_of
+from .products import gemm
+
+if TYPE_CHECKING:
+    from tropical.semirings import Semiring
+
+__all__ = ["einsum"]
+
+
+class _OnGPU:
+    """Arrays of one library on a GPU, as `einsum` takes them."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self.arranged = library.arranged
+        self.diagonal = library.diagonal
+
+    def product(self, a: Any, b: Any, ring: Semiring) -> Any:
+        return gemm(a, b, semiring=ring)
+
+    def strides(self, x: Any) -> Sequence[int]:
+        return [abs(stride) for stride in self.library.view(x).strides]
+
+    def full(self, x: Any, shape: Sequence[int], constant: Callable[[Any], float]) -> Any:
+        dtype = self.library.dtype(x)
+        number: Any = constant("float32" if dtype == "bfloat16" else dtype)
+        return self.library.expanded(self.library.full(x, (), dtype, number.item()), shape)
+
+
+def einsum(
+    subscripts: Any,
+    /,
+    *operands: Any,
+    semiring: str | Semiring = "maxplus",
+    out: None = None,
+    optimize: Any = True,
+    return_argmax: bool = False,
+    return_counts: bool = False,
+) -> Any:
+    """Sum products of arrays on a GPU over indices, as `tropical.einsum`.
+
+    Parameters
+    ----------
+    subscripts : str
+        As in `tropical.einsum`; the form with labels after each operand works too.
+    *operands : array
+        Of PyTorch, CuPy or JAX, of one dtype, in the memory of one GPU, where their axes are also
+        put in order.
+    semiring : str or Semiring, default "maxplus"
+        Any semiring.
+    optimize : bool, str, sequence or path optimizer, default True
+        The order of more than two operands, as in `tropical.einsum`.
+    out, return_argmax, return_counts
+        As by default.
+
+    Returns
+    -------
+    array
+        The sums, in the library of the operands, on their GPU.
+
+    Raises
+    ------
+    NotImplementedError
+        If an argument is given that a GPU does not take.
+    ValueError, TypeError, NotInstalledError, RuntimeError
+        As of `tropical.einsum` and `gemm`.
+    """
+    for name, given in {
+        "out": out,
+        "return_argmax": return_argmax or None,
+        "return_counts": return_counts or None,
+    }.items():
+        if given is not None:
+            raise NotImplementedError(
+                f"{name}: expected the default for arrays on a GPU, got {given!r}; pass arrays on "
+                "the CPU"
+            )
+    ring = semirings.get(semiring)
+    arrays = [x for x in (subscripts, *operands) if hasattr(x, "__dlpack_device__")]
+    library = library_of(**{f"operand {i}": x for i, x in enumerate(arrays)})
+
+    def read(given: Sequence[Any]) -> Sequence[Any]:
+        for number, x in enumerate(given):
+            if library.dtype(x) != library.dtype(given[0]):
+                raise TypeError(
+                    f"operand {number}: expected {library.dtype(given[0])}, the dtype of operand "
+                    f"0, got {library.dtype(x)}"
+                )
+        return given
+
+    return network.contracted(subscripts, operands, ring, optimize, _OnGPU(library), read)

@@ -1,0 +1,312 @@
+// C = (C (+)) A (x) B on a GPU, by a block of 256 threads for each tile of C.
+//
+// Two tiles, of A and of B, pass through shared memory, a few steps of k at a time. Every thread adds
+// its part of C up in registers. While the threads compute with one pair of tiles, the elements of
+// the next are on their way. V. Volkov and J. W. Demmel, "Benchmarking GPUs to tune dense linear
+// algebra", SC 2008, section 5.
+#pragma once
+
+#include "elements.cuh"
+
+namespace tropical {
+namespace {
+
+constexpr int threads = 256, side = 16;
+
+// The part of a thread: so many rows of C and registers of columns; and the steps of k in a tile.
+template <int rows_, int columns_, int depth_>
+struct Shape {
+    static constexpr int rows = rows_, columns = columns_, depth = depth_;
+};
+
+// One product, or a batch of two axes. Addresses of elements, and strides in elements.
+struct Product {
+    Size a, b, c, index;  // index: unless 0
+    Size m, n, k;
+    Size a_row, a_column, b_row, b_column, c_row, c_column, index_row, index_column;
+    Size inner, a_outer, a_inner, b_outer, b_inner, c_outer, c_inner, index_outer, index_inner;
+    Size accumulate;
+    Size skip_row, skip_column;  // of tiles of C, which stay as they are; or -1
+};
+
+template <class T>
+T* at(Size address, Size offset = 0) {
+    return reinterpret_cast<T*>(address) + offset;
+}
+
+// Of a thread's rows (or registers of columns) so many lie side by side, to be read at once.
+template <int count>
+constexpr int run = count < 4 ? count : 4;
+// The row (or the register of columns) number u of a thread at `place` of 16.
+template <int count>
+int line(int place, int u) {
+    return u / run<count> * (side * run<count>)+place * run<count> + u % run<count>;
+}
+
+template <class T, int count>
+struct alignas(sizeof(T) * count >= 16 ? 16 : sizeof(T) * count) Pack {
+    T x[count];
+};
+
+// Reads `count` registers of a thread from a row of a tile.
+template <class Register, int count>
+void read_lines(const void* row, int place, Register (&to)[count]) {
+    using Run = Pack<Register, run<count>>;
+#pragma unroll
+    for (int u = 0; u < count; u += run<count>) {
+        const Run part =
+            *reinterpret_cast<const Run*>(static_cast<const Register*>(row) + line<count>(place, u));
+#pragma unroll
+        for (int v = 0; v < run<count>; ++v) to[u + v] = part.x[v];
+    }
+}
+
+// What one thread brings to a tile: elements (l, p) of a matrix, l < lines, p < depth.
+template <class Memory, int lines, int pitch, int depth>
+struct Source {
+    static constexpr int count = lines * depth / threads;
+    using Stored = typename Memory::Stored;
+    const char* from;  // the same for all threads
+    Size advance;
+    unsigned offset[count];  // bytes
+    int place[count];        // in the tile
+    typename Memory::Number x[count];
+
+    // Neighbors in memory go to neighboring threads.
+    Source(Size data, Size first, Size end, Size line_stride, Size step_stride)
+        : from(reinterpret_cast<const char*>(at<Stored>(data, first * line_stride))),
+          advance(step_stride * static_cast<Size>(sizeof(Stored))) {
+        const bool along = step_stride == 1 || (line_stride != 1 && step_stride < line_stride);
+        const Size most = end - first - 1;
+#pragma unroll
+        for (int e = 0; e < count; ++e) {
+            const int l = static_cast<int>(threadIdx.x) + threads * e;
+            const int line = along ? l / depth : l % lines, step = along ? l % depth : l / lines;
+            place[e] = step * pitch + line;
+            // A line behind the end repeats the last one: its sums are thrown away.
+            const Size inside = line < most ? line : most;
+            offset[e] = static_cast<unsigned>((inside * line_stride + step * step_stride) *
+                                              static_cast<Size>(sizeof(Stored)));
+        }
+    }
+    void fetch() {
+#pragma unroll
+        for (int e = 0; e < count; ++e)
+            x[e] = Memory::read(*reinterpret_cast<const Stored*>(from + offset[e]));
+        from += depth * advance;
+    }
+    void fetch(int steps) {  // the first ones
+#pragma unroll
+        for (int e = 0; e < count; ++e) {
+            x[e] = typename Memory::Number{};
+            if (place[e] < steps * pitch)
+                x[e] = Memory::read(*reinterpret_cast<const Stored*>(from + offset[e]));
+        }
+        from += steps * advance;
+    }
+};
+
+// One tile of C in the registers of a block: `lines` rows and registers a thread.
+template <class Lane, class Memory, bool argmax, class Shape>
+struct Tile {
+    static constexpr int rows = Shape::rows, columns = Shape::columns, depth = Shape::depth;
+    static constexpr int height = side * rows, width = side * columns * Lane::lanes;
+    using Left = typename Lane::Left;
+    using Right = typename Lane::Right;
+    using Register = typename Lane::Register;
+    using Number = typename Memory::Number;
+    // Rows are so long that steps which neighboring threads bring lie in different banks.
+    static constexpr int pitch_a = height + 16 / sizeof(Left), pitch_b = width + 16 / sizeof(Right);
+    struct Panels {
+        alignas(16) Left a[depth * pitch_a];
+        alignas(16) Right b[depth * pitch_b];
+    };
+    using SourceA = Source<Memory, height, pitch_a, depth>;
+    using SourceB = Source<Memory, width, pitch_b, depth>;
+
+    typename Lane::Sum sum[rows][columns];
+    int index[argmax ? rows : 1][argmax ? columns : 1];
+    typename Lane::Watch watch;
+
+    void store(Panels& to, const SourceA& a, const SourceB& b) {
+#pragma unroll
+        for (int e = 0; e < a.count; ++e) {
+            watch.see(a.x[e]);
+            to.a[a.place[e]] = Lane::left(a.x[e]);
+        }
+#pragma unroll
+        for (int e = 0; e < b.count; ++e) {
+            watch.see(b.x[e]);
+            to.b[b.place[e]] = Lane::right(b.x[e]);
+        }
+    }
+
+    // sum (+)= column (x) row, for step p of k.
+    void multiply(const Panels& from, int step, Size p) {
+        Left a[rows];
+        Register b[columns];
+        read_lines(from.a + step * pitch_a, threadIdx.x / side, a);
+        read_lines(from.b + step * pitch_b, threadIdx.x % side, b);
+#pragma unroll
+        for (int u = 0; u < rows; ++u)
+#pragma unroll
+            for (int v = 0; v < columns; ++v)
+                if constexpr (argmax) {
+                    typename Lane::Sum term;
+                    if (Lane::better(sum[u][v], a[u], b[v], term)) {
+                        sum[u][v] = term;
+                        index[u][v] = static_cast<int>(p) + step;
+                    }
+                } else {
+                    sum[u][v] = Lane::step(sum[u][v], a[u], b[v]);
+                }
+    }
+
+    // The sums of the tile at (i, j). The first panels may be thin, so that no other one is.
+    void compute(const Product& g, Size i, Size j, Panels (&panels)[2]) {
+#pragma unroll
+        for (int u = 0; u < rows; ++u)
+#pragma unroll
+            for (int v = 0; v < columns; ++v) {
+                sum[u][v] = Lane::start();
+                if constexpr (argmax) index[u][v] = 0;
+            }
+        SourceA a(g.a, i, g.m, g.a_row, g.a_column);
+        SourceB b(g.b, j, g.n, g.b_column, g.b_row);
+        const int thin = static_cast<int>((g.k - 1) % depth) + 1;
+        a.fetch(thin);
+        b.fetch(thin);
+        store(panels[0], a, b);
+        __syncthreads();
+        if (thin < g.k) {
+            a.fetch();
+            b.fetch();
+        }
+#pragma unroll 1
+        for (int step = 0; step < thin; ++step) multiply(panels[0], step, 0);
+#pragma unroll 1
+        for (Size p = thin; p < g.k;) {
+#pragma unroll
+            for (int now = 1; now >= 0; --now) {
+                if (p >= g.k) break;
+                store(panels[now], a, b);
+                __syncthreads();
+                if (p + depth < g.k) {
+                    a.fetch();
+                    b.fetch();
+                }
+#pragma unroll Lane::unroll ? depth : 1
+                for (int step = 0; step < depth; ++step) multiply(panels[now], step, p);
+                p += depth;
+            }
+        }
+    }
+
+    // Whether the sums are those of the definition.
+    bool holds() const {
+        bool good = watch.covered();
+        if constexpr (argmax) {
+#pragma unroll
+            for (int u = 0; u < rows; ++u)
+#pragma unroll
+                for (int v = 0; v < columns; ++v) good = good && !Lane::is_tie(sum[u][v]);
+        }
+        return !__syncthreads_or(!good);
+    }
+
+    template <class S>
+    void write(const Product& g, Size i, Size j) const {
+        using Stored = typename Memory::Stored;
+        constexpr Number zero = S::template zero<Number>;
+#pragma unroll
+        for (int u = 0; u < rows; ++u)
+#pragma unroll
+            for (int v = 0; v < columns; ++v)
+#pragma unroll
+                for (int l = 0; l < Lane::lanes; ++l) {
+                    const Size row = i + line<rows>(threadIdx.x / side, u);
+                    const Size column =
+                        j + line<columns>(threadIdx.x % side, v) * Lane::lanes + l;
+                    if (row >= g.m || column >= g.n) continue;
+                    Number x = Lane::value(sum[u][v], l);
+                    Stored* const to = at<Stored>(g.c, row * g.c_row + column * g.c_column);
+                    if (g.accumulate) x = joined<S>(Memory::read(*to), x);
+                    *to = Memory::write(is_own<S> ? x : canonical<S>(x));
+                    if constexpr (argmax)
+                        *at<Size>(g.index, row * g.index_row + column * g.index_column) =
+                            g.k == 0 ? -1 : x == zero ? 0 : index[u][v];
+                }
+    }
+
+  private:
+    template <class S>
+    static Number joined(Number c, Number x) {
+        if constexpr (is_own<S>) return S::Add::apply(x, c);
+        if constexpr (!same_type<typename S::Add, Plus>) c = add<S>(c, S::template zero<Number>);
+        return add<S>(c, x);
+    }
+};
+
+// The item of a batch, and the first row and column of the block's tile of C. Neighboring blocks
+// compute 8 rows of tiles, so that they find what they read in the L2 cache.
+struct Place {
+    Size item, row, column;
+};
+template <int height, int width>
+Place place_of(const Product& g, Size block) {
+    constexpr Size group = 8;
+    const Size down = (g.m + height - 1) / height, across = (g.n + width - 1) / width;
+    const Size tile = block % (down * across), first = tile / (group * across) * group;
+    const Size high = down - first < group ? down - first : group;
+    const Size within = tile % (group * across);
+    return {block / (down * across), first + within % high, within / high};
+}
+
+Product item_of(Product g, Size item, Size size) {
+    const Size outer = item / g.inner, inner = item % g.inner;
+    g.a += (outer * g.a_outer + inner * g.a_inner) * size;
+    g.b += (outer * g.b_outer + inner * g.b_inner) * size;
+    g.c += (outer * g.c_outer + inner * g.c_inner) * size;
+    g.index += (outer * g.index_outer + inner * g.index_inner) * static_cast<Size>(sizeof(Size));
+    return g;
+}
+
+// A tile of C by definition, in smaller tiles: a step takes many instructions.
+template <class S, class Tile>
+void multiply_by_definition(const Product& g, Size i, Size j, int height, int width, char* memory) {
+#pragma unroll 1
+    for (Size r = i; r < i + height && r < g.m; r += Tile::height)
+#pragma unroll 1
+        for (Size c = j; c < j + width && c < g.n; c += Tile::width) {
+            Tile tile;
+            tile.compute(g, r, c, *reinterpret_cast<typename Tile::Panels(*)[2]>(memory));
+            __syncthreads();
+            tile.template write<S>(g, r, c);
+        }
+}
+
+// The product of one block: fast where its operands allow it, else by definition.
+template <class S, class Row, bool argmax, int lanes, class Shape>
+void multiply(const Product& whole) {
+    using Memory = tropical::Memory<Row>;
+    using Fast = Tile<Lane<S, Row, lanes>, Memory, argmax, Shape>;
+    constexpr int some = same_type<typename S::Add, LogAddExp> || Shape::rows < 4 ? 2 : 4;
+    using Careful = Tile<CarefulLane<S, Row>, Memory, argmax, tropical::Shape<some, some, 8>>;
+    constexpr Size room = sizeof(typename Fast::Panels) > sizeof(typename Careful::Panels)
+                              ? 2 * sizeof(typename Fast::Panels)
+                              : 2 * sizeof(typename Careful::Panels);
+    __shared__ alignas(16) char memory[room];
+    const Place place = place_of<Fast::height, Fast::width>(whole, blockIdx.x);
+    if (place.row == whole.skip_row || place.column == whole.skip_column) return;
+    const Product g = item_of(whole, place.item, sizeof(typename Memory::Stored));
+    const Size i = place.row * Fast::height, j = place.column * Fast::width;
+    {
+        Fast tile;
+        tile.compute(g, i, j, *reinterpret_cast<typename Fast::Panels(*)[2]>(memory));
+        if (tile.holds()) return tile.template write<S>(g, i, j);
+    }
+    if constexpr (!is_own<S>) multiply_by_definition<S, Careful>(g, i, j, Fast::height, Fast::width, memory);
+}
+
+}  // namespace
+}  // namespace tropical

@@ -1,0 +1,135 @@
+"""The kernels: which C++ function a call needs, and the text that NVRTC compiles for it.
+
+The functions stand in ``device/``. Each kernel is one ``extern "C"`` function, ``kernel``, of
+integers of 64 bits: addresses, sizes and strides.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from tropical.semirings import Semiring
+
+    from .own import OwnSemiring
+
+    Ring: TypeAlias = Semiring | OwnSemiring
+
+DEVICE = Path(__file__).parent / "device"
+# Folders of headers: ours, those that we share with the CPU, and what NVRTC lacks of C++'s.
+FOLDERS = tuple(str(folder) for folder in (DEVICE, DEVICE / "core", DEVICE / "std"))
+THREADS = 256  # of a block, as gemm.cuh has it
+SIDE = 16
+DPX = 90  # the compute capability from which on processors add and compare at once
+
+class Kernel(NamedTuple):
+    """A function to compile.
+
+    Attributes
+    ----------
+    header : str
+        The file in ``device/`` that has it.
+    call : str
+        The function with its template arguments.
+    arguments : int
+        How many integers it takes.
+    before : str
+        Text between the header and the call, such as a semiring of the user's.
+    """
+
+    header: str
+    call: str
+    arguments: int
+    before: str = ""
+
+    @property
+    def source(self) -> str:
+        """The text to compile."""
+        names = [f"x{i}" for i in range(self.arguments)]
+        parameters = ", ".join(f"long long {name}" for name in names)
+        return (
+            f'#include "intrinsics.cuh"\n#include "{self.header}"\n{self.before}'
+            f'extern "C" __global__ void __launch_bounds__({THREADS}, 1) kernel({parameters}) {{\n'
+            f"    using namespace tropical;\n    {self.call}({{{', '.join(names)}}});\n}}\n"
+        )
+
+
+class Shape(NamedTuple):
+    """What a thread of a product computes: rows, registers of columns, and columns in a register."""
+
+    rows: int
+    columns: int
+    depth: int
+    lanes: int
+
+    @property
+    def height(self) -> int:
+        """The rows of C that a block computes."""
+        return SIDE * self.rows
+
+    @property
+    def width(self) -> int:
+        """The columns of C that a block computes."""
+        return SIDE * self.columns * self.lanes
+
+
+def lanes_of(ring: Ring, dtype: str, argmax: bool, architecture: int) -> int:
+    """Return how many columns share a register."""
+    if dtype == "bool":
+        return 4
+    pairs = dtype in ("int8", "uint8", "int16") and ring.multiply in ("+", "max", "min")
+    return 2 if pairs and ring.selective and not argmax and architecture >= DPX else 1
+
+
+def shape_of(ring: Ring, dtype: str, argmax: bool, architecture: int, small: bool) -> Shape:
+    """Return the part of a thread: large where registers hold it, unless C is small."""
+    lanes = lanes_of(ring, dtype, argmax, architecture)
+    if small:
+        return Shape(2, 2, 8, lanes)
+    if _is_long(dtype):
+        return Shape(4 if argmax else 8, 4, 8, 1)
+    return Shape(8, 4 if ring.add == "logaddexp" or dtype == "bool" else 8, 8, lanes)
+
+
+def square_shape(dtype: str) -> Shape:
+    """Return the part of a thread of which the tiles are square, as a closure needs them."""
+    return Shape(4, 4, 8, 1) if _is_long(dtype) else Shape(8, 8, 8, 1)
+
+
+def _is_long(dtype: str) -> bool:
+    return dtype in ("float64", "int64")
+
+
+def _item(name: str, items: str) -> str:
+    """Return the C++ type of this name in a list of semirings or of dtypes."""
+    return f'Item<place_of("{name}", {items}{{}}), {items}>'
+
+
+@cache
+def product(ring: Ring, dtype: str, argmax: bool, shape: Shape) -> Kernel:
+    """Return the kernel of products; its integers are those of ``Product``."""
+    rows, columns, depth, lanes = shape
+    own = getattr(ring, "struct", "")
+    call = (
+        f"multiply<{'Own' if own else _item(ring.name, 'Semirings')}, {_item(dtype, 'Rows')}, "
+        f"{str(argmax).lower()}, {lanes}, Shape<{rows}, {columns}, {depth}>>"
+    )
+    return Kernel("gemm.cuh", call, 27, own)
+
+
+@cache
+def star(ring: Semiring, dtype: str) -> Kernel:
+    """Return the kernel of the star of one square tile; its integers are those of ``Corner``."""
+    types = f"{_item(ring.name, 'Semirings')}, {_item(dtype, 'Rows')}"
+    return Kernel("star.cuh", f"star<{types}, {square_shape(dtype).rows}>", 6)
+
+
+@cache
+def viterbi(ring: Semiring, dtype: str) -> Kernel:
+    """Return the kernel of best paths; its integers are those of ``Chain``."""
+    types = f"{_item(ring.name, 'Semirings')}, {_item(dtype, 'Rows')}"
+    return Kernel("viterbi.cuh", f"viterbi<{types}>", 12)

@@ -1,0 +1,373 @@
+"""Products of matrices on a GPU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import product as every
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tropical import semirings
+from tropical.arrays import check_product
+
+from . import kernels
+from .libraries import Library, View, library_of
+from .own import OwnSemiring
+
+if TYPE_CHECKING:
+    from .kernels import Ring, Shape
+    from .runtime import Runtime
+
+__all__ = ["Matrices", "gemm", "multiply"]
+
+_MOST_SPAN = 2**31  # bytes from the first to the last element that a block reads of a matrix
+_MOST_BLOCKS = 2**31 - 1
+_MOST_STEPS = 2**31 - 1
+
+
+class Matrices(NamedTuple):
+    """A batch of matrices: their address, and strides of the batch's axes, of rows, of columns."""
+
+    address: int
+    batch: tuple[int, ...]
+    row: int
+    column: int
+
+
+def gemm(
+    a: Any,
+    b: Any,
+    *,
+    semiring: str | Ring = "maxplus",
+    out: Any = None,
+    accumulate: bool = False,
+    return_argmax: bool = False,
+    workspace: None = None,
+    threads: int | None = None,
+    kernel: None = None,
+    epilogue: None = None,
+    precision: None = None,
+) -> Any:
+    """Multiply matrices on a GPU, as `tropical.gemm`, which calls this function for such arrays.
+
+    Parameters
+    ----------
+    a : array, (..., m, k) or (k,)
+        Left operand, of PyTorch, CuPy or JAX, in the memory of a GPU, with any strides.
+    b : array, (..., k, n) or (k,)
+        Right operand, of the same library, on the same GPU.
+    semiring : str, Semiring or OwnSemiring, default "maxplus"
+        The two operations, also those that `semiring` returns.
+    out : array or tuple of two, optional
+        The array for C, of the result's shape and dtype; a tuple of two with `return_argmax`. Not
+        for JAX, whose arrays are immutable.
+    accumulate : bool, default False
+        Compute ``out = out (+) C``.
+    return_argmax : bool, default False
+        Return the index as well.
+    threads : int, optional
+        Of the CPU; ignored.
+    workspace, kernel, epilogue, precision : None
+        Products on a GPU have none of these.
+
+    Returns
+    -------
+    C : array, (..., m, n)
+        The product, in the library of `a`, on its GPU.
+    index : array of int64, (..., m, n)
+        Only with `return_argmax`; as of `tropical.gemm`.
+
+    Raises
+    ------
+    NotInstalledError
+        If the extra "cuda" is not installed.
+    TypeError, ValueError
+        As of `tropical.gemm`; also if an operand is not on the GPU of the others.
+    NotImplementedError
+        If an argument is given that products on a GPU do not have.
+    RuntimeError
+        If there is no driver, or the GPU's compute capability is less than 8.0.
+
+    Notes
+    -----
+    The elements are those of `tropical.gemm`, to the last bit, but for rounding: sums of floats over
+    plustimes, and logarithms over logplus, are computed in another order.
+
+    A kernel is compiled when it is first used, which takes seconds, and kept on disk. The kernel
+    runs in the current stream of PyTorch or CuPy; the call does not wait for the result. For JAX
+    it waits.
+    """
+    for name, given in {
+        "workspace": workspace,
+        "kernel": kernel,
+        "epilogue": epilogue,
+        "precision": precision,
+    }.items():
+        if given is not None:
+            raise NotImplementedError(f"{name}: expected None for arrays on a GPU, got {given!r}")
+    ring = semiring if isinstance(semiring, OwnSemiring) else semirings.get(semiring)
+    library = library_of(a=a, b=b)
+    _check_modes(ring, out, accumulate, return_argmax)
+    dtype = _common_dtype(library, a, b, ring)
+    shapes = tuple(a.shape), tuple(b.shape)
+    check_product(*shapes)
+    x, y = (_promoted(library, operand, dtype, ring) for operand in (a, b))
+    x = x.reshape(1, *x.shape) if x.ndim == 1 else x
+    y = y.reshape(*y.shape, 1) if y.ndim == 1 else y
+    try:
+        batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    except ValueError:
+        raise ValueError(
+            f"a, b: expected batches that broadcast, got {shapes[0]} and {shapes[1]}"
+        ) from None
+    rows = () if len(shapes[0]) == 1 else (int(x.shape[-2]),)
+    columns = () if len(shapes[1]) == 1 else (int(y.shape[-1]),)
+    shape = (*batch, *rows, *columns)
+    given = out if isinstance(out, tuple) else (out, None)
+    if len(given) != 2 or (isinstance(out, tuple) and not return_argmax):
+        raise ValueError(f"out: expected an array or a tuple (C, index), got {type(out).__name__}")
+    c = _result(library, a, given[0], shape, dtype, "out")
+    index = _result(library, a, given[1], shape, "int64", "out[1]") if return_argmax else None
+    if given[0] is not None:
+        x, y = (library.copied(z) if _overlap(library, z, c) else z for z in (x, y))
+    multiply(
+        library,
+        ring,
+        dtype,
+        (x, y),
+        _as_matrices(library, c, batch, rows, columns),
+        None if index is None else _as_matrices(library, index, batch, rows, columns),
+        batch,
+        accumulate,
+    )
+    c = library.finish(c)
+    return c if index is None else (c, library.finish(index))
+
+
+def multiply(
+    library: Library,
+    ring: Ring,
+    dtype: str,
+    operands: tuple[Any, Any],
+    c: Matrices,
+    index: Matrices | None,
+    batch: Sequence[int],
+    accumulate: bool = False,
+) -> None:
+    """Compute a batch of products of operands (..., m, k) and (..., k, n) into c and index."""
+    m, k = operands[0].shape[-2:]
+    n = operands[1].shape[-1]
+    if not m * n * math.prod(batch):
+        return
+    if k > _MOST_STEPS:
+        raise ValueError(f"a, b: expected k of at most {_MOST_STEPS} on a GPU, got {k}")
+    runtime = library.runtime(operands[0])
+    argmax = index is not None
+    shape = kernels.shape_of(ring, dtype, argmax, runtime.architecture, small=False)
+    if _blocks(shape, m, n) * math.prod(batch) < runtime.multiprocessors:
+        shape = kernels.shape_of(ring, dtype, argmax, runtime.architecture, small=True)
+    kernel = kernels.product(ring, dtype, argmax, shape)
+    a, b = (
+        _read_only(library, x, lines, batch, shape)
+        for x, lines in zip(operands, (-2, -1), strict=True)
+    )
+    for item in _items(batch, (a, b, c, *([index] if index else []))):
+        blocks = _blocks(shape, m, n) * item.count
+        if blocks > _MOST_BLOCKS:
+            raise ValueError(f"a, b: expected a smaller product on a GPU, got {blocks} tiles")
+        runtime.launch(
+            kernel,
+            blocks,
+            item.integers((a, b, c, index), (m, n, k), item_size(dtype), accumulate),
+        )
+
+
+class _Part(NamedTuple):
+    """Some items of a batch: offsets of the first of each array, and the last two axes."""
+
+    offsets: tuple[int, ...]
+    lengths: tuple[int, int]
+    strides: tuple[tuple[int, int], ...]
+
+    @property
+    def count(self) -> int:
+        return math.prod(self.lengths)
+
+    def integers(
+        self,
+        arrays: tuple[Matrices, Matrices, Matrices, Matrices | None],
+        sizes: tuple[int, int, int],
+        size: int,
+        accumulate: bool,
+    ) -> list[int]:
+        """Return the integers of ``Product``."""
+        sizes_of = (size, size, size, 8)
+        there = [x for x in arrays if x is not None]
+        addresses = [
+            x.address + offset * each
+            for x, offset, each in zip(there, self.offsets, sizes_of, strict=False)
+        ]
+        within = [stride for x in there for stride in (x.row, x.column)]
+        between = [stride for pair in self.strides for stride in pair]
+        return [
+            *addresses,
+            *([0] * (4 - len(there))),
+            *sizes,
+            *within,
+            *([0] * (8 - len(within))),
+            self.lengths[1],
+            *between,
+            *([0] * (8 - len(between))),
+            int(accumulate),
+            -1,
+            -1,
+        ]
+
+
+def _items(batch: Sequence[int], arrays: Sequence[Matrices]) -> Iterator[_Part]:
+    """Yield parts of a batch that are at most two axes: the last ones, after merging."""
+    axes = [(1, (0,) * len(arrays)), (1, (0,) * len(arrays))]
+    for i, length in enumerate(batch):
+        strides = tuple(x.batch[i] for x in arrays)
+        last, before = axes[-1]
+        if length == 1:
+            continue
+        if all(one == length * other for one, other in zip(before, strides, strict=True)):
+            axes[-1] = last * length, strides
+        else:
+            axes.append((length, strides))
+    (outer, outer_strides), (inner, inner_strides) = axes[-2:]
+    pairs = tuple(zip(outer_strides, inner_strides, strict=True))
+    rest = axes[:-2]
+    for place in every(*(range(length) for length, _ in rest)):
+        offsets = tuple(
+            sum(p * strides[which] for p, (_, strides) in zip(place, rest, strict=True))
+            for which in range(len(arrays))
+        )
+        yield _Part(offsets, (outer, inner), pairs)
+
+
+def _blocks(shape: Shape, m: int, n: int) -> int:
+    return -(-m // shape.height) * -(-n // shape.width)
+
+
+def _read_only(
+    library: Library, x: Any, lines: int, batch: Sequence[int], shape: Shape
+) -> Matrices:
+    """Return an operand as a kernel reads it: with strides that are not negative, nor huge."""
+    view = library.view(x)
+    height = shape.height if lines == -2 else shape.width
+    row, column = view.strides[-2:]
+    along = (row, column) if lines == -2 else (column, row)
+    if min(view.strides) < 0 or (height * along[0] + shape.depth * along[1]) * 8 >= _MOST_SPAN:
+        x = library.copied(x)
+        view = library.view(x)
+        row, column = view.strides[-2:]
+    whole = (0,) * (len(batch) + 2 - len(view.shape)) + tuple(
+        0 if length == 1 else stride
+        for length, stride in zip(view.shape[:-2], view.strides, strict=False)
+    )
+    return Matrices(view.address, whole, row, column)
+
+
+def _as_matrices(
+    library: Library,
+    x: Any,
+    batch: Sequence[int],
+    rows: Sequence[int],
+    columns: Sequence[int],
+) -> Matrices:
+    """Return a result, whose axes of rows and columns may be left out."""
+    view = library.view(x)
+    strides = list(view.strides)
+    column = strides.pop() if columns else 0
+    row = strides.pop() if rows else 0
+    return Matrices(view.address, tuple(strides[: len(batch)]), row, column)
+
+
+def _check_modes(ring: Ring, out: Any, accumulate: bool, argmax: bool) -> None:
+    if argmax and not ring.selective:
+        raise ValueError(
+            f"return_argmax: expected a semiring that selects, got {ring.name}, which has no argmax"
+        )
+    if argmax and accumulate:
+        raise ValueError(
+            "return_argmax: expected no accumulate=True, as there may be no p that attains `out`"
+        )
+    if accumulate and out is None:
+        raise ValueError("accumulate: expected out with accumulate=True, got None")
+
+
+def _common_dtype(library: Library, a: Any, b: Any, ring: Ring) -> str:
+    names = library.dtype(a), library.dtype(b)
+    dtype = names[0]
+    if names[0] != names[1]:
+        if "bfloat16" in names:
+            raise TypeError(f"a, b: expected one dtype, got {names[0]} and {names[1]}")
+        dtype = np.result_type(*names).name
+    allowed = _OWN if isinstance(ring, OwnSemiring) else (*ring.dtypes, *ring.stored)
+    if dtype not in allowed:
+        raise TypeError(
+            f"a, b: expected a dtype of {ring.name} ({', '.join(allowed)}), got {dtype}"
+        )
+    return dtype
+
+
+_OWN = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64")
+
+
+def _promoted(library: Library, x: Any, dtype: str, ring: Ring) -> Any:
+    """Return an operand in a wider dtype, in which zero and one of the semiring stay these."""
+    own = library.dtype(x)
+    if own == dtype:
+        return x
+    wide = library.converted(x, dtype)
+    if isinstance(ring, OwnSemiring):
+        return wide
+    for constant in (ring.zero, ring.one):
+        before, after = constant(own), constant(dtype)
+        if before != after:
+            there = library.full(x, (), dtype, after.item())
+            wide = library.where(x == before.item(), there, wide)
+    return wide
+
+
+def item_size(dtype: str) -> int:
+    """Return the bytes of an element; NumPy alone knows no bfloat16."""
+    return 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+
+
+def _result(
+    library: Library, like: Any, given: Any, shape: Sequence[int], dtype: str, name: str
+) -> Any:
+    """Return the array for a result: the given one, if it fits, else a new one."""
+    if given is None:
+        result = library.empty(like, shape, dtype)
+        if library.dtype(result) != dtype:  # JAX makes no 64 bits without its jax_enable_x64
+            raise TypeError(f"{name}: the library makes {library.dtype(result)}, not {dtype}")
+        return result
+    library_of(a=like, **{name: given})
+    if not library.mutable:
+        raise ValueError(f"{name}: expected None, as arrays of this library are immutable")
+    if tuple(given.shape) != tuple(shape):
+        raise ValueError(f"{name}: expected shape {tuple(shape)}, got {tuple(given.shape)}")
+    if library.dtype(given) != dtype:
+        raise TypeError(f"{name}: expected dtype {dtype}, got {library.dtype(given)}")
+    view = library.view(given)
+    if any(s == 0 and length > 1 for s, length in zip(view.strides, view.shape, strict=True)):
+        raise ValueError(f"{name}: expected elements that lie apart, got strides {view.strides}")
+    return given
+
+
+def _overlap(library: Library, x: Any, y: Any) -> bool:
+    """Return whether the memory of two arrays may overlap."""
+    (low, high), (first, last) = (_extent(library.view(z)) for z in (x, y))
+    return low < last and first < high
+
+
+def _extent(view: View) -> tuple[int, int]:
+    steps = [8 * s * (n - 1) for s, n in zip(view.strides, view.shape, strict=True) if n]
+    low = view.address + sum(step for step in steps if step < 0)
+    return low, view.address + sum(step for step in steps if step > 0) + 8
