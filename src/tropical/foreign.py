@@ -143,6 +143,10 @@ def answers_alike(function: Function) -> Function:
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
+        if any(map(is_on_gpu, (*arguments, *keywords.values()))):
+            elsewhere = getattr(importlib.import_module("tropical.cuda"), function.__name__, None)
+            if elsewhere is not None:
+                return elsewhere(*arguments, **keywords)
         first = None
         for x in (*arguments, *keywords.values()):
             if type(x) is not np.ndarray and _namespace(x) is not None:
@@ -150,10 +154,6 @@ def answers_alike(function: Function) -> Function:
                 break
         if first is None:
             return function(*arguments, **keywords)
-        if any(map(is_on_gpu, (*arguments, *keywords.values()))):
-            elsewhere = getattr(importlib.import_module("tropical.cuda"), function.__name__, None)
-            if elsewhere is not None:
-                return elsewhere(*arguments, **keywords)
         given: dict[int, Any] = {}  # by the array of NumPy that stands for each
 
         def read(x: Any, name: str) -> Any:

@@ -34,7 +34,7 @@ class _OnGPU:
     def full(self, x: Any, shape: Sequence[int], constant: Callable[[Any], float]) -> Any:
         dtype = self.library.dtype(x)
         number: Any = constant("float32" if dtype == "bfloat16" else dtype)
-        return self.library.expanded(self.library.full(x, (), dtype, number.item()), shape)
+        return self.library.expanded(self.library.full(x, (), dtype, number), shape)
 
 
 def einsum(

@@ -145,7 +145,7 @@ def shortest_paths(
     dtype = _check(library, w, ring)
     edges = w
     if unweighted:
-        none = ring.zero(dtype).item()
+        none = ring.zero(dtype)
         one = library.full(w, (), dtype, 1)
         edges = library.where(w == none, w, one)
     if not directed:

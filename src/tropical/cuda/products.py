@@ -28,12 +28,16 @@ _MOST_STEPS = 2**31 - 1
 
 
 class Matrices(NamedTuple):
-    """A batch of matrices: their address, and strides of the batch's axes, of rows, of columns."""
+    """A batch of matrices: their address, and strides of the batch's axes, of rows, of columns.
+
+    `owner` is the array whose memory it is, which may be a copy that nobody else keeps.
+    """
 
     address: int
     batch: tuple[int, ...]
     row: int
     column: int
+    owner: Any = None
 
 
 def gemm(
@@ -269,7 +273,7 @@ def _read_only(
         0 if length == 1 else stride
         for length, stride in zip(view.shape[:-2], view.strides, strict=False)
     )
-    return Matrices(view.address, whole, row, column)
+    return Matrices(view.address, whole, row, column, x)
 
 
 def _as_matrices(
@@ -329,8 +333,8 @@ def _promoted(library: Library, x: Any, dtype: str, ring: Ring) -> Any:
     for constant in (ring.zero, ring.one):
         before, after = constant(own), constant(dtype)
         if before != after:
-            there = library.full(x, (), dtype, after.item())
-            wide = library.where(x == before.item(), there, wide)
+            there = library.full(x, (), dtype, after)
+            wide = library.where(x == before, there, wide)
     return wide
 
 

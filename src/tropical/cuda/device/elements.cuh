@@ -8,6 +8,21 @@ namespace {
 
 using Size = long long;
 
+template <bool first, class A, class B>
+struct ChoiceOf {
+    using type = A;
+};
+template <class A, class B>
+struct ChoiceOf<false, A, B> {
+    using type = B;
+};
+template <bool first, class A, class B>
+using Choice = typename ChoiceOf<first, A, B>::type;
+template <class T>
+struct Type {
+    using type = T;
+};
+
 // --- names ----------------------------------------------------------------------------------------
 
 template <class... A, class... B>
@@ -208,19 +223,19 @@ struct WrappingLane : CarefulLane<S, Row> {
 };
 
 // The range in which no operation on integers in registers of type V wraps. Under (max, +) and
-// (min, +) of w bits, -2^(w-2) or 2^(w-2) stands for zero, and a number lies in [-limit, limit]: so
-// sums with a zero lie apart from the others, as in kernels/codec.hpp.
+// (min, +) of w bits, -2^(w-2) or 2^(w-2) - 1 stands for zero, and a number lies in [-limit, limit]:
+// so sums with a zero lie apart from the others, and do not wrap, as in kernels/codec.hpp.
 template <class S, class Number, class V>
 struct Range {
     static constexpr Growth growth = S::Multiply::growth;
     static constexpr bool below = same_type<typename S::Add, Max>;
     static constexpr Number zero = S::template zero<Number>;
     static constexpr V quarter = static_cast<V>(V{1} << (8 * sizeof(V) - 2));
-    static constexpr V sentinel = below ? static_cast<V>(-quarter) : quarter;
+    static constexpr V sentinel = static_cast<V>(below ? -quarter : quarter - 1);
     static constexpr V root = sizeof(V) == 8   ? static_cast<V>(3037000499)
                               : sizeof(V) == 4 ? static_cast<V>(46340)
                                                : static_cast<V>(181);
-    static constexpr V limit = growth == Growth::sum ? static_cast<V>((quarter - 1) / 3) : root;
+    static constexpr V limit = growth == Growth::sum ? static_cast<V>((quarter - 2) / 3) : root;
     // Whether every number lies in the range.
     static constexpr bool wide =
         growth == Growth::none ||

@@ -295,7 +295,7 @@ void multiply(const Product& whole) {
     constexpr Size room = sizeof(typename Fast::Panels) > sizeof(typename Careful::Panels)
                               ? 2 * sizeof(typename Fast::Panels)
                               : 2 * sizeof(typename Careful::Panels);
-    __shared__ alignas(16) char memory[room];
+    alignas(16) __shared__ char memory[room];
     const Place place = place_of<Fast::height, Fast::width>(whole, blockIdx.x);
     if (place.row == whole.skip_row || place.column == whole.skip_column) return;
     const Product g = item_of(whole, place.item, sizeof(typename Memory::Stored));

@@ -29,20 +29,5 @@ inline unsigned short half_of_float(float x) {
     return y;
 }
 
-template <bool first, class A, class B>
-struct ChoiceOf {
-    using type = A;
-};
-template <class A, class B>
-struct ChoiceOf<false, A, B> {
-    using type = B;
-};
-template <bool first, class A, class B>
-using Choice = typename ChoiceOf<first, A, B>::type;
-template <class T>
-struct Type {
-    using type = T;
-};
-
 }  // namespace
 }  // namespace tropical

@@ -175,7 +175,7 @@ def _compute_on_gpu(
         return tropical.gemm(a, b, semiring=semiring), _no_index(a)
     ring = semirings.get(semiring)
     c, index = tropical.gemm(a, b, semiring=ring, return_argmax=True)
-    zero = ring.zero(str(a.dtype).removeprefix("torch.")).item()
+    zero = ring.zero(str(a.dtype).removeprefix("torch."))
     return c, torch.where(c == zero, a.shape[-1], index)  # k: no product attains zero
 
 
