@@ -33,6 +33,7 @@ SANITIZED_TESTS = [
     *(f"tests/graph/test_{name}.py" for name in ("factor_paths", "search", "sparse_paths")),
     *(f"tests/sequence/test_{name}.py" for name in ("k_best", "ranges")),
     "tests/core/test_optimizer_step.py",
+    "tests/cuda",
     "tests/autograd/test_memory_modes.py",
 ]
 FREE_THREADED_TESTS = [f"tests/core/test_{name}.py" for name in ("free_threads", "context")]
@@ -323,6 +324,14 @@ def asan(session: nox.Session) -> None:
             "LD_PRELOAD": f"{runtime} {output_of('g++', '-print-file-name=libstdc++.so')}",
         },
     )
+
+
+@nox.session
+def cuda(session: nox.Session) -> None:
+    """Machine code of the kernels for NVIDIA's GPUs, by NVRTC, which needs none: no spill, the mix."""
+    install(session, "test,cuda")
+    session.install("nvidia-cuda-nvdisasm>=13")
+    session.run("python", "-m", "pytest", "-q", "-m", "cubins", "tests/cuda/test_cubins.py")
 
 
 @nox.session

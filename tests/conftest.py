@@ -22,7 +22,7 @@ from tropical import _core
 _core.set_settings({"thread_share": 1 << 14, "wake_share": 1024})
 os.environ["TROPICAL_TUNING"] = "off"
 
-OPT_IN = ("big", "long", "seeded")  # pyproject.toml says what they are
+OPT_IN = ("big", "cubins", "long", "seeded")  # pyproject.toml says what they are
 CONFIG = tropical.config.config()
 REQUIRED = os.environ.get("TROPICAL_TEST_ISAS", "")
 EVERY = int(os.environ.get("TROPICAL_TEST_EVERY", "3"))

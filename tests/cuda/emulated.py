@@ -1,4 +1,4 @@
-"""A GPU that is none: kernels compiled by g++, whose threads take turns on one thread of the CPU."""
+"""A GPU that is none: kernels compiled for the CPU, whose threads take turns on one thread."""
 
 import ctypes
 import functools
@@ -15,7 +15,8 @@ from tropical.cuda import libraries
 from tropical.cuda.kernels import FOLDERS, Kernel
 
 HERE = Path(__file__).parent / "emulator"
-COMPILER = shutil.which("g++")
+# The runtime of AddressSanitizer that a process has preloaded is that of clang.
+COMPILER = shutil.which("clang++-16" if SANITIZED else "g++")
 _folder = TemporaryDirectory(prefix="tropical-cuda-")
 _FLAGS = ["-std=c++20", "-O1", "-fPIC", "-w", *(["-fsanitize=address"] if SANITIZED else [])]
 

@@ -1,8 +1,8 @@
 """The same semirings on NVIDIA's GPUs, for arrays of PyTorch, CuPy and JAX.
 
 `tropical.gemm`, `tropical.einsum`, `tropical.graph.closure`, `tropical.graph.shortest_paths` and
-`tropical.sequence.viterbi` call the functions of this package for arrays that lie in the memory of a
-GPU. The package needs the extra "cuda". Start to read in ``device/gemm.cuh``.
+`tropical.sequence.viterbi` call the functions of this package for arrays in the memory of a GPU.
+The package needs the extra "cuda". Start to read in ``device/gemm.cuh``.
 """
 
 from .chains import viterbi

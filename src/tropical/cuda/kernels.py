@@ -26,6 +26,7 @@ THREADS = 256  # of a block, as gemm.cuh has it
 SIDE = 16
 DPX = 90  # the compute capability from which on processors add and compare at once
 
+
 class Kernel(NamedTuple):
     """A function to compile.
 
@@ -59,7 +60,7 @@ class Kernel(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What a thread of a product computes: rows, registers of columns, and columns in a register."""
+    """What a thread computes of a product: rows, registers of columns, columns in a register."""
 
     rows: int
     columns: int
@@ -90,14 +91,17 @@ def shape_of(ring: Ring, dtype: str, argmax: bool, architecture: int, small: boo
     lanes = lanes_of(ring, dtype, argmax, architecture)
     if small:
         return Shape(2, 2, 8, lanes)
+    logarithms = ring.add == "logaddexp"
     if _is_long(dtype):
-        return Shape(4 if argmax else 8, 4, 8, 1)
-    return Shape(8, 4 if ring.add == "logaddexp" or dtype == "bool" else 8, 8, lanes)
+        return Shape(4 if argmax or logarithms else 8, 4, 8, 1)
+    if logarithms or dtype == "bool":
+        return Shape(8, 4, 8, lanes)
+    return Shape(8, 8, 8 if argmax or lanes > 1 else 16, lanes)
 
 
 def square_shape(dtype: str) -> Shape:
     """Return the part of a thread of which the tiles are square, as a closure needs them."""
-    return Shape(4, 4, 8, 1) if _is_long(dtype) else Shape(8, 8, 8, 1)
+    return Shape(4, 4, 8, 1) if _is_long(dtype) else Shape(8, 8, 16, 1)
 
 
 def _is_long(dtype: str) -> bool:

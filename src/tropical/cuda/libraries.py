@@ -12,6 +12,7 @@ from .runtime import Runtime, runtime_of
 
 __all__ = ["Library", "View", "library_of"]
 
+
 class View(NamedTuple):
     """An array in the memory of a GPU; strides are in elements."""
 

@@ -186,9 +186,7 @@ def _matrices(view: View, size: int) -> list[View]:
     return found if math.prod(view.shape) else []
 
 
-def _star(
-    library: Library, like: Any, a: View, ring: Semiring, dtype: str, diverged: int
-) -> None:
+def _star(library: Library, like: Any, a: View, ring: Semiring, dtype: str, diverged: int) -> None:
     """Replace one matrix by its star."""
     shape = kernels.square_shape(dtype)
     block = shape.height
@@ -200,18 +198,14 @@ def _star(
     def at(i: int, j: int) -> int:
         return a.address + (i * row + j * column) * size
 
-    def multiply(
-        left: int, right: int, c: int, lengths: tuple[int, int, int], **skip: int
-    ) -> None:
+    def multiply(left: int, right: int, c: int, lengths: tuple[int, int, int], **skip: int) -> None:
         m, width, k = lengths
-        strides = [row, column] * 3 + [0, 0]
         blocks = -(-m // block) * -(-width // block)
-        runtime.launch(
-            products,
-            blocks,
-            [left, right, c, 0, m, width, k, *strides, 1, *[0] * 8]
-            + [int(len(skip) == 2), skip.get("row", -1), skip.get("column", -1)],
-        )
+        integers = [left, right, c, 0, m, width, k]
+        integers += [row, column, row, column, row, column, 0, 0]
+        integers += [1, 0, 0, 0, 0, 0, 0, 0, 0]  # no batch
+        integers += [int(len(skip) == 2), skip.get("row", -1), skip.get("column", -1)]
+        runtime.launch(products, blocks, integers)
 
     for tile in range(tiles):
         k = tile * block

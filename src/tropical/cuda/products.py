@@ -18,7 +18,6 @@ from .own import OwnSemiring
 
 if TYPE_CHECKING:
     from .kernels import Ring, Shape
-    from .runtime import Runtime
 
 __all__ = ["Matrices", "gemm", "multiply"]
 
@@ -96,8 +95,8 @@ def gemm(
 
     Notes
     -----
-    The elements are those of `tropical.gemm`, to the last bit, but for rounding: sums of floats over
-    plustimes, and logarithms over logplus, are computed in another order.
+    The elements have the bits of `tropical.gemm`, but where sums round: floats over plustimes and
+    logplus are added up in another order.
 
     A kernel is compiled when it is first used, which takes seconds, and kept on disk. The kernel
     runs in the current stream of PyTorch or CuPy; the call does not wait for the result. For JAX
@@ -177,14 +176,14 @@ def multiply(
         _read_only(library, x, lines, batch, shape)
         for x, lines in zip(operands, (-2, -1), strict=True)
     )
-    for item in _items(batch, (a, b, c, *([index] if index else []))):
-        blocks = _blocks(shape, m, n) * item.count
+    for part in _parts(batch, (a, b, c, *([index] if index else []))):
+        blocks = _blocks(shape, m, n) * part.items
         if blocks > _MOST_BLOCKS:
             raise ValueError(f"a, b: expected a smaller product on a GPU, got {blocks} tiles")
         runtime.launch(
             kernel,
             blocks,
-            item.integers((a, b, c, index), (m, n, k), item_size(dtype), accumulate),
+            part.integers((a, b, c, index), (m, n, k), item_size(dtype), accumulate),
         )
 
 
@@ -196,7 +195,7 @@ class _Part(NamedTuple):
     strides: tuple[tuple[int, int], ...]
 
     @property
-    def count(self) -> int:
+    def items(self) -> int:
         return math.prod(self.lengths)
 
     def integers(
@@ -230,7 +229,7 @@ class _Part(NamedTuple):
         ]
 
 
-def _items(batch: Sequence[int], arrays: Sequence[Matrices]) -> Iterator[_Part]:
+def _parts(batch: Sequence[int], arrays: Sequence[Matrices]) -> Iterator[_Part]:
     """Yield parts of a batch that are at most two axes: the last ones, after merging."""
     axes = [(1, (0,) * len(arrays)), (1, (0,) * len(arrays))]
     for i, length in enumerate(batch):

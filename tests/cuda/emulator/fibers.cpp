@@ -5,6 +5,11 @@
 #include <cstdlib>
 #include <memory>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)  // clang
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
 #endif

@@ -50,7 +50,8 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     a : Tensor, (..., m, k) or (k,)
         Left operand, on the CPU or an NVIDIA GPU, with any strides; it is not copied.
     b : Tensor, (..., k, n) or (k,)
-        Right operand, of the dtype and on the device of `a`. Vectors and batches are treated as by `torch.matmul`.
+        Right operand, of the dtype and on the device of `a`. Vectors and batches are treated as by
+        `torch.matmul`.
     semiring : str or Semiring, default "maxplus"
         Any semiring. Integers and booleans (orand) have no gradients.
 
@@ -168,9 +169,7 @@ def _compute(a: Tensor, b: Tensor, semiring: str, with_index: bool) -> tuple[Ten
     return torch.from_numpy(tropical.gemm(x, y, semiring=semiring)), _no_index(a)
 
 
-def _compute_on_gpu(
-    a: Tensor, b: Tensor, semiring: str, with_index: bool
-) -> tuple[Tensor, Tensor]:
+def _compute_on_gpu(a: Tensor, b: Tensor, semiring: str, with_index: bool) -> tuple[Tensor, Tensor]:
     if not with_index:
         return tropical.gemm(a, b, semiring=semiring), _no_index(a)
     ring = semirings.get(semiring)
