@@ -328,7 +328,7 @@ def asan(session: nox.Session) -> None:
 
 @nox.session
 def cuda(session: nox.Session) -> None:
-    """Machine code of the kernels for NVIDIA's GPUs, by NVRTC, which needs none: no spill, the mix."""
+    """Machine code for NVIDIA's GPUs, without one: spills, and what the main loops consist of."""
     install(session, "test,cuda")
     session.install("nvidia-cuda-nvdisasm>=13")
     session.run("python", "-m", "pytest", "-q", "-m", "cubins", "tests/cuda/test_cubins.py")

@@ -17,6 +17,7 @@ from .epilogue import Epilogue
 
 if _typing.TYPE_CHECKING:
     from . import autograd as autograd
+    from . import cuda as cuda
     from . import graph as graph
     from . import nn as nn
     from . import optim as optim
@@ -27,7 +28,7 @@ if _typing.TYPE_CHECKING:
     from .einsum import Counted
 
 # Imported when first used.
-_LATER = ("autograd", "graph", "nn", "optim", "quantized", "sequence", "spectral", "ufunc")
+_LATER = ("autograd", "cuda", "graph", "nn", "optim", "quantized", "sequence", "spectral", "ufunc")
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take every name for one of the package

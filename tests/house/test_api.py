@@ -15,8 +15,9 @@ MODULES = [
     "tropical",
     *(
         f"tropical.{name}"
-        for name in ("autograd", "graph", "nn", "optim", "quantized", "sequence", "spectral")
+        for name in ("autograd", "cuda", "graph", "nn", "optim", "quantized", "sequence")
     ),
+    "tropical.spectral",
     *(f"tropical.interop.{name}" for name in ("dask", "dlpack", "pandas", "torch", "jax")),
 ]
 # Public names of modules without __all__, or of which not all is for users.

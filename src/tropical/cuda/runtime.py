@@ -33,11 +33,11 @@ class Runtime(Protocol):
     """What products ask of a GPU and a stream."""
 
     @property
-    def architecture(self) -> int:
+    def architecture(self) -> int:  # pyright: ignore[reportReturnType]
         """The compute capability, such as 90 for 9.0."""
 
     @property
-    def multiprocessors(self) -> int:
+    def multiprocessors(self) -> int:  # pyright: ignore[reportReturnType]
         """How many blocks run at once, at least."""
 
     def launch(self, kernel: Kernel, blocks: int, integers: Sequence[int]) -> None:

@@ -38,7 +38,8 @@ const void* scheduler_stack = nullptr;
 std::size_t scheduler_size = 0;
 void (*run)(Integers);
 Integers integers;
-int votes[2], turn;  // of __syncthreads_or, in turns, as the next one may begin before all have read
+int votes[2],
+    turn;  // of __syncthreads_or, in turns, as the next one may begin before all have read
 
 void start_switch([[maybe_unused]] void** shadow, [[maybe_unused]] const void* stack,
                   [[maybe_unused]] std::size_t size) {
