@@ -1,5 +1,5 @@
-// Elements of a product by definition: what a sum starts from, what becomes of it, and the C++ types
-// of both. Compiled without vector instructions.
+// Elements of a product by definition: what a sum starts from, what becomes of it, and the C++
+// types of both. Compiled without vector instructions.
 #pragma once
 
 #include <cstring>
