@@ -12,7 +12,9 @@ from fnmatch import fnmatch
 
 EXTENSION_LIMIT = 12_200_000  # bytes; docs/decisions.md says why
 NEEDED = ["*/_core.*", "*/_core.pyi", "*/py.typed", "*/data/*.csv", "*/SOURCE.md", "*/LICENSE"]
+NEEDED += ["tropical/cuda/device/gemm.cuh", "tropical/cuda/device/core/semiring.hpp"]
 UNWANTED = ["*.cpp", "*.hpp", "*.cmake", "*.pyc", "*/tests/*"]
+COMPILED_BY_USERS = "tropical/cuda/device/*"  # for their GPUs
 EVERYWHERE = {
     "manylinux": {"ld-linux", "libc", "libgcc_s", "libm", "libpthread", "libstdc++"},
     "musllinux": {"libc"},
@@ -33,7 +35,11 @@ with zipfile.ZipFile(path) as wheel:
     (extension,) = (name for name in files if re.fullmatch(r"tropical/_core\..*(so|pyd)", name))
     content = wheel.read(extension)
 missing = [pattern for pattern in NEEDED if not any(fnmatch(name, pattern) for name in files)]
-unwanted = [name for name in files if any(fnmatch(name, pattern) for pattern in UNWANTED)]
+unwanted = [
+    name
+    for name in files
+    if any(fnmatch(name, pattern) for pattern in UNWANTED) and not fnmatch(name, COMPILED_BY_USERS)
+]
 libraries = {re.split(r"[.-]", name.split("/")[-1])[0] for name in files if ".libs/" in name}
 unwanted += sorted(libraries - {*carried})
 for system, those in EVERYWHERE.items():
