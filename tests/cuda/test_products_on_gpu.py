@@ -36,6 +36,20 @@ def small_numbers(shape, dtype, ring, seed=0):
     return x
 
 
+def aligned(x, order):
+    """Return a copy that begins at a multiple of 16 bytes."""
+    memory = np.empty(x.nbytes + 16, np.uint8)
+    begin = -memory.ctypes.data % 16
+    flat = memory[begin : begin + x.nbytes].view(x.dtype)
+    y = (
+        flat.reshape(x.shape)
+        if order == "C"
+        else flat.reshape(x.swapaxes(-1, -2).shape).swapaxes(-1, -2)
+    )
+    y[...] = x
+    return y
+
+
 def check(a, b, ring, **options):
     """The emulated product has the bits of the CPU's."""
     want = tropical.gemm(np.asarray(a), np.asarray(b), semiring=ring, **options)
@@ -145,6 +159,28 @@ def test_large_tiles(emulator, name, dtype, argmax):
         a[7, 3] = np.nan if np.dtype(dtype).kind == "f" else np.iinfo(dtype).max
         check(a, b, ring, **({"return_argmax": True} if argmax else {}))
     assert "Shape<2, 2," not in emulator.launched[0].call
+
+
+READS = [("minplus", dtype, "C") for dtype in ("float32", "float64", "float16", "int16", "int32")]
+READS += [("maxmin", "int8", "C"), ("orand", "bool", "C"), ("plustimes", "int32", "C")]
+READS += [("minplus", "float32", "F"), ("maxplus", "int16", "F")]
+
+
+@pytest.mark.parametrize("name,dtype,order", READS)
+def test_sixteen_bytes_at_once(emulator, name, dtype, order):
+    """Rows, or columns, that lie side by side and begin at multiples of 16 bytes."""
+    ring, emulator.multiprocessors = semirings.get(name), 1
+    a = aligned(small_numbers((2, 144, 48), dtype, ring, 32), order)
+    b = aligned(small_numbers((48, 272), dtype, ring, 33), order)
+    check(a, b, ring)
+    if dtype in ("float32", "int16"):
+        a[0, 130, 40] = np.nan if dtype == "float32" else 20_000
+        check(a, b, ring)
+    expected = "steps, Reads::lines" if order == "C" else "lines, Reads::steps"
+    assert f"Reads::{expected}>" in emulator.launched[-1].call
+    check(a[0, :, 16:17], b[16:17], ring)
+    check(a[:, 1:, 1:], b[1:, 1:], ring)
+    assert "Reads::elements, Reads::elements>" in emulator.launched[-1].call
 
 
 @pytest.mark.parametrize("dtype", ["int16", "int8"])

@@ -24,6 +24,9 @@ DEVICE = Path(__file__).parent / "device"
 FOLDERS = tuple(str(folder) for folder in (DEVICE, DEVICE / "core", DEVICE / "std"))
 THREADS = 256  # of a block, as gemm.cuh has it
 SIDE = 16
+# How a kernel reads A and B, by names of ``Reads``: any strides, or rows of 16 bytes and more.
+SCATTERED = ("elements", "elements")
+ROW_MAJOR = ("steps", "lines")
 DPX = 90  # the compute capability from which on processors add and compare at once
 
 
@@ -96,7 +99,7 @@ def shape_of(ring: Ring, dtype: str, argmax: bool, architecture: int, small: boo
         return Shape(4 if argmax or logarithms else 8, 4, 8, 1)
     if logarithms or dtype == "bool":
         return Shape(8, 4, 8, lanes)
-    return Shape(8, 8, 8 if argmax or lanes > 1 else 16, lanes)
+    return Shape(8, 8, 8 if argmax else 16, lanes)
 
 
 def square_shape(dtype: str) -> Shape:
@@ -114,13 +117,19 @@ def _item(name: str, items: str) -> str:
 
 
 @cache
-def product(ring: Ring, dtype: str, argmax: bool, shape: Shape) -> Kernel:
-    """Return the kernel of products; its integers are those of ``Product``."""
+def product(
+    ring: Ring, dtype: str, argmax: bool, shape: Shape, reads: tuple[str, str] = SCATTERED
+) -> Kernel:
+    """Return the kernel of products; its integers are those of ``Product``.
+
+    ``reads`` are names of ``Reads``, for A and for B.
+    """
     rows, columns, depth, lanes = shape
     own = getattr(ring, "struct", "")
     call = (
         f"multiply<{'Own' if own else _item(ring.name, 'Semirings')}, {_item(dtype, 'Rows')}, "
-        f"{str(argmax).lower()}, {lanes}, Shape<{rows}, {columns}, {depth}>>"
+        f"{str(argmax).lower()}, {lanes}, Shape<{rows}, {columns}, {depth}>, "
+        f"Reads::{reads[0]}, Reads::{reads[1]}>"
     )
     return Kernel("gemm.cuh", call, 27, own)
 

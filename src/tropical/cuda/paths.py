@@ -11,7 +11,7 @@ from tropical.semirings import Semiring
 
 from . import kernels
 from .libraries import Library, View, library_of
-from .products import item_size
+from .products import item_size, reads_of
 
 __all__ = ["closure", "shortest_paths"]
 
@@ -191,8 +191,13 @@ def _star(library: Library, like: Any, a: View, ring: Semiring, dtype: str, dive
     shape = kernels.square_shape(dtype)
     block = shape.height
     runtime = library.runtime(like)
-    corner, products = kernels.star(ring, dtype), kernels.product(ring, dtype, False, shape)
     n, (row, column), size = a.shape[0], a.strides, item_size(dtype)
+    reads = (
+        reads_of(size, (a.address,), (row, n), (column, n)),
+        reads_of(size, (a.address,), (column, n), (row, n)),
+    )
+    corner = kernels.star(ring, dtype)
+    products = kernels.product(ring, dtype, False, shape, reads)
     tiles = -(-n // block)
 
     def at(i: int, j: int) -> int:

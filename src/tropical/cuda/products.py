@@ -19,24 +19,19 @@ from .own import OwnSemiring
 if TYPE_CHECKING:
     from .kernels import Ring, Shape
 
-__all__ = ["Matrices", "gemm", "multiply"]
+__all__ = ["Matrices", "gemm", "item_size", "multiply", "reads_of"]
 
-_MOST_SPAN = 2**31  # bytes from the first to the last element that a block reads of a matrix
 _MOST_BLOCKS = 2**31 - 1
 _MOST_STEPS = 2**31 - 1
 
 
 class Matrices(NamedTuple):
-    """A batch of matrices: their address, and strides of the batch's axes, of rows, of columns.
-
-    `owner` is the array whose memory it is, which may be a copy that nobody else keeps.
-    """
+    """A batch of matrices: their address, and strides of the batch's axes, of rows, of columns."""
 
     address: int
     batch: tuple[int, ...]
     row: int
     column: int
-    owner: Any = None
 
 
 def gemm(
@@ -171,11 +166,15 @@ def multiply(
     shape = kernels.shape_of(ring, dtype, argmax, runtime.architecture, small=False)
     if _blocks(shape, m, n) * math.prod(batch) < runtime.multiprocessors:
         shape = kernels.shape_of(ring, dtype, argmax, runtime.architecture, small=True)
-    kernel = kernels.product(ring, dtype, argmax, shape)
-    a, b = (
-        _read_only(library, x, lines, batch, shape)
-        for x, lines in zip(operands, (-2, -1), strict=True)
-    )
+    a, b = (_operand(library, x, batch) for x in operands)
+    reads = kernels.SCATTERED
+    if shape.rows > 2:
+        size = item_size(dtype)
+        reads = (
+            reads_of(size, (a.address, *a.batch), (a.row, m), (a.column, k)),
+            reads_of(size, (b.address, *b.batch), (b.column, n), (b.row, k)),
+        )
+    kernel = kernels.product(ring, dtype, argmax, shape, reads)
     for part in _parts(batch, (a, b, c, *([index] if index else []))):
         blocks = _blocks(shape, m, n) * part.items
         if blocks > _MOST_BLOCKS:
@@ -256,23 +255,30 @@ def _blocks(shape: Shape, m: int, n: int) -> int:
     return -(-m // shape.height) * -(-n // shape.width)
 
 
-def _read_only(
-    library: Library, x: Any, lines: int, batch: Sequence[int], shape: Shape
-) -> Matrices:
-    """Return an operand as a kernel reads it: with strides that are not negative, nor huge."""
+def _operand(library: Library, x: Any, batch: Sequence[int]) -> Matrices:
+    """Return an operand, whose strides are 0 along the axes of the batch in which it repeats."""
     view = library.view(x)
-    height = shape.height if lines == -2 else shape.width
-    row, column = view.strides[-2:]
-    along = (row, column) if lines == -2 else (column, row)
-    if min(view.strides) < 0 or (height * along[0] + shape.depth * along[1]) * 8 >= _MOST_SPAN:
-        x = library.copied(x)
-        view = library.view(x)
-        row, column = view.strides[-2:]
-    whole = (0,) * (len(batch) + 2 - len(view.shape)) + tuple(
+    strides = (0,) * (len(batch) + 2 - len(view.shape)) + tuple(
         0 if length == 1 else stride
         for length, stride in zip(view.shape[:-2], view.strides, strict=False)
     )
-    return Matrices(view.address, whole, row, column, x)
+    return Matrices(view.address, strides, *view.strides[-2:])
+
+
+def reads_of(
+    size: int, places: Sequence[int], lines: tuple[int, int], steps: tuple[int, int]
+) -> str:
+    """Return which of ``Reads`` an operand of elements of `size` bytes allows.
+
+    `places` are its address and the strides of its batch; `lines` and `steps` are stride and length
+    across k and along it.
+    """
+    address, *batch = places
+    for name, (stride, length), (other, _) in (("steps", steps, lines), ("lines", lines, steps)):
+        bytes_ = (address, *(size * stride for stride in (*batch, other)), size * length)
+        if stride == 1 and all(number % 16 == 0 for number in bytes_):
+            return name
+    return "elements"
 
 
 def _as_matrices(

@@ -18,6 +18,9 @@ struct Dimensions {
 extern Dimensions threadIdx, blockIdx;
 void __syncthreads();
 int __syncthreads_or(int condition);
+inline void* __cvta_global_to_generic(unsigned long long address) {
+    return reinterpret_cast<void*>(address);
+}
 
 inline int __viaddmax_s32(int a, int b, int c) {
     return std::max(static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b)), c);
@@ -47,6 +50,14 @@ inline unsigned __viaddmax_s16x2(unsigned a, unsigned b, unsigned c) {
 }
 inline unsigned __viaddmin_s16x2(unsigned a, unsigned b, unsigned c) {
     return __vmins2(by_halves(a, b, [](short x, short y) { return x + y; }), c);
+}
+inline unsigned __viaddmin_u16x2(unsigned a, unsigned b, unsigned c) {
+    const auto op = [](std::uint16_t x, std::uint16_t y) { return x < y ? x : y; };
+    return by_halves(by_halves(a, b, [](short x, short y) { return x + y; }), c, op);
+}
+inline unsigned __viaddmax_u16x2(unsigned a, unsigned b, unsigned c) {
+    const auto op = [](std::uint16_t x, std::uint16_t y) { return x > y ? x : y; };
+    return by_halves(by_halves(a, b, [](short x, short y) { return x + y; }), c, op);
 }
 
 namespace tropical {

@@ -23,6 +23,15 @@ struct Type {
     using type = T;
 };
 
+template <class T, int count_>
+struct alignas(sizeof(T) * count_ >= 16 ? 16 : sizeof(T) * count_) Pack {
+    static constexpr int count = count_;
+    T x[count_];
+};
+// The same bytes in registers, if they fill registers.
+template <class T, int count>
+using Words = Choice<sizeof(T) * count % 4 == 0, Pack<unsigned, sizeof(T) * count / 4>, Pack<T, count>>;
+
 // --- names ----------------------------------------------------------------------------------------
 
 template <class... A, class... B>
@@ -97,8 +106,9 @@ constexpr bool is_own = requires { S::own; };
 //
 //   Left, Right      an operand as the tiles in shared memory hold it
 //   Register, Sum    right operands, and sums, of `lanes` columns
-//   Watch            sees each operand, and knows whether the arithmetic covers all of them; if not,
-//                    the sums are void
+//   Watch            knows whether the arithmetic covers all operands that it saw; if not, the sums
+//                    are void
+//   look(watch, x)   lets it see numbers, and may change them to what left and right understand
 //   left(x), right(x)   a number as it goes to shared memory
 //   start()          what a sum starts from
 //   step(c, a, b)    c (+) a (x) b
@@ -132,6 +142,11 @@ struct CarefulLane {
     static constexpr int lanes = 1;
     static constexpr bool unroll = false;
     using Watch = Any;
+    template <class Watch, int count>
+    static void look(Watch& watch, const Pack<Number, count>& numbers) {
+#pragma unroll
+        for (Number x : numbers.x) watch.see(x);
+    }
     static Left left(Number x) { return x; }
     static Right right(Number x) { return x; }
     static Sum start() { return S::template zero<Number>; }
@@ -250,23 +265,21 @@ struct Range {
                 return x <= static_cast<Number>(limit) && (zero == 0 || x < zero);
         }
     };
-    // Zero, or in the range. The distance of a number from the one next to zero, which wraps for
-    // zero itself, is least for a number that lies beyond the range on the side of zero.
+    // Zero, or in the range. Counted from zero on (below it: from the number after zero), modulo
+    // 2^32 or 2^64, those beyond the range on the side of zero come last (below: first).
     struct SmallOrZero {
         using Distance = Choice<sizeof(V) == 8, unsigned long long, unsigned>;
-        static constexpr Distance next = static_cast<Distance>(zero) + (below ? 1u : -1u);
-        static constexpr Distance least_distance =
-            below ? static_cast<Distance>(-limit) - next : next - static_cast<Distance>(limit);
-        Distance distance = static_cast<Distance>(-1);
+        static constexpr Distance origin = static_cast<Distance>(zero) + (below ? 1u : 0u);
+        static constexpr Distance border = static_cast<Distance>(below ? -limit : limit) - origin;
+        Distance edge = below ? static_cast<Distance>(-1) : 0;
         Number other = 0;
         void see(Number x) {
-            const auto wide = static_cast<Distance>(x);
-            const Distance here = below ? wide - next : next - wide;
-            distance = here < distance ? here : distance;
+            const Distance here = static_cast<Distance>(x) - origin;
+            edge = below == (here < edge) ? here : edge;
             if constexpr (is_signed<Number>) other = below == (x > other) ? x : other;
         }
         bool covered() const {
-            return distance >= least_distance &&
+            return (below ? edge >= border : edge <= border) &&
                    (!is_signed<Number> || (below ? other <= limit : other >= -limit));
         }
     };
@@ -326,6 +339,37 @@ struct IntegerLane : CarefulLane<S, Row> {
     }
 };
 
+// Two numbers of 16 bits in a register.
+unsigned pair(short low, short high) {
+    return static_cast<unsigned short>(low) | static_cast<unsigned>(high) << 16;
+}
+unsigned pair(short x) { return pair(x, x); }
+short half(unsigned two, int which) { return static_cast<short>(two >> 16 * which); }
+
+// Range::SmallOrZero of two numbers at once.
+template <class In>
+struct SmallOrZeroPairs {
+    static constexpr bool below = In::below;
+    static constexpr auto origin = static_cast<unsigned short>(In::zero + (below ? 1 : 0));
+    static constexpr auto border = static_cast<unsigned short>((below ? -In::limit : In::limit) - origin);
+    unsigned edge = below ? 0xffffffffu : 0, other = 0;
+    void see(unsigned two) {
+        const unsigned back = pair(static_cast<short>(-origin));
+        edge = below ? __viaddmin_u16x2(two, back, edge) : __viaddmax_u16x2(two, back, edge);
+        other = below ? __vmaxs2(two, other) : __vmins2(two, other);
+    }
+    bool covered() const {
+        bool good = true;
+        for (int which : {0, 1}) {
+            const auto far = static_cast<unsigned short>(edge >> 16 * which);
+            const short most = half(other, which);
+            good = good && (below ? far >= border && most <= In::limit
+                                  : far <= border && most >= -In::limit);
+        }
+        return good;
+    }
+};
+
 // Integers of at most 16 bits, two columns in each register. The operations are those that
 // processors have from compute capability 9.0 on (DPX); before, the compiler makes them of others.
 template <class S, class Row>
@@ -338,18 +382,37 @@ struct PairLane : CarefulLane<S, Row> {
     using Sum = unsigned;
     static constexpr int lanes = 2;
     static constexpr bool unroll = true;
-    static unsigned both(short x) { return 0x10001u * static_cast<unsigned short>(x); }
-    using Watch = typename In::Watch;
-    static Left left(Number x) { return both(In::encode(x)); }
-    static Right right(Number x) { return In::encode(x); }
-    static Sum start() { return both(In::start()); }
+    using Watch = Choice<In::wide, Any, SmallOrZeroPairs<In>>;
+    template <int count>
+    static void look(Watch& watch, Pack<Number, count>& numbers) {
+        if constexpr (!In::wide) {
+            constexpr int words = (count + 1) / 2;
+            Pack<unsigned, words> twos;
+            if constexpr (count == 1)
+                twos.x[0] = pair(numbers.x[0]);
+            else
+                twos = __builtin_bit_cast(Pack<unsigned, words>, numbers);
+#pragma unroll
+            for (unsigned& two : twos.x) {
+                watch.see(two);
+                two = In::below ? __vmaxs2(two, pair(In::sentinel)) : __vmins2(two, pair(In::sentinel));
+            }
+            if constexpr (count == 1)
+                numbers.x[0] = half(twos.x[0], 0);
+            else
+                numbers = __builtin_bit_cast(Pack<Number, count>, twos);
+        }
+    }
+    static Left left(Number x) { return pair(right(x)); }
+    static Right right(Number x) { return In::wide ? In::encode(x) : static_cast<short>(x); }
+    static Sum start() { return pair(In::start()); }
     static Sum step(Sum c, Left a, Register b) {
         if constexpr (S::Multiply::growth == Growth::sum)
             return In::below ? __viaddmax_s16x2(a, b, c) : __viaddmin_s16x2(a, b, c);
         else
             return In::below ? __vmaxs2(__vmins2(a, b), c) : __vmins2(__vmaxs2(a, b), c);
     }
-    static Number value(Sum c, int lane) { return In::decode(static_cast<short>(c >> 16 * lane)); }
+    static Number value(Sum c, int lane) { return In::decode(half(c, lane)); }
 };
 
 // Truth, a column in each byte of a register.

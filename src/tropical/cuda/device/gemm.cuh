@@ -31,7 +31,7 @@ struct Product {
 
 template <class T>
 T* at(Size address, Size offset = 0) {
-    return reinterpret_cast<T*>(address) + offset;
+    return static_cast<T*>(__cvta_global_to_generic(static_cast<unsigned long long>(address))) + offset;
 }
 
 // Of a thread's rows (or registers of columns) so many lie side by side, to be read at once.
@@ -42,11 +42,6 @@ template <int count>
 int line(int place, int u) {
     return u / run<count> * (side * run<count>)+place * run<count> + u % run<count>;
 }
-
-template <class T, int count>
-struct alignas(sizeof(T) * count >= 16 ? 16 : sizeof(T) * count) Pack {
-    T x[count];
-};
 
 // Reads `count` registers of a thread from a row of a tile.
 template <class Register, int count>
@@ -61,53 +56,75 @@ void read_lines(const void* row, int place, Register (&to)[count]) {
     }
 }
 
-// What one thread brings to a tile: elements (l, p) of a matrix, l < lines, p < depth.
-template <class Memory, int lines, int pitch, int depth>
+// How threads read an operand: an element at a time, or 16 bytes that lie side by side, along k
+// (steps) or across it (lines).
+enum class Reads { elements, steps, lines };
+
+// What one thread brings to a tile: elements (l, p) of a matrix, l < lines, p < depth, in groups.
+template <class Memory, Reads reads, int lines, int pitch, int depth>
 struct Source {
     static constexpr int count = lines * depth / threads;
     using Stored = typename Memory::Stored;
-    const char* from;  // the same for all threads
-    Size advance;
-    unsigned offset[count];  // bytes
-    int place[count];        // in the tile
-    typename Memory::Number x[count];
+    static constexpr int most = reads == Reads::elements ? 1 : 16 / sizeof(Stored);
+    static constexpr int group = most < count ? most : count;
+    static constexpr int groups = count / group;
+    static constexpr int beside = reads == Reads::steps ? pitch : 1;  // places in the tile
+    const char* from[groups];
+    Size bytes;         // from one step to the next
+    int place[groups];  // in the tile
+    Words<Stored, group> x[groups];
 
-    // Neighbors in memory go to neighboring threads.
+    // Neighbors in memory go to neighboring threads: some along k, then the next line, so that few
+    // of 32 threads store to the same bank.
     Source(Size data, Size first, Size end, Size line_stride, Size step_stride)
-        : from(reinterpret_cast<const char*>(at<Stored>(data, first * line_stride))),
-          advance(step_stride * static_cast<Size>(sizeof(Stored))) {
-        const bool along = step_stride == 1 || (line_stride != 1 && step_stride < line_stride);
-        const Size most = end - first - 1;
+        : bytes(step_stride * static_cast<Size>(sizeof(Stored))) {
+        constexpr int some = group == 1 ? 8 : 2, steps = depth / group;
+        constexpr int near = some < steps ? some : steps, wide = lines / group;
+        const bool along =
+            reads == Reads::steps ||
+            (reads == Reads::elements &&
+             (step_stride == 1 || (line_stride != 1 && step_stride < line_stride)));
+        const Size last = end - first - (reads == Reads::lines ? group : 1);
 #pragma unroll
-        for (int e = 0; e < count; ++e) {
-            const int l = static_cast<int>(threadIdx.x) + threads * e;
-            const int line = along ? l / depth : l % lines, step = along ? l % depth : l / lines;
-            place[e] = step * pitch + line;
+        for (int g = 0; g < groups; ++g) {
+            const int t = static_cast<int>(threadIdx.x) + threads * g;
+            const int line = along ? t / near % lines : t % wide * group;
+            const int step = along ? (t % near + t / (near * lines) * near) * group : t / wide;
+            place[g] = step * pitch + line;
             // A line behind the end repeats the last one: its sums are thrown away.
-            const Size inside = line < most ? line : most;
-            offset[e] = static_cast<unsigned>((inside * line_stride + step * step_stride) *
-                                              static_cast<Size>(sizeof(Stored)));
+            const Size inside = line < last ? line : last;
+            from[g] = reinterpret_cast<const char*>(
+                at<Stored>(data, (first + inside) * line_stride + step * step_stride));
         }
     }
     void fetch() {
 #pragma unroll
-        for (int e = 0; e < count; ++e)
-            x[e] = Memory::read(*reinterpret_cast<const Stored*>(from + offset[e]));
-        from += depth * advance;
-    }
-    void fetch(int steps) {  // the first ones
-#pragma unroll
-        for (int e = 0; e < count; ++e) {
-            x[e] = typename Memory::Number{};
-            if (place[e] < steps * pitch)
-                x[e] = Memory::read(*reinterpret_cast<const Stored*>(from + offset[e]));
+        for (int g = 0; g < groups; ++g) {
+            read(g);
+            from[g] += depth * bytes;
         }
-        from += steps * advance;
+    }
+    void fetch(unsigned steps) {  // the first ones
+#pragma unroll
+        for (int g = 0; g < groups; ++g) {
+#pragma unroll
+            for (auto& word : x[g].x) word = 0;
+            if (place[g] < static_cast<int>(steps) * pitch) read(g);
+            from[g] += static_cast<Size>(steps) * bytes;
+        }
+    }
+
+  private:
+    void read(int g) {
+        const auto some = *reinterpret_cast<const Words<Stored, group>*>(from[g]);
+#pragma unroll
+        for (int w = 0; w < some.count; ++w) x[g].x[w] = some.x[w];
     }
 };
 
 // One tile of C in the registers of a block: `lines` rows and registers a thread.
-template <class Lane, class Memory, bool argmax, class Shape>
+template <class Lane, class Memory, bool argmax, class Shape, Reads reads_a = Reads::elements,
+          Reads reads_b = Reads::elements>
 struct Tile {
     static constexpr int rows = Shape::rows, columns = Shape::columns, depth = Shape::depth;
     static constexpr int height = side * rows, width = side * columns * Lane::lanes;
@@ -121,28 +138,20 @@ struct Tile {
         alignas(16) Left a[depth * pitch_a];
         alignas(16) Right b[depth * pitch_b];
     };
-    using SourceA = Source<Memory, height, pitch_a, depth>;
-    using SourceB = Source<Memory, width, pitch_b, depth>;
+    using SourceA = Source<Memory, reads_a, height, pitch_a, depth>;
+    using SourceB = Source<Memory, reads_b, width, pitch_b, depth>;
 
     typename Lane::Sum sum[rows][columns];
     int index[argmax ? rows : 1][argmax ? columns : 1];
     typename Lane::Watch watch;
 
     void store(Panels& to, const SourceA& a, const SourceB& b) {
-#pragma unroll
-        for (int e = 0; e < a.count; ++e) {
-            watch.see(a.x[e]);
-            to.a[a.place[e]] = Lane::left(a.x[e]);
-        }
-#pragma unroll
-        for (int e = 0; e < b.count; ++e) {
-            watch.see(b.x[e]);
-            to.b[b.place[e]] = Lane::right(b.x[e]);
-        }
+        put(to.a, a, [](Number x) { return Lane::left(x); });
+        put(to.b, b, [](Number x) { return Lane::right(x); });
     }
 
     // sum (+)= column (x) row, for step p of k.
-    void multiply(const Panels& from, int step, Size p) {
+    void multiply(const Panels& from, unsigned step, unsigned p) {
         Left a[rows];
         Register b[columns];
         read_lines(from.a + step * pitch_a, threadIdx.x / side, a);
@@ -155,7 +164,7 @@ struct Tile {
                     typename Lane::Sum term;
                     if (Lane::better(sum[u][v], a[u], b[v], term)) {
                         sum[u][v] = term;
-                        index[u][v] = static_cast<int>(p) + step;
+                        index[u][v] = static_cast<int>(p + step);
                     }
                 } else {
                     sum[u][v] = Lane::step(sum[u][v], a[u], b[v]);
@@ -173,30 +182,31 @@ struct Tile {
             }
         SourceA a(g.a, i, g.m, g.a_row, g.a_column);
         SourceB b(g.b, j, g.n, g.b_column, g.b_row);
-        const int thin = static_cast<int>((g.k - 1) % depth) + 1;
+        const unsigned k = static_cast<unsigned>(g.k);  // less than 2^31
+        const unsigned thin = k ? (k - 1) % depth + 1 : 0;
         a.fetch(thin);
         b.fetch(thin);
         store(panels[0], a, b);
         __syncthreads();
-        if (thin < g.k) {
+        if (thin < k) {
             a.fetch();
             b.fetch();
         }
 #pragma unroll 1
-        for (int step = 0; step < thin; ++step) multiply(panels[0], step, 0);
+        for (unsigned step = 0; step < thin; ++step) multiply(panels[0], step, 0);
 #pragma unroll 1
-        for (Size p = thin; p < g.k;) {
+        for (unsigned p = thin; p < k;) {
 #pragma unroll
             for (int now = 1; now >= 0; --now) {
-                if (p >= g.k) break;
+                if (p >= k) break;
                 store(panels[now], a, b);
                 __syncthreads();
-                if (p + depth < g.k) {
+                if (p + depth < k) {
                     a.fetch();
                     b.fetch();
                 }
 #pragma unroll Lane::unroll ? depth : 1
-                for (int step = 0; step < depth; ++step) multiply(panels[now], step, p);
+                for (unsigned step = 0; step < depth; ++step) multiply(panels[now], step, p);
                 p += depth;
             }
         }
@@ -239,6 +249,29 @@ struct Tile {
     }
 
   private:
+    template <class From, class Element, class Encode>
+    void put(Element* to, const From& from, Encode encode) {
+        using Group = Pack<Element, From::group>;
+#pragma unroll
+        for (int g = 0; g < from.groups; ++g) {
+            const auto stored = __builtin_bit_cast(Pack<typename Memory::Stored, From::group>, from.x[g]);
+            Pack<Number, From::group> x;
+#pragma unroll
+            for (int e = 0; e < from.group; ++e) x.x[e] = Memory::read(stored.x[e]);
+            Lane::look(watch, x);
+            Group some;
+#pragma unroll
+            for (int e = 0; e < from.group; ++e) some.x[e] = encode(x.x[e]);
+            if constexpr (From::beside == 1) {
+                using InWords = Words<Element, From::group>;
+                *reinterpret_cast<InWords*>(to + from.place[g]) = __builtin_bit_cast(InWords, some);
+            } else {
+#pragma unroll
+                for (int e = 0; e < from.group; ++e)
+                    to[from.place[g] + e * from.beside] = some.x[e];
+            }
+        }
+    }
     template <class S>
     static Number joined(Number c, Number x) {
         if constexpr (is_own<S>) return S::Add::apply(x, c);
@@ -286,10 +319,10 @@ void multiply_by_definition(const Product& g, Size i, Size j, int height, int wi
 }
 
 // The product of one block: fast where its operands allow it, else by definition.
-template <class S, class Row, bool argmax, int lanes, class Shape>
+template <class S, class Row, bool argmax, int lanes, class Shape, Reads reads_a, Reads reads_b>
 void multiply(const Product& whole) {
     using Memory = tropical::Memory<Row>;
-    using Fast = Tile<Lane<S, Row, lanes>, Memory, argmax, Shape>;
+    using Fast = Tile<Lane<S, Row, lanes>, Memory, argmax, Shape, reads_a, reads_b>;
     constexpr int some = same_type<typename S::Add, LogAddExp> || Shape::rows < 4 ? 2 : 4;
     using Careful = Tile<CarefulLane<S, Row>, Memory, argmax, tropical::Shape<some, some, 8>>;
     constexpr Size room = sizeof(typename Fast::Panels) > sizeof(typename Careful::Panels)
