@@ -38,7 +38,7 @@ def _run(*arguments):
 
 @functools.cache
 def _headers():
-    """Return a header for all kernels, compiled in advance: most of the compiler's time is for it."""
+    """Return a header for all kernels, which takes most of the time, compiled in advance."""
     path = Path(_folder.name) / "headers.hpp"
     path.write_text('#include "intrinsics.cuh"\n#include "gemm.cuh"\n')
     _run("-x", "c++-header", path, "-o", f"{path}.gch")
