@@ -609,11 +609,14 @@ def town(k):
 def content_of(out):
     """The bytes of a file, or of the files of a folder, by their names.
 
-    A killed process leaves temporary files of Zarr, which nobody reads.
+    A killed process leaves temporary files, of Zarr or with a dot before the name, which nobody
+    reads.
     """
     files = [out] if out.is_file() else (path for path in out.rglob("*") if path.is_file())
     return {
-        str(path.relative_to(out)): path.read_bytes() for path in files if path.suffix != ".partial"
+        str(path.relative_to(out)): path.read_bytes()
+        for path in files
+        if path.suffix not in (".partial", ".tmp")
     }
 
 
