@@ -118,6 +118,9 @@ class Emulated(libraries.Library):
     def empty(self, like, shape, dtype):
         return np.empty(tuple(shape), np.dtype(dtype)).view(DeviceArray)
 
+    def arange(self, like, n):
+        return np.arange(n, dtype=np.int32).view(DeviceArray)
+
     def copied(self, x):
         return np.array(x, order="C").view(DeviceArray)
 

@@ -72,9 +72,9 @@ def loops(lines):
 def test_no_spill(tmp_path, architecture, ring, dtype):
     sizes = [(True, kernels.SCATTERED), (False, kernels.SCATTERED), (False, kernels.ROW_MAJOR)]
     for small, reads in sizes:
-        for argmax in (False, True)[: 1 + ring.selective]:
-            shape = kernels.shape_of(ring, dtype, argmax, architecture, small)
-            kernel = kernels.product(ring, dtype, argmax, shape, reads)
+        for winner in ("none", "index")[: 1 + ring.selective]:
+            shape = kernels.shape_of(ring, dtype, winner == "index", architecture, small)
+            kernel = kernels.product(ring, dtype, winner, shape, reads)
             lines = disassembled(kernel, architecture, tmp_path)
             assert len(lines) > 100
             assert not list(filter(SPILL.search, lines)), kernel.call
@@ -82,11 +82,14 @@ def test_no_spill(tmp_path, architecture, ring, dtype):
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_other_kernels(tmp_path, architecture):
-    for kernel in (
-        kernels.star(semirings.minplus, "float32"),
-        kernels.star(semirings.maxplus, "int64"),
-        kernels.viterbi(semirings.maxplus, "float64"),
-    ):
+    some = [kernels.viterbi(semirings.maxplus, "float64")]
+    for ring, dtype in ((semirings.minplus, "float32"), (semirings.maxplus, "int64")):
+        for paths in (False, True):
+            shape = kernels.square_shape(dtype, paths)
+            winner = "predecessor" if paths else "none"
+            some.append(kernels.star(ring, dtype, paths))
+            some.append(kernels.product(ring, dtype, winner, shape, kernels.ROW_MAJOR))
+    for kernel in some:
         lines = disassembled(kernel, architecture, tmp_path)
         assert not list(filter(SPILL.search, lines)), kernel.call
 
@@ -105,7 +108,7 @@ MIXES = [
 def test_main_loop(tmp_path, name, dtype, architecture, useful, least):
     ring = semirings.get(name)
     shape = kernels.shape_of(ring, dtype, False, architecture, small=False)
-    kernel = kernels.product(ring, dtype, False, shape, kernels.ROW_MAJOR)
+    kernel = kernels.product(ring, dtype, "none", shape, kernels.ROW_MAJOR)
     mix = max(
         loops(disassembled(kernel, architecture, tmp_path)),
         key=lambda mix: (min(mix[one] for one in useful), mix.total()),

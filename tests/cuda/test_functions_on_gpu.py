@@ -1,5 +1,7 @@
 """What answers arrays on a GPU besides `tropical.gemm`: closures, paths, chains, einsum."""
 
+import itertools
+
 import numpy as np
 import pytest
 from emulated import DeviceArray, on_gpu
@@ -7,7 +9,8 @@ from support import assert_same_bits
 
 import tropical
 from tropical import semirings
-from tropical.graph import DivergenceError, closure, shortest_paths
+from tropical.graph import DivergenceError, closure, minimax_paths, shortest_paths, widest_paths
+from tropical.graph.predecessors import NO_PREDECESSOR
 from tropical.sequence import viterbi
 
 STARS = [(r, d) for r in semirings.ALL if r.idempotent for d in r.dtypes]
@@ -70,10 +73,85 @@ def test_shortest_paths(emulator, options):
     assert_same_bits(np.asarray(got), shortest_paths(w, **options))
 
 
+def check_paths(w, lengths, before):
+    """Each path that the predecessors describe begins at its root and has its length."""
+    n = len(w)
+    assert before.dtype == np.int32
+    reached = np.isfinite(lengths) & ~np.eye(n, dtype=bool)
+    assert ((before >= 0) == reached).all()
+    for i, j in zip(*np.nonzero(reached), strict=True):
+        steps, at = [j], j
+        while at != i:
+            at = before[i, at]
+            assert len(steps) < n
+            steps.append(at)
+        total = sum(float(w[q, p]) for p, q in itertools.pairwise(steps))
+        assert total == pytest.approx(lengths[i, j], rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 40, 300])
+@pytest.mark.parametrize("kind", ["positive", "zeros", "negative", "cycle of zero"])
+def test_predecessors(emulator, n, kind):
+    w = edges(n, "float32", semirings.minplus, 7)
+    random = np.random.default_rng(8)
+    if kind == "zeros":
+        w[random.random(w.shape) < 0.2] = 0
+    if kind in ("negative", "cycle of zero"):
+        h = random.random(n) * 9
+        w = (w - 1 + h[:, None] - h).astype(np.float32) + np.float32(1e-5)
+    if kind == "cycle of zero" and n > 1:
+        w[3, 5], w[5, 3] = 0.1, -0.1
+        w[7, 3], w[5, 9] = 0.3, 0.7
+        w[[3, 5, 7, 9]] = np.maximum(w[[3, 5, 7, 9]], -0.1)
+        np.fill_diagonal(w, np.inf)
+        if not np.isfinite(w).any():
+            return
+        try:
+            shortest_paths(w)
+        except DivergenceError:
+            w = np.abs(w)
+    lengths, before = shortest_paths(on_gpu(w), return_predecessors=True)
+    assert isinstance(lengths, DeviceArray)
+    assert isinstance(before, DeviceArray)
+    np.testing.assert_allclose(np.asarray(lengths), shortest_paths(w), rtol=1e-5, atol=1e-5)
+    check_paths(w, np.asarray(lengths), np.asarray(before))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("find", [widest_paths, minimax_paths])
+def test_paths_over_other_semirings(emulator, find, directed):
+    ring = semirings.maxmin if find is widest_paths else semirings.minmax
+    a = edges(150, "int32", ring, 9)
+    options = {"directed": directed, "overwrite": True}
+    got, before = find(on_gpu(np.stack([a, a])), return_predecessors=True, **options)
+    want = find(a, directed=directed)
+    assert_same_bits(np.asarray(got[1]), want)
+    assert_same_bits(np.asarray(find(on_gpu(a), directed=directed)), want)
+    before = np.asarray(before[1])
+    both = a if directed else ring.add_ufunc(a, a.T)
+    for i, j in np.ndindex(*a.shape):
+        product, at = ring.one("int32"), j
+        while at != i and before[i, at] >= 0:
+            product, at = ring.multiply_ufunc(both[before[i, at], at], product), before[i, at]
+        assert want[i, j] == (product if at == i else ring.zero("int32"))
+    assert (np.diag(before) == NO_PREDECESSOR).all()
+
+
+def test_cycles_that_improve_by_fractions(emulator):
+    w = np.full((3, 3), np.inf, np.float32)
+    w[0, 1], w[1, 0] = 0.1, -0.2
+    for predecessors in (False, True):
+        with pytest.raises(DivergenceError):
+            shortest_paths(on_gpu(w), return_predecessors=predecessors)
+    w[1, 0] = -np.inf
+    with pytest.raises(ValueError, match="got -inf"):
+        shortest_paths(on_gpu(w))
+
+
 def test_what_a_gpu_does_not_take(emulator):
     w = on_gpu(edges(5, "float32", semirings.minplus, 4))
-    with pytest.raises(NotImplementedError, match="return_predecessors: expected False"):
-        shortest_paths(w, return_predecessors=True)
+    with pytest.raises(NotImplementedError, match="indices: expected None"):
+        shortest_paths(w, indices=0)
     with pytest.raises(NotImplementedError, match="method: expected 'auto' or 'FW'"):
         shortest_paths(w, "D")
     with pytest.raises(NotImplementedError, match="return_argmax"):

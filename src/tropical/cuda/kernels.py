@@ -102,9 +102,9 @@ def shape_of(ring: Ring, dtype: str, argmax: bool, architecture: int, small: boo
     return Shape(8, 8, 8 if argmax else 16, lanes)
 
 
-def square_shape(dtype: str) -> Shape:
+def square_shape(dtype: str, paths: bool) -> Shape:
     """Return the part of a thread of which the tiles are square, as a closure needs them."""
-    return Shape(4, 4, 8, 1) if _is_long(dtype) else Shape(8, 8, 16, 1)
+    return Shape(4, 4, 8, 1) if paths or _is_long(dtype) else Shape(8, 8, 16, 1)
 
 
 def _is_long(dtype: str) -> bool:
@@ -118,27 +118,28 @@ def _item(name: str, items: str) -> str:
 
 @cache
 def product(
-    ring: Ring, dtype: str, argmax: bool, shape: Shape, reads: tuple[str, str] = SCATTERED
+    ring: Ring, dtype: str, winner: str, shape: Shape, reads: tuple[str, str] = SCATTERED
 ) -> Kernel:
     """Return the kernel of products; its integers are those of ``Product``.
 
-    ``reads`` are names of ``Reads``, for A and for B.
+    ``winner`` is a name of ``Winner``, and ``reads`` are names of ``Reads``, for A and for B.
     """
     rows, columns, depth, lanes = shape
     own = getattr(ring, "struct", "")
     call = (
         f"multiply<{'Own' if own else _item(ring.name, 'Semirings')}, {_item(dtype, 'Rows')}, "
-        f"{str(argmax).lower()}, {lanes}, Shape<{rows}, {columns}, {depth}>, "
+        f"Winner::{winner}, {lanes}, Shape<{rows}, {columns}, {depth}>, "
         f"Reads::{reads[0]}, Reads::{reads[1]}>"
     )
-    return Kernel("gemm.cuh", call, 27, own)
+    return Kernel("gemm.cuh", call, 29, own)
 
 
 @cache
-def star(ring: Semiring, dtype: str) -> Kernel:
+def star(ring: Semiring, dtype: str, paths: bool) -> Kernel:
     """Return the kernel of the star of one square tile; its integers are those of ``Corner``."""
     types = f"{_item(ring.name, 'Semirings')}, {_item(dtype, 'Rows')}"
-    return Kernel("star.cuh", f"star<{types}, {square_shape(dtype).rows}>", 6)
+    rows = square_shape(dtype, paths).rows
+    return Kernel("star.cuh", f"star<{types}, {rows}, {str(paths).lower()}>", 7)
 
 
 @cache

@@ -85,6 +85,11 @@ class Library:
         """Return a view that repeats x."""
         return self.xp.broadcast_to(x, tuple(shape))
 
+    def arange(self, like: Any, n: int) -> Any:
+        """Return the numbers 0 to n - 1, of int32, on the GPU of another array."""
+        with like.device:
+            return self.xp.arange(n, dtype="int32")
+
     def minimum(self, x: Any, y: Any) -> Any:
         """Return the lesser of two numbers, element by element."""
         return self.xp.minimum(x, y)
@@ -134,6 +139,10 @@ class Torch(Library):
         """Return a view that repeats x."""
         return x.expand(tuple(shape))
 
+    def arange(self, like: Any, n: int) -> Any:
+        """Return the numbers 0 to n - 1, of int32, on the GPU of another tensor."""
+        return self.xp.arange(n, dtype=self.xp.int32, device=like.device)
+
 
 class Jax(Library):
     """JAX, whose arrays are immutable: a new one is written before anybody else has seen it."""
@@ -166,6 +175,11 @@ class Jax(Library):
     def copied(self, x: Any) -> Any:
         """Return a copy."""
         return self.xp.array(x, copy=True)
+
+    def arange(self, like: Any, n: int) -> Any:
+        """Return the numbers 0 to n - 1, of int32, on the GPU of another array."""
+        (device,) = like.devices()
+        return self.xp.arange(n, dtype="int32", device=device)
 
     def finish(self, x: Any) -> Any:
         """Wait for the kernels, whose stream JAX does not know."""

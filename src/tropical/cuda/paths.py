@@ -6,14 +6,16 @@ import math
 from typing import Any
 
 from tropical import semirings
+from tropical.graph.predecessors import NO_PREDECESSOR
 from tropical.graph.star import DivergenceError
 from tropical.semirings import Semiring
 
 from . import kernels
 from .libraries import Library, View, library_of
-from .products import item_size, reads_of
+from .products import gemm, item_size, reads_of
+from .runtime import Runtime
 
-__all__ = ["closure", "shortest_paths"]
+__all__ = ["closure", "minimax_paths", "shortest_paths", "widest_paths"]
 
 
 def closure(
@@ -66,18 +68,9 @@ def closure(
         raise NotImplementedError(f"progress: expected None for arrays on a GPU, got {progress!r}")
     ring = semirings.get(semiring)
     library = library_of(a=a)
-    dtype = _check(library, a, ring)
     if overwrite and not library.mutable:
         raise ValueError("overwrite: expected False, as arrays of this library are immutable")
-    star = a if overwrite else library.copied(a)
-    _check_elements(library, a, ring)
-    diverged = library.full(a, (1,), "int32", 0)
-    view = library.view(star)
-    for matrix in _matrices(view, item_size(dtype)):
-        _star(library, star, matrix, ring, dtype, library.view(diverged).address)
-    if bool(library.finish(diverged)[0]):
-        raise DivergenceError(f"a: a cycle improves with every round, over {ring.name}")
-    return library.finish(star)
+    return library.finish(_star(library, a, ring, overwrite, False, "a")[0])
 
 
 def shortest_paths(
@@ -109,14 +102,19 @@ def shortest_paths(
     unweighted : bool, default False
         Count edges: each edge weighs 1.
     overwrite : bool, default False
-        Write the lengths into `w` itself, if they are computed there; as for `closure`.
-    return_predecessors, indices, targets, limit, min_only, weight, progress
-        As by default: a GPU computes all lengths, and lengths alone.
+        Write the lengths into `w` itself. Not for JAX.
+    return_predecessors : bool, default False
+        Return the predecessors as well.
+    indices, targets, limit, min_only, weight, progress
+        As by default: a GPU computes the paths between all vertices.
 
     Returns
     -------
-    array, (..., n, n)
+    lengths : array, (..., n, n)
         The lengths.
+    predecessors : array of int32, (..., n, n)
+        Only with `return_predecessors`: the vertex before j on the path from i; -9999 where there
+        is no path, and for i itself. Of several best paths it may be another one than on the CPU.
 
     Raises
     ------
@@ -127,50 +125,224 @@ def shortest_paths(
     ValueError, TypeError, NotInstalledError, RuntimeError
         As of `closure`.
     """
-    for name, given, usual in (
-        ("method", method, ("auto", "FW")),
-        ("return_predecessors", return_predecessors, (False,)),
-        ("indices", indices, (None,)),
-        ("targets", targets, (None,)),
-        ("limit", limit, (None,)),
-        ("min_only", min_only, (False,)),
-    ):
-        if not any(given is one or (isinstance(one, str) and given == one) for one in usual):
+    if method not in ("auto", "FW"):
+        raise NotImplementedError(
+            f"method: expected 'auto' or 'FW' for an array on a GPU, got {method!r}; pass an array "
+            "on the CPU"
+        )
+    _refuse(indices=indices, targets=targets, limit=limit, min_only=min_only, progress=progress)
+    return _paths(w, semirings.minplus, directed, return_predecessors, overwrite, unweighted)
+
+
+def widest_paths(
+    w: Any,
+    *,
+    directed: bool = True,
+    return_predecessors: bool = False,
+    overwrite: bool = False,
+    indices: Any = None,
+    targets: Any = None,
+    limit: float | None = None,
+    min_only: bool = False,
+    weight: str = "weight",
+    progress: None = None,
+) -> Any:
+    """Return the capacities of the widest paths on a GPU, as `tropical.graph.widest_paths`.
+
+    Parameters
+    ----------
+    w : array, (..., n, n)
+        Capacities of the edges, of PyTorch, CuPy or JAX, in the memory of a GPU; -inf (the least
+        integer) where there is no edge.
+    directed, return_predecessors, overwrite, indices, targets, limit, min_only, weight, progress
+        As in `shortest_paths`; the greater of two capacities counts.
+
+    Returns
+    -------
+    capacities : array, (..., n, n)
+        The capacities.
+    predecessors : array of int32, (..., n, n)
+        As in `shortest_paths`.
+
+    Raises
+    ------
+    NotImplementedError, ValueError, TypeError, NotInstalledError, RuntimeError
+        As in `shortest_paths`.
+    """
+    _refuse(indices=indices, targets=targets, limit=limit, min_only=min_only, progress=progress)
+    return _paths(w, semirings.maxmin, directed, return_predecessors, overwrite)
+
+
+def minimax_paths(
+    w: Any,
+    *,
+    directed: bool = True,
+    return_predecessors: bool = False,
+    overwrite: bool = False,
+    indices: Any = None,
+    targets: Any = None,
+    limit: float | None = None,
+    min_only: bool = False,
+    weight: str = "weight",
+    progress: None = None,
+) -> Any:
+    """Return the heights of the lowest paths on a GPU, as `tropical.graph.minimax_paths`.
+
+    Parameters
+    ----------
+    w : array, (..., n, n)
+        Heights of the edges, of PyTorch, CuPy or JAX, in the memory of a GPU; +inf (the greatest
+        integer) where there is no edge.
+    directed, return_predecessors, overwrite, indices, targets, limit, min_only, weight, progress
+        As in `shortest_paths`.
+
+    Returns
+    -------
+    heights : array, (..., n, n)
+        The heights.
+    predecessors : array of int32, (..., n, n)
+        As in `shortest_paths`.
+
+    Raises
+    ------
+    NotImplementedError, ValueError, TypeError, NotInstalledError, RuntimeError
+        As in `shortest_paths`.
+    """
+    _refuse(indices=indices, targets=targets, limit=limit, min_only=min_only, progress=progress)
+    return _paths(w, semirings.minmax, directed, return_predecessors, overwrite)
+
+
+def _refuse(**given: Any) -> None:
+    for name, value in given.items():
+        usual = False if name == "min_only" else None
+        if value is not usual:
             raise NotImplementedError(
-                f"{name}: expected {' or '.join(map(repr, usual))} for an array on a GPU, got "
-                f"{given!r}; pass an array on the CPU"
+                f"{name}: expected {usual} for an array on a GPU, got {value!r}; pass an array on "
+                "the CPU"
             )
-    ring = semirings.minplus
+
+
+def _paths(
+    w: Any,
+    ring: Semiring,
+    directed: bool,
+    predecessors: bool,
+    overwrite: bool,
+    unweighted: bool = False,
+) -> Any:
+    """Return the products of the best paths, and the predecessors if they are asked for."""
     library = library_of(w=w)
-    dtype = _check(library, w, ring)
+    dtype = _check(library, w, ring, "w")
+    if overwrite and not library.mutable:
+        raise ValueError("overwrite: expected False, as arrays of this library are immutable")
     edges = w
     if unweighted:
-        none = ring.zero(dtype)
-        one = library.full(w, (), dtype, 1)
-        edges = library.where(w == none, w, one)
+        edges = library.where(w == ring.zero(dtype), w, library.full(w, (), dtype, 1))
     if not directed:
         axes = (*range(w.ndim - 2), w.ndim - 1, w.ndim - 2)
         turned = library.arranged(edges, axes, w.shape)
-        edges = library.minimum(edges, turned)
-    return closure(edges, ring, overwrite=overwrite or edges is not w, progress=progress)
+        less_is_better = bool(ring.better(0, 1))
+        edges = library.where((turned < edges) == less_is_better, turned, edges)
+    own = overwrite or edges is not w
+    found, before = _lengths(library, edges, ring, dtype, own, predecessors)
+    if overwrite and found is not w:
+        w[...] = found
+        found = w
+    found = library.finish(found)
+    return (found, library.finish(before)) if predecessors else found
 
 
-def _check(library: Library, a: Any, ring: Semiring) -> str:
+def _lengths(
+    library: Library, edges: Any, ring: Semiring, dtype: str, overwrite: bool, predecessors: bool
+) -> tuple[Any, Any]:
+    """Return what `_paths` does.
+
+    Sums of negative fractions round: so a cycle of weight 0 can seem to improve, and each vertex of
+    the cycle be the predecessor of the next one. Then `_shifted` has the answer, as on the CPU.
+    """
+    rounds = dtype in ring.stored or dtype.startswith("float")
+    if ring is not semirings.minplus or not (rounds and bool((edges < 0).any())):
+        return _star(library, edges, ring, overwrite, predecessors, "w")
+    if bool((edges == -math.inf).any()):
+        raise ValueError("w: expected weights of minplus (min, +), got -inf")
+    if predecessors:
+        return _shifted(library, edges, dtype, True)
+    try:
+        return _star(library, edges, ring, False, False, "w")
+    except DivergenceError:
+        return _shifted(library, edges, dtype, False)
+
+
+def _shifted(library: Library, edges: Any, dtype: str, predecessors: bool) -> tuple[Any, Any]:
+    """Return what `_lengths` does; potentials make the weights positive first, in float64.
+
+    D. B. Johnson, "Efficient algorithms for shortest paths in sparse networks", Journal of the ACM
+    24(1), 1977. The potential of a vertex is the length of the best path to it from anywhere.
+    """
+    ring, n = semirings.minplus, edges.shape[-1]
+    _check_elements(library, edges, ring, "w")
+    wide = library.converted(edges, "float64")
+    h = library.full(wide, (*wide.shape[:-2], 1, n), "float64", 0)
+    for _ in range(n):
+        shorter = library.minimum(h, gemm(h, wide, semiring=ring))
+        if bool((shorter == h).all()):
+            break
+        h = shorter
+    else:
+        raise DivergenceError(f"w: a cycle improves with every round, over {ring.name}")
+    shift = h[..., 0, :, None] - h
+    wide = wide + shift
+    none = library.full(wide, (), "float64", 0)
+    wide = library.where(wide > 0, wide, none)
+    lengths, before = _star(library, wide, ring, library.mutable, predecessors, "w")
+    return library.converted(lengths - shift, dtype), before
+
+
+def _check(library: Library, a: Any, ring: Semiring, name: str) -> str:
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"a: expected (..., n, n), got {tuple(a.shape)}")
+        raise ValueError(f"{name}: expected (..., n, n), got {tuple(a.shape)}")
     if not ring.idempotent:
         raise ValueError(f"semiring: expected one whose stars are no series, got {ring.name}")
     dtype = library.dtype(a)
     if dtype not in (*ring.dtypes, *ring.stored):
-        raise TypeError(f"a: expected a dtype of {ring.name}, got {dtype}")
+        raise TypeError(f"{name}: expected a dtype of {ring.name}, got {dtype}")
     return dtype
 
 
-def _check_elements(library: Library, a: Any, ring: Semiring) -> None:
+def _check_elements(library: Library, a: Any, ring: Semiring, name: str) -> None:
     if bool((a != a).any()):
-        raise ValueError("a: expected numbers, got a NaN")
+        raise ValueError(f"{name}: expected numbers, got a NaN")
     if ring.nonnegative and bool((a < 0).any()):
-        raise ValueError(f"a: expected numbers of 0 or more for {ring.name}, got a negative one")
+        raise ValueError(
+            f"{name}: expected numbers of 0 or more for {ring.name}, got a negative one"
+        )
+
+
+def _star(
+    library: Library, a: Any, ring: Semiring, overwrite: bool, predecessors: bool, name: str
+) -> tuple[Any, Any]:
+    """Return the star of matrices, and the predecessors if they are asked for."""
+    dtype = _check(library, a, ring, name)
+    star = a if overwrite else library.copied(a)
+    _check_elements(library, a, ring, name)
+    before = _first_predecessors(library, a, ring, dtype) if predecessors else None
+    diverged = library.full(a, (1,), "int32", 0)
+    address, n = library.view(diverged).address, a.shape[-1]
+    trees = 0 if before is None else library.view(before).address
+    for number, matrix in enumerate(_matrices(library.view(star), item_size(dtype))):
+        tree = trees + number * n * n * 4 if trees else 0
+        _star_of_one(library.runtime(a), matrix, tree, ring, dtype, address)
+    if bool(library.finish(diverged)[0]):
+        raise DivergenceError(f"{name}: a cycle improves with every round, over {ring.name}")
+    return star, before
+
+
+def _first_predecessors(library: Library, a: Any, ring: Semiring, dtype: str) -> Any:
+    """Return i for each edge from i to j; the kernels replace the diagonal."""
+    rows = library.arange(a, a.shape[-1]).reshape(-1, 1)
+    none = library.full(a, (), "int32", NO_PREDECESSOR)
+    numbers = library.expanded(rows, a.shape)
+    return library.copied(library.where(a != ring.zero(dtype), numbers, none))
 
 
 def _matrices(view: View, size: int) -> list[View]:
@@ -186,36 +358,46 @@ def _matrices(view: View, size: int) -> list[View]:
     return found if math.prod(view.shape) else []
 
 
-def _star(library: Library, like: Any, a: View, ring: Semiring, dtype: str, diverged: int) -> None:
-    """Replace one matrix by its star."""
-    shape = kernels.square_shape(dtype)
+def _star_of_one(
+    runtime: Runtime, a: View, before: int, ring: Semiring, dtype: str, diverged: int
+) -> None:
+    """Replace one matrix by its star, and its predecessors, of int32, unless their address is 0."""
+    paths = bool(before)
+    shape = kernels.square_shape(dtype, paths)
     block = shape.height
-    runtime = library.runtime(like)
     n, (row, column), size = a.shape[0], a.strides, item_size(dtype)
     reads = (
         reads_of(size, (a.address,), (row, n), (column, n)),
         reads_of(size, (a.address,), (column, n), (row, n)),
     )
-    corner = kernels.star(ring, dtype)
-    products = kernels.product(ring, dtype, False, shape, reads)
+    corner = kernels.star(ring, dtype, paths)
+    products = kernels.product(ring, dtype, "predecessor" if paths else "none", shape, reads)
     tiles = -(-n // block)
 
-    def at(i: int, j: int) -> int:
-        return a.address + (i * row + j * column) * size
+    def at(i: int, j: int) -> tuple[int, int]:
+        """Return the addresses of an element and of its predecessor."""
+        tree = before + (i * n + j) * 4 if paths else 0
+        return a.address + (i * row + j * column) * size, tree
 
-    def multiply(left: int, right: int, c: int, lengths: tuple[int, int, int], **skip: int) -> None:
+    def multiply(
+        left: tuple[int, int],
+        right: tuple[int, int],
+        c: tuple[int, int],
+        lengths: tuple[int, int, int],
+        **skip: int,
+    ) -> None:
         m, width, k = lengths
         blocks = -(-m // block) * -(-width // block)
-        integers = [left, right, c, 0, m, width, k]
-        integers += [row, column, row, column, row, column, 0, 0]
+        integers = [left[0], right[0], *c, m, width, k]
+        integers += [row, column, row, column, row, column, n, 1]
         integers += [1, 0, 0, 0, 0, 0, 0, 0, 0]  # no batch
         integers += [int(len(skip) == 2), skip.get("row", -1), skip.get("column", -1)]
-        runtime.launch(products, blocks, integers)
+        runtime.launch(products, blocks, [*integers, right[1], n])
 
     for tile in range(tiles):
         k = tile * block
         size_k = min(block, n - k)
-        runtime.launch(corner, 1, [a.address, n, row, column, k, diverged])
+        runtime.launch(corner, 1, [a.address, n, row, column, k, diverged, before])
         if tiles == 1:
             return
         multiply(at(k, k), at(k, 0), at(k, 0), (size_k, n, size_k), column=tile)

@@ -174,7 +174,7 @@ def multiply(
             reads_of(size, (a.address, *a.batch), (a.row, m), (a.column, k)),
             reads_of(size, (b.address, *b.batch), (b.column, n), (b.row, k)),
         )
-    kernel = kernels.product(ring, dtype, argmax, shape, reads)
+    kernel = kernels.product(ring, dtype, "index" if argmax else "none", shape, reads)
     for part in _parts(batch, (a, b, c, *([index] if index else []))):
         blocks = _blocks(shape, m, n) * part.items
         if blocks > _MOST_BLOCKS:
@@ -223,8 +223,8 @@ class _Part(NamedTuple):
             *between,
             *([0] * (8 - len(between))),
             int(accumulate),
-            -1,
-            -1,
+            *(-1, -1),  # no tile is skipped
+            *(0, 0),  # no paths
         ]
 
 

@@ -27,6 +27,7 @@ struct Product {
     Size inner, a_outer, a_inner, b_outer, b_inner, c_outer, c_inner, index_outer, index_inner;
     Size accumulate;
     Size skip_row, skip_column;  // of tiles of C, which stay as they are; or -1
+    Size before, before_row;  // of int, (k, n), a row without gaps: see write_paths
 };
 
 template <class T>
@@ -122,11 +123,15 @@ struct Source {
     }
 };
 
+// What a product tells of the best term of each sum: nothing, its number, or a vertex (write_paths).
+enum class Winner { none, index, predecessor };
+
 // One tile of C in the registers of a block: `lines` rows and registers a thread.
-template <class Lane, class Memory, bool argmax, class Shape, Reads reads_a = Reads::elements,
+template <class Lane, class Memory, Winner winner, class Shape, Reads reads_a = Reads::elements,
           Reads reads_b = Reads::elements>
 struct Tile {
     static constexpr int rows = Shape::rows, columns = Shape::columns, depth = Shape::depth;
+    static constexpr bool argmax = winner != Winner::none;
     static constexpr int height = side * rows, width = side * columns * Lane::lanes;
     using Left = typename Lane::Left;
     using Right = typename Lane::Right;
@@ -225,7 +230,8 @@ struct Tile {
     }
 
     template <class S>
-    void write(const Product& g, Size i, Size j) const {
+    void write(const Product& g, Size i, Size j) {
+        if constexpr (winner == Winner::predecessor) return write_paths<S>(g, i, j);
         using Stored = typename Memory::Stored;
         constexpr Number zero = S::template zero<Number>;
 #pragma unroll
@@ -249,6 +255,34 @@ struct Tile {
     }
 
   private:
+    // C where paths over p are better, and in `index`, of int, the vertex before their end: that of
+    // the path from p. C may be B, so all threads read before one writes.
+    template <class S>
+    void write_paths(const Product& g, Size i, Size j) {
+        using Stored = typename Memory::Stored;
+        const auto each = [&](auto&& act) {
+#pragma unroll
+            for (int u = 0; u < rows; ++u)
+#pragma unroll
+                for (int v = 0; v < columns; ++v) {
+                    const Size row = i + line<rows>(threadIdx.x / side, u);
+                    const Size column = j + line<columns>(threadIdx.x % side, v);
+                    if (row < g.m && column < g.n) act(row, column, sum[u][v], index[u][v]);
+                }
+        };
+        each([&](Size, Size column, auto, int& which) {
+            which = *at<int>(g.before, which * g.before_row + column);
+        });
+        __syncthreads();
+        each([&](Size row, Size column, auto best, int which) {
+            const Number x = Lane::value(best, 0);
+            Stored* const to = at<Stored>(g.c, row * g.c_row + column * g.c_column);
+            if (!improves<S>(x, Memory::read(*to))) return;
+            *to = Memory::write(canonical<S>(x));
+            *at<int>(g.index, row * g.index_row + column * g.index_column) = which;
+        });
+    }
+
     template <class From, class Element, class Encode>
     void put(Element* to, const From& from, Encode encode) {
         using Group = Pack<Element, From::group>;
@@ -319,12 +353,12 @@ void multiply_by_definition(const Product& g, Size i, Size j, int height, int wi
 }
 
 // The product of one block: fast where its operands allow it, else by definition.
-template <class S, class Row, bool argmax, int lanes, class Shape, Reads reads_a, Reads reads_b>
+template <class S, class Row, Winner winner, int lanes, class Shape, Reads reads_a, Reads reads_b>
 void multiply(const Product& whole) {
     using Memory = tropical::Memory<Row>;
-    using Fast = Tile<Lane<S, Row, lanes>, Memory, argmax, Shape, reads_a, reads_b>;
+    using Fast = Tile<Lane<S, Row, lanes>, Memory, winner, Shape, reads_a, reads_b>;
     constexpr int some = same_type<typename S::Add, LogAddExp> || Shape::rows < 4 ? 2 : 4;
-    using Careful = Tile<CarefulLane<S, Row>, Memory, argmax, tropical::Shape<some, some, 8>>;
+    using Careful = Tile<CarefulLane<S, Row>, Memory, winner, tropical::Shape<some, some, 8>>;
     constexpr Size room = sizeof(typename Fast::Panels) > sizeof(typename Careful::Panels)
                               ? 2 * sizeof(typename Fast::Panels)
                               : 2 * sizeof(typename Careful::Panels);
