@@ -401,5 +401,7 @@ def _star_of_one(
         if tiles == 1:
             return
         multiply(at(k, k), at(k, 0), at(k, 0), (size_k, n, size_k), column=tile)
-        multiply(at(0, k), at(k, k), at(0, k), (n, size_k, size_k), row=tile)
+        # The columns last: all ends then choose their best path among the same first halves, and the
+        # predecessors of equally good paths fit together.
         multiply(at(0, k), at(k, 0), at(0, 0), (n, n, size_k), row=tile, column=tile)
+        multiply(at(0, k), at(k, k), at(0, k), (n, size_k, size_k), row=tile)
