@@ -89,6 +89,7 @@ def test_other_kernels(tmp_path, architecture):
             winner = "predecessor" if paths else "none"
             some.append(kernels.star(ring, dtype, paths))
             some.append(kernels.product(ring, dtype, winner, shape, kernels.ROW_MAJOR))
+        some.append(kernels.rows(ring, dtype))
     for kernel in some:
         lines = disassembled(kernel, architecture, tmp_path)
         assert not list(filter(SPILL.search, lines)), kernel.call

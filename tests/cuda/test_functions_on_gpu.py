@@ -137,6 +137,24 @@ def test_paths_over_other_semirings(emulator, find, directed):
     assert (np.diag(before) == NO_PREDECESSOR).all()
 
 
+@pytest.mark.parametrize("find", [widest_paths, minimax_paths, shortest_paths])
+def test_predecessors_of_equally_good_paths_form_no_loop(emulator, find):
+    """Weights of float16 that round, among few others, on more vertices than a tile has."""
+    n, random = 150, np.random.default_rng(10)
+    ring = {widest_paths: semirings.maxmin, minimax_paths: semirings.minmax}.get(
+        find, semirings.minplus
+    )
+    for share, most in ((0.02, 2), (0.3, 5)):
+        w = random.integers(0, most, (n, n)) + random.integers(0, 3, (n, n)) / 512
+        w = np.where(random.random(w.shape) < share, w, ring.zero("float16")).astype(np.float16)
+        before = np.asarray(find(on_gpu(w), return_predecessors=True)[1])
+        roots, at = np.ogrid[:n, :n]
+        for _ in range(n):
+            step = before[roots, at]
+            at = np.where(step < 0, at, step)
+        assert (at == roots)[before >= 0].all()
+
+
 def test_cycles_that_improve_by_fractions(emulator):
     w = np.full((3, 3), np.inf, np.float32)
     w[0, 1], w[1, 0] = 0.1, -0.2

@@ -139,7 +139,14 @@ def star(ring: Semiring, dtype: str, paths: bool) -> Kernel:
     """Return the kernel of the star of one square tile; its integers are those of ``Corner``."""
     types = f"{_item(ring.name, 'Semirings')}, {_item(dtype, 'Rows')}"
     rows = square_shape(dtype, paths).rows
-    return Kernel("star.cuh", f"star<{types}, {rows}, {str(paths).lower()}>", 7)
+    return Kernel("star.cuh", f"star<{types}, {rows}, {str(paths).lower()}>", 8)
+
+
+@cache
+def rows(ring: Semiring, dtype: str) -> Kernel:
+    """Return the kernel of the rows beside that tile, with predecessors."""
+    types = f"{_item(ring.name, 'Semirings')}, {_item(dtype, 'Rows')}"
+    return Kernel("star.cuh", f"rows<{types}, {square_shape(dtype, True).rows}>", 8)
 
 
 @cache

@@ -327,11 +327,14 @@ def _star(
     _check_elements(library, a, ring, name)
     before = _first_predecessors(library, a, ring, dtype) if predecessors else None
     diverged = library.full(a, (1,), "int32", 0)
-    address, n = library.view(diverged).address, a.shape[-1]
-    trees = 0 if before is None else library.view(before).address
-    for number, matrix in enumerate(_matrices(library.view(star), item_size(dtype))):
-        tree = trees + number * n * n * 4 if trees else 0
-        _star_of_one(library.runtime(a), matrix, tree, ring, dtype, address)
+    addresses, n = [library.view(diverged).address], a.shape[-1]
+    if before is not None:
+        pivots = library.empty(a, (kernels.square_shape(dtype, True).height,) * 2, "float64")
+        addresses += [library.view(before).address, library.view(pivots).address]
+    for matrix in _matrices(library.view(star), item_size(dtype)):
+        _star_of_one(library.runtime(a), matrix, ring, dtype, *addresses)
+        if before is not None:
+            addresses[1] += n * n * 4
     if bool(library.finish(diverged)[0]):
         raise DivergenceError(f"{name}: a cycle improves with every round, over {ring.name}")
     return star, before
@@ -359,9 +362,15 @@ def _matrices(view: View, size: int) -> list[View]:
 
 
 def _star_of_one(
-    runtime: Runtime, a: View, before: int, ring: Semiring, dtype: str, diverged: int
+    runtime: Runtime,
+    a: View,
+    ring: Semiring,
+    dtype: str,
+    diverged: int,
+    before: int = 0,
+    pivots: int = 0,
 ) -> None:
-    """Replace one matrix by its star, and its predecessors, of int32, unless their address is 0."""
+    """Replace one matrix by its star, and the predecessors, of int32, unless their address is 0."""
     paths = bool(before)
     shape = kernels.square_shape(dtype, paths)
     block = shape.height
@@ -370,7 +379,6 @@ def _star_of_one(
         reads_of(size, (a.address,), (row, n), (column, n)),
         reads_of(size, (a.address,), (column, n), (row, n)),
     )
-    corner = kernels.star(ring, dtype, paths)
     products = kernels.product(ring, dtype, "predecessor" if paths else "none", shape, reads)
     tiles = -(-n // block)
 
@@ -397,11 +405,15 @@ def _star_of_one(
     for tile in range(tiles):
         k = tile * block
         size_k = min(block, n - k)
-        runtime.launch(corner, 1, [a.address, n, row, column, k, diverged, before])
+        corner = [a.address, n, row, column, k, diverged, before, pivots]
+        runtime.launch(kernels.star(ring, dtype, paths), 1, corner)
         if tiles == 1:
             return
-        multiply(at(k, k), at(k, 0), at(k, 0), (size_k, n, size_k), column=tile)
-        # The columns last: all ends then choose their best path among the same first halves, and the
-        # predecessors of equally good paths fit together.
+        if paths:
+            runtime.launch(kernels.rows(ring, dtype), tiles - 1, corner)
+        else:
+            multiply(at(k, k), at(k, 0), at(k, 0), (size_k, n, size_k), column=tile)
+        # The columns last, as the rest needs them as they were: all ends then choose among the same
+        # first halves of paths, so that the predecessors of equally good paths form no loop.
         multiply(at(0, k), at(k, 0), at(0, 0), (n, n, size_k), row=tile, column=tile)
         multiply(at(0, k), at(k, k), at(0, k), (n, size_k, size_k), row=tile)

@@ -230,7 +230,7 @@ struct Tile {
     }
 
     template <class S>
-    void write(const Product& g, Size i, Size j) {
+    void write(const Product& g, Size i, Size j) const {
         if constexpr (winner == Winner::predecessor) return write_paths<S>(g, i, j);
         using Stored = typename Memory::Stored;
         constexpr Number zero = S::template zero<Number>;
@@ -256,31 +256,24 @@ struct Tile {
 
   private:
     // C where paths over p are better, and in `index`, of int, the vertex before their end: that of
-    // the path from p. C may be B, so all threads read before one writes.
+    // the path from p.
     template <class S>
-    void write_paths(const Product& g, Size i, Size j) {
+    void write_paths(const Product& g, Size i, Size j) const {
         using Stored = typename Memory::Stored;
-        const auto each = [&](auto&& act) {
 #pragma unroll
-            for (int u = 0; u < rows; ++u)
+        for (int u = 0; u < rows; ++u)
 #pragma unroll
-                for (int v = 0; v < columns; ++v) {
-                    const Size row = i + line<rows>(threadIdx.x / side, u);
-                    const Size column = j + line<columns>(threadIdx.x % side, v);
-                    if (row < g.m && column < g.n) act(row, column, sum[u][v], index[u][v]);
-                }
-        };
-        each([&](Size, Size column, auto, int& which) {
-            which = *at<int>(g.before, which * g.before_row + column);
-        });
-        __syncthreads();
-        each([&](Size row, Size column, auto best, int which) {
-            const Number x = Lane::value(best, 0);
-            Stored* const to = at<Stored>(g.c, row * g.c_row + column * g.c_column);
-            if (!improves<S>(x, Memory::read(*to))) return;
-            *to = Memory::write(canonical<S>(x));
-            *at<int>(g.index, row * g.index_row + column * g.index_column) = which;
-        });
+            for (int v = 0; v < columns; ++v) {
+                const Size row = i + line<rows>(threadIdx.x / side, u);
+                const Size column = j + line<columns>(threadIdx.x % side, v);
+                if (row >= g.m || column >= g.n) continue;
+                const Stored x = Memory::write(canonical<S>(Lane::value(sum[u][v], 0)));
+                Stored* const to = at<Stored>(g.c, row * g.c_row + column * g.c_column);
+                if (!improves<S>(Memory::read(x), Memory::read(*to))) continue;
+                *to = x;
+                *at<int>(g.index, row * g.index_row + column * g.index_column) =
+                    *at<int>(g.before, index[u][v] * g.before_row + column);
+            }
     }
 
     template <class From, class Element, class Encode>
