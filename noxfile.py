@@ -200,7 +200,7 @@ def lint(session: nox.Session) -> None:
     workflows = output_of("git", "ls-files", ".github/workflows").splitlines()
     session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
     session.run("lint-imports", env={"PYTHONPATH": "src"})
-    sources = output_of("git", "ls-files", "*.cpp", "*.hpp").splitlines()
+    sources = output_of("git", "ls-files", "*.cpp", "*.hpp", "*.cuh").splitlines()
     session.run("clang-format", "--dry-run", "-Werror", *sources)
 
 

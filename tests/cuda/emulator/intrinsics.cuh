@@ -1,5 +1,5 @@
-// A GPU's instructions and keywords for the compilers of a CPU: stands in for device/intrinsics.cuh.
-// The threads of a block are fibers, which take turns at __syncthreads.
+// A GPU's instructions and keywords for the compilers of a CPU: stands in for
+// device/intrinsics.cuh. The threads of a block are fibers, which take turns at __syncthreads.
 #pragma once
 
 #include <algorithm>

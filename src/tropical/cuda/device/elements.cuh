@@ -30,9 +30,10 @@ struct alignas(sizeof(T) * count_ >= 16 ? 16 : sizeof(T) * count_) Pack {
 };
 // The same bytes in registers, if they fill registers.
 template <class T, int count>
-using Words = Choice<sizeof(T) * count % 4 == 0, Pack<unsigned, sizeof(T) * count / 4>, Pack<T, count>>;
+using Words =
+    Choice<sizeof(T) * count % 4 == 0, Pack<unsigned, sizeof(T) * count / 4>, Pack<T, count>>;
 
-// --- names ----------------------------------------------------------------------------------------
+// --- names --------------------------------------------------------------------------------------
 
 template <class... A, class... B>
 List<A..., B...> joined(List<A...>, List<B...>);
@@ -59,7 +60,7 @@ constexpr auto item_of(List<First, Rest...>) {
 template <int place, class Items>
 using Item = typename decltype(item_of<place>(Items{}))::type;
 
-// --- memory ---------------------------------------------------------------------------------------
+// --- memory -------------------------------------------------------------------------------------
 
 // An element of a row of the list of dtypes: as it lies in memory, and the number that it is.
 template <class Row>
@@ -100,7 +101,7 @@ struct Memory<BFloat16> {
 template <class S>
 constexpr bool is_own = requires { S::own; };
 
-// --- registers ------------------------------------------------------------------------------------
+// --- registers ----------------------------------------------------------------------------------
 //
 // A lane says how sums are computed in a register, those of one column of C or of several:
 //
@@ -179,9 +180,12 @@ struct FloatLane : CarefulLane<S, Row> {
     using Watch = Choice<selective<S>, Every<Plain>, Any>;
     static Number product(Number a, Number b) {
         using Multiply = typename S::Multiply;
-        if constexpr (same_type<Multiply, Max>) return greatest(a, b);
-        else if constexpr (same_type<Multiply, Min>) return least(a, b);
-        else return Multiply::apply(b, a);
+        if constexpr (same_type<Multiply, Max>)
+            return greatest(a, b);
+        else if constexpr (same_type<Multiply, Min>)
+            return least(a, b);
+        else
+            return Multiply::apply(b, a);
     }
     static Number step(Number c, Number a, Number b) {
         if constexpr (selective<S>)
@@ -238,8 +242,8 @@ struct WrappingLane : CarefulLane<S, Row> {
 };
 
 // The range in which no operation on integers in registers of type V wraps. Under (max, +) and
-// (min, +) of w bits, -2^(w-2) or 2^(w-2) - 1 stands for zero, and a number lies in [-limit, limit]:
-// so sums with a zero lie apart from the others, and do not wrap, as in kernels/codec.hpp.
+// (min, +) of w bits, -2^(w-2) or 2^(w-2) - 1 stands for zero, and a number lies in [-limit,
+// limit]: so sums with a zero lie apart from the others, and do not wrap, as in kernels/codec.hpp.
 template <class S, class Number, class V>
 struct Range {
     static constexpr Growth growth = S::Multiply::growth;
@@ -351,7 +355,8 @@ template <class In>
 struct SmallOrZeroPairs {
     static constexpr bool below = In::below;
     static constexpr auto origin = static_cast<unsigned short>(In::zero + (below ? 1 : 0));
-    static constexpr auto border = static_cast<unsigned short>((below ? -In::limit : In::limit) - origin);
+    static constexpr auto border =
+        static_cast<unsigned short>((below ? -In::limit : In::limit) - origin);
     unsigned edge = below ? 0xffffffffu : 0, other = 0;
     void see(unsigned two) {
         const unsigned back = pair(static_cast<short>(-origin));
@@ -395,7 +400,8 @@ struct PairLane : CarefulLane<S, Row> {
 #pragma unroll
             for (unsigned& two : twos.x) {
                 watch.see(two);
-                two = In::below ? __vmaxs2(two, pair(In::sentinel)) : __vmins2(two, pair(In::sentinel));
+                two = In::below ? __vmaxs2(two, pair(In::sentinel))
+                                : __vmins2(two, pair(In::sentinel));
             }
             if constexpr (count == 1)
                 numbers.x[0] = half(twos.x[0], 0);

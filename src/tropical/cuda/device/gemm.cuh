@@ -1,9 +1,9 @@
 // C = (C (+)) A (x) B on a GPU, by a block of 256 threads for each tile of C.
 //
-// Two tiles, of A and of B, pass through shared memory, a few steps of k at a time. Every thread adds
-// its part of C up in registers. While the threads compute with one pair of tiles, the elements of
-// the next are on their way. V. Volkov and J. W. Demmel, "Benchmarking GPUs to tune dense linear
-// algebra", SC 2008, section 5.
+// Two tiles, of A and of B, pass through shared memory, a few steps of k at a time. Every thread
+// adds its part of C up in registers. While the threads compute with one pair of tiles, the
+// elements of the next are on their way. V. Volkov and J. W. Demmel, "Benchmarking GPUs to tune
+// dense linear algebra", SC 2008, section 5.
 #pragma once
 
 #include "elements.cuh"
@@ -27,12 +27,13 @@ struct Product {
     Size inner, a_outer, a_inner, b_outer, b_inner, c_outer, c_inner, index_outer, index_inner;
     Size accumulate;
     Size skip_row, skip_column;  // of tiles of C, which stay as they are; or -1
-    Size before, before_row;  // of int, (k, n), a row without gaps: see write_paths
+    Size before, before_row;     // of int, (k, n), a row without gaps: see write_paths
 };
 
 template <class T>
 T* at(Size address, Size offset = 0) {
-    return static_cast<T*>(__cvta_global_to_generic(static_cast<unsigned long long>(address))) + offset;
+    return static_cast<T*>(__cvta_global_to_generic(static_cast<unsigned long long>(address))) +
+           offset;
 }
 
 // Of a thread's rows (or registers of columns) so many lie side by side, to be read at once.
@@ -50,8 +51,8 @@ void read_lines(const void* row, int place, Register (&to)[count]) {
     using Run = Pack<Register, run<count>>;
 #pragma unroll
     for (int u = 0; u < count; u += run<count>) {
-        const Run part =
-            *reinterpret_cast<const Run*>(static_cast<const Register*>(row) + line<count>(place, u));
+        const Run part = *reinterpret_cast<const Run*>(static_cast<const Register*>(row) +
+                                                       line<count>(place, u));
 #pragma unroll
         for (int v = 0; v < run<count>; ++v) to[u + v] = part.x[v];
     }
@@ -81,10 +82,9 @@ struct Source {
         : bytes(step_stride * static_cast<Size>(sizeof(Stored))) {
         constexpr int some = group == 1 ? 8 : 2, steps = depth / group;
         constexpr int near = some < steps ? some : steps, wide = lines / group;
-        const bool along =
-            reads == Reads::steps ||
-            (reads == Reads::elements &&
-             (step_stride == 1 || (line_stride != 1 && step_stride < line_stride)));
+        const bool along = reads == Reads::steps ||
+                           (reads == Reads::elements &&
+                            (step_stride == 1 || (line_stride != 1 && step_stride < line_stride)));
         const Size last = end - first - (reads == Reads::lines ? group : 1);
 #pragma unroll
         for (int g = 0; g < groups; ++g) {
@@ -123,7 +123,8 @@ struct Source {
     }
 };
 
-// What a product tells of the best term of each sum: nothing, its number, or a vertex (write_paths).
+// What a product tells of the best term of each sum: nothing, its number, or a vertex, as
+// `write_paths` does.
 enum class Winner { none, index, predecessor };
 
 // One tile of C in the registers of a block: `lines` rows and registers a thread.
@@ -241,8 +242,7 @@ struct Tile {
 #pragma unroll
                 for (int l = 0; l < Lane::lanes; ++l) {
                     const Size row = i + line<rows>(threadIdx.x / side, u);
-                    const Size column =
-                        j + line<columns>(threadIdx.x % side, v) * Lane::lanes + l;
+                    const Size column = j + line<columns>(threadIdx.x % side, v) * Lane::lanes + l;
                     if (row >= g.m || column >= g.n) continue;
                     Number x = Lane::value(sum[u][v], l);
                     Stored* const to = at<Stored>(g.c, row * g.c_row + column * g.c_column);
@@ -250,7 +250,9 @@ struct Tile {
                     *to = Memory::write(is_own<S> ? x : canonical<S>(x));
                     if constexpr (argmax)
                         *at<Size>(g.index, row * g.index_row + column * g.index_column) =
-                            g.k == 0 ? -1 : x == zero ? 0 : index[u][v];
+                            g.k == 0    ? -1
+                            : x == zero ? 0
+                                        : index[u][v];
                 }
     }
 
@@ -281,7 +283,8 @@ struct Tile {
         using Group = Pack<Element, From::group>;
 #pragma unroll
         for (int g = 0; g < from.groups; ++g) {
-            const auto stored = __builtin_bit_cast(Pack<typename Memory::Stored, From::group>, from.x[g]);
+            const auto stored =
+                __builtin_bit_cast(Pack<typename Memory::Stored, From::group>, from.x[g]);
             Pack<Number, From::group> x;
 #pragma unroll
             for (int e = 0; e < from.group; ++e) x.x[e] = Memory::read(stored.x[e]);
@@ -365,7 +368,8 @@ void multiply(const Product& whole) {
         tile.compute(g, i, j, *reinterpret_cast<typename Fast::Panels(*)[2]>(memory));
         if (tile.holds()) return tile.template write<S>(g, i, j);
     }
-    if constexpr (!is_own<S>) multiply_by_definition<S, Careful>(g, i, j, Fast::height, Fast::width, memory);
+    if constexpr (!is_own<S>)
+        multiply_by_definition<S, Careful>(g, i, j, Fast::height, Fast::width, memory);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The Kleene star of one tile of a matrix, by one block: Floyd and Warshall's algorithm in registers.
+// The Kleene star of a tile by one block: Floyd and Warshall's algorithm in registers.
 #pragma once
 
 #include "gemm.cuh"
@@ -6,9 +6,10 @@
 namespace tropical {
 namespace {
 
-// The rows of a matrix from `first` on, as many as a square tile has. `diverged` is set where a cycle
-// is better than one. before: of int, (n, n), the vertex before the end of the best path so far, and
-// of a vertex itself anything. pivots: what `star` leaves for `rows`, as many numbers as the tile has.
+// The rows of a matrix from `first` on, as many as a square tile has. `diverged` is set where a
+// cycle is better than one. before: of int, (n, n), the vertex before the end of the best path so
+// far, and of a vertex itself anything. pivots: what `star` leaves for `rows`, as many numbers as
+// the tile has.
 struct Corner {
     Size a, n, row, column, first, diverged, before, pivots;
 };
@@ -109,8 +110,8 @@ void star(const Corner& g) {
 }
 
 // The rows beside that tile, with predecessors: the same steps, one block for each other tile. One
-// product with the star finds the same numbers; but then two ends may choose among equally good paths
-// those whose predecessors form a loop.
+// product with the star finds the same numbers; but then two ends may choose among equally good
+// paths those whose predecessors form a loop.
 template <class S, class Row, int lines>
 void rows(const Corner& g) {
     using Tile = Square<S, Row, lines, true>;
