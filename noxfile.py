@@ -236,6 +236,7 @@ def interop(session: nox.Session) -> None:
     chosen = "mnist_data or torch or jax or mlxtend"
     pytest(session, *files, "tests/bench/test_benchmarks.py", "-k", chosen, complete=True)
     files = [
+        "tests/cuda/test_libraries_on_gpu.py",
         "tests/autograd/test_against_torch.py",
         "tests/bench/test_side_by_side.py",
         "tests/examples/test_genes.py",

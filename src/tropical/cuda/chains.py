@@ -11,11 +11,12 @@ from tropical import semirings
 from tropical.semirings import Semiring
 
 from . import kernels
-from .libraries import library_of
+from .libraries import library_of, with_all_dtypes
 
 __all__ = ["viterbi"]
 
 
+@with_all_dtypes
 def viterbi(
     log_initial: Any,
     log_transition: Any,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tropical import semirings
 from tropical.einsum import network
 
-from .libraries import Library, library_of
+from .libraries import Library, library_of, with_all_dtypes
 from .products import gemm
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class _OnGPU:
         return self.library.expanded(self.library.full(x, (), dtype, number), shape)
 
 
+@with_all_dtypes
 def einsum(
     subscripts: Any,
     /,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import importlib
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 from tropical.foreign import is_on_gpu
 
 from .runtime import Runtime, runtime_of
 
-__all__ = ["Library", "View", "library_of"]
+__all__ = ["Library", "View", "all_dtypes", "library_of", "with_all_dtypes"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class View(NamedTuple):
@@ -211,6 +216,8 @@ def library_of(**arrays: Any) -> Library:
         If one of them lies somewhere else than the first, or is of another library.
     TypeError
         If the library is none that we know.
+    BufferError
+        If one of them is a tensor of PyTorch that requires gradients.
     """
     first: Any = None
     for name, x in arrays.items():
@@ -227,6 +234,11 @@ def library_of(**arrays: Any) -> Library:
                 f"{name}: expected an array of PyTorch, CuPy or JAX, got {type(x).__name__} of "
                 f"{module}"
             )
+        if getattr(x, "requires_grad", False):
+            raise BufferError(
+                f"{name}: expected a tensor without requires_grad, as the result would have no "
+                "gradient; pass a detached one, or use tropical.interop.torch"
+            )
         if first is None:
             first = here
         elif here != first:
@@ -235,3 +247,30 @@ def library_of(**arrays: Any) -> Library:
                 f"{here[0]} on GPU {here[1]}"
             )
     return LIBRARIES[first[0]]()
+
+
+def all_dtypes() -> contextlib.AbstractContextManager[Any]:
+    """Return a context in which JAX makes numbers of 64 bits, too, as it does not by default.
+
+    The kernels write int64, so an array of int32 would be too short.
+    """
+    jax = sys.modules.get("jax")
+    if jax is None:
+        return contextlib.nullcontext()
+    found: contextlib.AbstractContextManager[Any] = (
+        jax.enable_x64(True)
+        if hasattr(jax, "enable_x64")
+        else importlib.import_module("jax.experimental").enable_x64()
+    )
+    return found
+
+
+def with_all_dtypes(function: Function) -> Function:
+    """Let a function run in the context `all_dtypes`."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        with all_dtypes():
+            return function(*arguments, **keywords)
+
+    return cast("Function", call)

@@ -11,13 +11,14 @@ from tropical.graph.star import DivergenceError
 from tropical.semirings import Semiring
 
 from . import kernels
-from .libraries import Library, View, library_of
+from .libraries import Library, View, library_of, with_all_dtypes
 from .products import gemm, item_size, reads_of
 from .runtime import Runtime
 
 __all__ = ["closure", "minimax_paths", "shortest_paths", "widest_paths"]
 
 
+@with_all_dtypes
 def closure(
     a: Any,
     semiring: str | Semiring = "minplus",
@@ -73,6 +74,7 @@ def closure(
     return library.finish(_star(library, a, ring, overwrite, False, "a")[0])
 
 
+@with_all_dtypes
 def shortest_paths(
     w: Any,
     method: str = "auto",
@@ -134,6 +136,7 @@ def shortest_paths(
     return _paths(w, semirings.minplus, directed, return_predecessors, overwrite, unweighted)
 
 
+@with_all_dtypes
 def widest_paths(
     w: Any,
     *,
@@ -173,6 +176,7 @@ def widest_paths(
     return _paths(w, semirings.maxmin, directed, return_predecessors, overwrite)
 
 
+@with_all_dtypes
 def minimax_paths(
     w: Any,
     *,

@@ -13,7 +13,7 @@ from tropical import semirings
 from tropical.arrays import check_product
 
 from . import kernels
-from .libraries import Library, View, library_of
+from .libraries import Library, View, library_of, with_all_dtypes
 from .own import OwnSemiring
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Matrices(NamedTuple):
     column: int
 
 
+@with_all_dtypes
 def gemm(
     a: Any,
     b: Any,
@@ -83,6 +84,8 @@ def gemm(
         If the extra "cuda" is not installed.
     TypeError, ValueError
         As of `tropical.gemm`; also if an operand is not on the GPU of the others.
+    BufferError
+        If an operand is a tensor of PyTorch that requires gradients.
     NotImplementedError
         If an argument is given that products on a GPU do not have.
     RuntimeError
@@ -353,10 +356,7 @@ def _result(
 ) -> Any:
     """Return the array for a result: the given one, if it fits, else a new one."""
     if given is None:
-        result = library.empty(like, shape, dtype)
-        if library.dtype(result) != dtype:  # JAX makes no 64 bits without its jax_enable_x64
-            raise TypeError(f"{name}: the library makes {library.dtype(result)}, not {dtype}")
-        return result
+        return library.empty(like, shape, dtype)
     library_of(a=like, **{name: given})
     if not library.mutable:
         raise ValueError(f"{name}: expected None, as arrays of this library are immutable")
