@@ -21,14 +21,20 @@ class OnTorch:
         self.torch = pytest.importorskip("torch", reason="of PyTorch, which is not installed")
         monkeypatch.setattr(self.torch.Tensor, "__dlpack_device__", lambda _: (2, 0))
         monkeypatch.setattr(self.torch.Tensor, "is_cuda", True)
+        self.numpy = self.torch.Tensor.numpy
+        monkeypatch.setattr(self.torch.Tensor, "numpy", self.refuse)
+        monkeypatch.setattr(self.torch.Tensor, "__array__", self.refuse)
         monkeypatch.setattr(libraries.Torch, "runtime", lambda *_: emulator)
 
     def put(self, x):
         return self.torch.from_numpy(np.array(x))
 
+    def refuse(self, *_):
+        raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
     def taken(self, x):
         assert isinstance(x, self.torch.Tensor)
-        return x.numpy()
+        return self.numpy(x)
 
 
 class OnJax:
@@ -177,21 +183,52 @@ def test_jax_stays_as_it_was(monkeypatch, emulator):
         assert library.jax.numpy.zeros(1, "int64").dtype == np.int32
 
 
+@pytest.mark.parametrize("scale", [1, 300])
 @pytest.mark.parametrize("semiring", ["maxplus", "minmax", "maxtimes", "logplus", "plustimes"])
-def test_gradients_of_torch(on_torch, monkeypatch, semiring):
+def test_gradients_of_torch(on_torch, monkeypatch, semiring, scale):
+    """The first and the second ones, without a copy on the CPU."""
     gemm = pytest.importorskip("tropical.interop.torch").gemm
-    ring = semirings.get(semiring)
+    ring, torch = semirings.get(semiring), on_torch.torch
     random = np.random.default_rng(6)
-    a, b = (random.random(shape).astype(np.float32) for shape in ((2, 6, 5), (5, 4)))
-    a[0, 0] = ring.zero("float32")
-    weights = on_torch.put(random.random((2, 6, 4)).astype(np.float32))
+    a, b = (scale * random.random(shape) for shape in ((2, 6, 5), (5, 4)))
+    a[0, 0] = ring.zero("float64")
+    weights = on_torch.put(random.normal(size=(2, 6, 4)))
 
     def derivatives():
         x, y = (on_torch.put(z).requires_grad_() for z in (a, b))
         c = gemm(x, y, semiring)
-        return c.detach(), *on_torch.torch.autograd.grad(c, (x, y), weights)
+        first = torch.autograd.grad(c, (x, y), weights, create_graph=True)
+        if not first[0].requires_grad:  # they are constant
+            return c, *first
+        return c, *first, *torch.autograd.grad(sum((z * z).sum() for z in first), (x, y))
 
     got = derivatives()
     monkeypatch.undo()  # the tensors lie on the CPU
     for x, y in zip(got, derivatives(), strict=True):
-        np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=1e-5, atol=1e-6)
+        x, y = x.detach().numpy(), y.detach().numpy()
+        np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-11)
+
+
+def test_empty_gradients_over_logplus(on_torch):
+    gemm = pytest.importorskip("tropical.interop.torch").gemm
+    for shape_a, shape_b in (((3, 0), (0, 2)), ((0, 3), (3, 2)), ((2, 3), (3, 0))):
+        x, y = (on_torch.torch.zeros(shape, requires_grad=True) for shape in (shape_a, shape_b))
+        gemm(x, y, "logplus").sum().backward()
+        assert x.grad.shape == shape_a
+        assert not y.grad.any()
+
+
+def test_einsum_of_torch_with_gradients(on_torch):
+    interop = pytest.importorskip("tropical.interop.torch")
+    stay = on_torch.torch.tensor([[1.0, 2.0], [5.0, 3.0]], requires_grad=True)
+    interop.einsum("ij,jk,kl->", stay, stay, stay).backward()
+    np.testing.assert_array_equal(on_torch.taken(stay.grad), [[0, 1], [2, 0]])
+
+
+def test_autocast_of_a_gpu(on_torch, monkeypatch):
+    interop = pytest.importorskip("tropical.interop.torch")
+    torch = on_torch.torch
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: device == "cuda")
+    a, b = torch.rand(3, 3, dtype=torch.float16), torch.rand(3, 3)
+    assert interop.gemm(a, b).equal(interop.gemm(a.float(), b))
+    assert interop.einsum("ij,jk", a, b).dtype == torch.float32

@@ -372,12 +372,17 @@ def test_refuses():
 
 
 def test_refuses_other_devices():
-    class Elsewhere(torch.Tensor):  # as good as a GPU, where there is none
+    class OnMetal(torch.Tensor):
+        device = torch.device("mps", 0)
+
+    class OnCuda(torch.Tensor):
         device = torch.device("cuda", 1)
 
-    x = torch.rand(2, 2).as_subclass(Elsewhere)
+    x = torch.rand(2, 2)
+    with pytest.raises(ValueError, match=r"a: .* the CPU or an NVIDIA GPU, got one on mps"):
+        gemm(x.as_subclass(OnMetal), x)
     with pytest.raises(ValueError, match="a: expected a tensor on the CPU, got one on cuda:1"):
-        gemm(x, x)
+        interop.closure(x.as_subclass(OnCuda))
 
 
 def test_absent_torch_is_asked_for():

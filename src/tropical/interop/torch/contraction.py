@@ -59,8 +59,8 @@ def einsum(
     subscripts : str
         As in `tropical.einsum`; the form with labels after each operand works too.
     *operands : Tensor
-        On the CPU, of one dtype. For float16 and bfloat16 all products are float32, and the result
-        is rounded once.
+        On the CPU or an NVIDIA GPU, of one dtype. For float16 and bfloat16 all products are
+        float32, and the result is rounded once.
     semiring : str or Semiring, default "maxplus"
         Any semiring. Integers and booleans (orand) have no gradients.
     optimize : bool, str, sequence or path optimizer, default True
@@ -92,9 +92,9 @@ def einsum(
 
     def read(given: Sequence[Any]) -> Sequence[Tensor]:
         nonlocal dtype
-        tensors = widened(*given) if torch.is_autocast_enabled("cpu") else given
+        tensors = widened(*given)
         for number, x in enumerate(tensors):
-            check_tensor(f"operand {number}", x, ring)
+            check_tensor(f"operand {number}", x, ring, on_gpu=True)
             if x.dtype != tensors[0].dtype:
                 raise TypeError(
                     f"operand {number}: expected {tensors[0].dtype}, the dtype of operand 0, got "

@@ -93,8 +93,7 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
             [0., 0., 0.]])
     """
     ring = semirings.get(semiring)
-    if torch.is_autocast_enabled("cpu"):
-        a, b = widened(a, b)
+    a, b = widened(a, b)
     _check(a, b, ring)
     dtype, a, b = a.dtype, computed(a), computed(b)
     row, column = a.ndim == 1, b.ndim == 1
@@ -116,8 +115,13 @@ _STORED = (torch.float16, torch.bfloat16)
 
 
 def widened(*operands: Tensor) -> tuple[Tensor, ...]:
-    """Return floating operands in one dtype of 32 bits or more, and other operands unchanged."""
+    """Return, under autocast, floating operands in one dtype of 32 bits or more.
+
+    Other operands stay as they are.
+    """
     if not all(isinstance(x, torch.Tensor) and x.is_floating_point() for x in operands):
+        return operands
+    if not torch.is_autocast_enabled("cuda" if operands[0].is_cuda else "cpu"):
         return operands
     dtype = torch.float32
     for x in operands:
@@ -130,12 +134,13 @@ def computed(x: Tensor) -> Tensor:
     return x.to(torch.float32) if x.dtype in _STORED else x
 
 
-def check_tensor(name: str, x: Tensor, ring: Semiring) -> None:
-    """Raise an error unless `x` is a tensor that products over the semiring take."""
+def check_tensor(name: str, x: Tensor, ring: Semiring, on_gpu: bool = False) -> None:
+    """Raise an error unless `x` is a tensor that functions over the semiring take."""
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"{name}: expected a torch.Tensor, got {type(x).__name__}")
-    if x.device.type not in ("cpu", "cuda", "meta"):
-        raise ValueError(f"{name}: expected a tensor on the CPU or a GPU, got one on {x.device}")
+    if x.device.type not in ("cpu", "meta") and not (on_gpu and x.device.type == "cuda"):
+        places = "the CPU or an NVIDIA GPU" if on_gpu else "the CPU"
+        raise ValueError(f"{name}: expected a tensor on {places}, got one on {x.device}")
     if x.layout != torch.strided:
         raise ValueError(f"{name}: expected layout torch.strided, got {x.layout}")
     if x.dtype not in _DTYPES[ring.name]:
@@ -149,8 +154,8 @@ def _check(a: Tensor, b: Tensor, ring: Semiring) -> None:
     # Outside the compiler `_Product` refuses forward mode; inside, tangents would silently be 0.
     if torch.compiler.is_compiling() and torch.autograd.forward_ad._current_level >= 0:
         raise NotImplementedError("gemm has no forward mode (jvp)")
-    check_tensor("a", a, ring)
-    check_tensor("b", b, ring)
+    check_tensor("a", a, ring, on_gpu=True)
+    check_tensor("b", b, ring, on_gpu=True)
     if a.dtype != b.dtype:
         raise TypeError(f"b: expected {a.dtype}, the dtype of a, got {b.dtype}")
     check_product(tuple(a.shape), tuple(b.shape))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+import tropical
 from tropical.autograd import weighted as calculus
 from tropical.extras import require
 
 from .operators import differentiable, in_front, operator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from torch import Tensor
 
@@ -19,14 +21,47 @@ torch: Any = require("torch", "'tropical-blas[torch]'")
 
 def shifted(x: Tensor, dim: int) -> Tensor:
     """Return x minus its maxima along `dim`, which count as constants; see `calculus.shift`."""
-    most = x.detach().amax(dim, keepdim=True)
-    return x - most.masked_fill(most.isinf(), 0)
+    return x - _most(x, dim)
+
+
+def _most(x: Tensor, dim: int) -> Tensor:
+    most: Tensor = x.detach().amax(dim, keepdim=True)
+    return most.masked_fill(most.isinf(), 0)
 
 
 def _compute(u: Tensor, r: Tensor, v: Tensor, s: Tensor, t: Tensor) -> Tensor:
+    if t.is_cuda:
+        return _compute_on_gpu(*(x.detach() for x in (u, r, v, s, t)))
     arrays = [x.detach().numpy() for x in (u, r, v, s, t)]
     result: Tensor = torch.from_numpy(calculus.weighted(*arrays))
     return result
+
+
+def _compute_on_gpu(u: Tensor, r: Tensor, v: Tensor, s: Tensor, t: Tensor) -> Tensor:
+    """Return the sums by the last of the ways of `calculus.weighted`, which is right in any range.
+
+    So the GPU says of the numbers only which signs occur.
+    """
+    sums = torch.zeros_like(_fake(u, r, v, s, t))
+    if not sums.numel() or not r.shape[-1]:
+        return sums
+    r, s, t = (x.masked_fill(x == math.inf, -math.inf) for x in (r, s, t))
+    of_rows, of_columns = _most(r, -1), _most(s, -2)
+    scales = (t + of_rows) + of_columns
+    for sign, left in _logarithms(u, r - of_rows):
+        for other, right in _logarithms(v, s - of_columns):
+            logs = tropical.gemm(left, right, semiring="logplus") + scales
+            sums += sign * other * logs.exp()
+    return sums.masked_fill(t == -math.inf, 0)
+
+
+def _logarithms(u: Tensor, r: Tensor) -> Iterator[tuple[int, Tensor]]:
+    """Yield a sign and the logarithms of u exp(r) of this sign, for each sign that u has."""
+    logs = (u.abs().log() + r).masked_fill(r == -math.inf, -math.inf)
+    for sign in (1, -1):
+        others = u * sign <= 0
+        if not others.all():
+            yield sign, logs.masked_fill(others, -math.inf)
 
 
 def _fake(u: Tensor, r: Tensor, v: Tensor, s: Tensor, t: Tensor) -> Tensor:
