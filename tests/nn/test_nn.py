@@ -838,6 +838,38 @@ def test_fused_relu_has_the_bits_of_both(shape, bias, dtype):
     assert_all_same_bits(*results)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(5,), (33, 5), (2, 3, 5), (0, 5)])
+@pytest.mark.parametrize("bias", [True, False])
+def test_fused_gelu(shape, bias, dtype):
+    linear = nn.Linear(5, 17, bias=bias, dtype=dtype, rng=RNG(0))
+    data = RNG(1).standard_normal(shape).astype(dtype)
+    gradient = RNG(2).standard_normal((*shape[:-1], 17)).astype(dtype)
+    fused, apart = nn.Sequential(linear, nn.GELU()), lambda x: autograd.gelu(linear(x))
+    results = []
+    for model in (fused, apart):  # with gradients they are the same operations
+        linear.zero_grad()
+        results.append(value_and_gradients(model, data, linear.parameters(), gradient))
+    assert_all_same_bits(*results)
+    with autograd.no_grad():
+        got = fused(data)
+    assert isinstance(got, autograd.Tensor)
+    assert got.node is None
+    tolerance = 4 * float(np.finfo(dtype).eps)
+    np.testing.assert_allclose(got.data, results[0][0], rtol=tolerance, atol=tolerance)
+
+
+def test_what_a_fused_gelu_does_not_take():
+    """Other dtypes are converted, and errors are those of `linear`."""
+    x, weight = np.ones((2, 3), np.float32), np.ones((4, 3))
+    got = autograd.linear(x, weight, activation="gelu")
+    assert_same_bits(got, autograd.gelu(x @ weight.T))
+    with pytest.raises(ValueError, match="linear: the last axes of x and weight differ"):
+        autograd.linear(x, weight.T, activation="gelu")
+    with pytest.raises(ValueError, match='activation: expected "relu", "gelu" or None'):
+        autograd.linear(x, weight, activation="tanh")
+
+
 def test_one_relu_may_stand_in_several_places():
     relu = nn.ReLU()
     for between in (nn.LayerNorm(4, dtype="float64"), nn.Linear(4, 4, dtype="float64"), Same()):

@@ -14,11 +14,12 @@ import numpy as np
 import tropical
 from tropical import _core
 from tropical.arrays import is_kind
+from tropical.epilogue import Epilogue
 from tropical.semirings import Semiring
 from tropical.semirings import get as semiring_named
 
 from . import winners
-from .elementwise import masked, relu_operation
+from .elementwise import gelu, masked, relu_operation
 from .operation import Operation, checked, operand, sum_to
 from .shape import broadcast_to, put_along, reshape, swap_last, take_along
 from .tensor import Operand, Tensor, data_of, tensor_of
@@ -230,7 +231,7 @@ def _vectors(a: Operand, b: Operand, a_ndim: int, b_ndim: int, semiring: str | S
 def linear(
     x: Operand, weight: Operand, bias: Operand | None = None, *, activation: str | None = None
 ) -> Tensor:
-    """Return ``x @ weight.T + bias``, with bias and ReLU fused into the product.
+    """Return ``x @ weight.T + bias``, with bias and activation fused into the product.
 
     Parameters
     ----------
@@ -240,8 +241,10 @@ def linear(
         In the layout of PyTorch.
     bias : Tensor, (n,), optional
         Added to every row.
-    activation : {None, "relu"}
-        The function applied to the sum.
+    activation : {None, "relu", "gelu"}
+        The function applied to the sum. GELU is fused where nothing is recorded, as under
+        `no_grad`; its last digit may then differ. Its gradient needs the sum, which a fused product
+        does not keep.
 
     Returns
     -------
@@ -253,10 +256,19 @@ def linear(
     ValueError
         If shapes do not fit or `activation` is unknown.
     """
-    if activation not in (None, "relu"):
-        raise ValueError(f'activation: expected "relu" or None, got {activation!r}')
+    if activation not in (None, "relu", "gelu"):
+        raise ValueError(f'activation: expected "relu", "gelu" or None, got {activation!r}')
     inputs = (x, weight) if bias is None else (x, weight, bias)
     arrays = [y.data if isinstance(y, Tensor) else np.asarray(operand(y)) for y in inputs]
+    if activation == "gelu":
+        needs_sum = recording.get() and any(
+            isinstance(y, Tensor) and y.node is not None for y in inputs
+        )
+        if needs_sum or not _are_plain(*arrays):
+            return gelu(linear(x, weight, bias))
+        layer = Epilogue(bias=None if bias is None else arrays[2], activation="gelu")
+        value = _gemm(arrays[0], arrays[1].T, semiring="plustimes", epilogue=layer)
+        return tensor_of(value, None) if any(isinstance(y, Tensor) for y in inputs) else value
     value = _fused(*arrays, relu=activation == "relu")
     result: Tensor = value
     if not any(isinstance(y, Tensor) for y in inputs):
@@ -269,6 +281,19 @@ def linear(
     if activation == "relu" and result.node is not None:
         result = relu_operation.result((result.node,), (result.data, result.data))
     return result
+
+
+def _are_plain(x: Array, weight: Array, *bias: Array) -> bool:
+    """Return whether `linear` takes the arrays as they are; else it converts them or raises."""
+    kinds = {y.dtype for y in (x, weight, *bias)}
+    return (
+        len(kinds) == 1
+        and kinds <= {np.dtype(np.float32), np.dtype(np.float64)}
+        and x.ndim > 0
+        and weight.ndim == 2
+        and x.shape[-1] == weight.shape[1]
+        and all(y.shape == weight.shape[:1] for y in bias)
+    )
 
 
 @contextlib.contextmanager

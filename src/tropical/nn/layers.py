@@ -340,6 +340,9 @@ class GELU(Module):
         return autograd.gelu(x)
 
 
+_ACTIVATIONS: dict[type, str] = {ReLU: "relu", GELU: "gelu"}  # which `linear` has
+
+
 class Flatten(Module):
     """All axes but the first made one."""
 
@@ -352,7 +355,9 @@ class Flatten(Module):
 
 
 class Sequential(Module):
-    """Modules applied in order. A `Linear` before a `ReLU` computes both in one pass.
+    """Modules applied in order. A `Linear` before a `ReLU` or a `GELU` computes both in one pass.
+
+    That is, before a `GELU` where nothing is recorded, as under `no_grad`.
 
     A module that is set as an attribute later joins the others: under a name in use, "0", "1", ...,
     it replaces a module, and under a new name it comes last.
@@ -380,12 +385,12 @@ class Sequential(Module):
                 continue
             done = (
                 type(module) is Linear
-                and type(following) is ReLU
+                and type(following) in _ACTIVATIONS
                 and not (module._hooks or following._hooks)
                 and "forward" not in vars(module)
                 and "forward" not in vars(following)
             )
-            x = module.forward(x, activation="relu") if done else module(x)
+            x = module.forward(x, _ACTIVATIONS[type(following)]) if done else module(x)
         return x
 
     def __len__(self) -> int:
