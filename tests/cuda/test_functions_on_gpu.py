@@ -221,3 +221,16 @@ def test_einsum(emulator, case):
     want = tropical.einsum(subscripts, *given, semiring="minplus")
     assert isinstance(got, DeviceArray)
     assert_same_bits(np.asarray(got), np.asarray(want))
+
+
+def test_einsum_rounds_once_and_writes_to_out(emulator):
+    random = np.random.default_rng(7)
+    given = [random.random((6, 6)).astype(np.float16) for _ in range(3)]
+    want = tropical.einsum("ij,jk,kl", *given)
+    out = on_gpu(np.zeros((6, 6), np.float16))
+    assert tropical.einsum("ij,jk,kl", *map(on_gpu, given), out=out) is out
+    assert_same_bits(np.asarray(out), want)
+    with pytest.raises(ValueError, match=r"out: expected shape \(6, 6\), got \(3, 6\)"):
+        tropical.einsum("ij,jk", *map(on_gpu, given[:2]), out=out[:3])
+    with pytest.raises(TypeError, match="out: expected dtype float16, got float32"):
+        tropical.einsum("ij,jk", *map(on_gpu, given[:2]), out=out.astype(np.float32))

@@ -122,7 +122,15 @@ def test_einsum(library, subscripts):
     a = small_numbers([lengths[i] for i in first], "float32", semirings.maxplus, 1)
     b = small_numbers([lengths[i] for i in second], "float32", semirings.maxplus, 2)
     got = tropical.einsum(subscripts, library.put(a), library.put(b))
-    assert_same_bits(library.taken(got), tropical.einsum(subscripts, a, b))
+    want = tropical.einsum(subscripts, a, b)
+    assert_same_bits(library.taken(got), want)
+    out = library.put(np.zeros_like(want))
+    if isinstance(library, OnJax):
+        with pytest.raises(ValueError, match="out: expected None, as arrays of this library are"):
+            tropical.einsum(subscripts, library.put(a), library.put(b), out=out)
+    else:
+        assert tropical.einsum(subscripts, library.put(a), library.put(b), out=out) is out
+        assert_same_bits(library.taken(out), want)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "uint16", "int64", "float64"])

@@ -9,7 +9,7 @@ from tropical import semirings
 from tropical.einsum import network
 
 from .libraries import Library, library_of, with_all_dtypes
-from .products import gemm
+from .products import gemm, result_like
 
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
@@ -33,8 +33,7 @@ class _OnGPU:
 
     def full(self, x: Any, shape: Sequence[int], constant: Callable[[Any], float]) -> Any:
         dtype = self.library.dtype(x)
-        number: Any = constant("float32" if dtype == "bfloat16" else dtype)
-        return self.library.expanded(self.library.full(x, (), dtype, number), shape)
+        return self.library.expanded(self.library.full(x, (), dtype, constant(dtype)), shape)
 
 
 @with_all_dtypes
@@ -43,7 +42,7 @@ def einsum(
     /,
     *operands: Any,
     semiring: str | Semiring = "maxplus",
-    out: None = None,
+    out: Any = None,
     optimize: Any = True,
     return_argmax: bool = False,
     return_counts: bool = False,
@@ -56,12 +55,15 @@ def einsum(
         As in `tropical.einsum`; the form with labels after each operand works too.
     *operands : array
         Of PyTorch, CuPy or JAX, of one dtype, in the memory of one GPU, where their axes are also
-        put in order.
+        put in order. For float16 and bfloat16 all products are float32, and the result is rounded
+        once.
     semiring : str or Semiring, default "maxplus"
         Any semiring.
     optimize : bool, str, sequence or path optimizer, default True
         The order of more than two operands, as in `tropical.einsum`.
-    out, return_argmax, return_counts
+    out : array, optional
+        An array for the result, of the same shape and dtype. Not for JAX.
+    return_argmax, return_counts
         As by default.
 
     Returns
@@ -77,7 +79,6 @@ def einsum(
         As of `tropical.einsum` and `gemm`.
     """
     for name, given in {
-        "out": out,
         "return_argmax": return_argmax or None,
         "return_counts": return_counts or None,
     }.items():
@@ -90,13 +91,23 @@ def einsum(
     arrays = [x for x in (subscripts, *operands) if hasattr(x, "__dlpack_device__")]
     library = library_of(**{f"operand {i}": x for i, x in enumerate(arrays)})
 
+    dtype = library.dtype(arrays[0])
+
     def read(given: Sequence[Any]) -> Sequence[Any]:
         for number, x in enumerate(given):
-            if library.dtype(x) != library.dtype(given[0]):
+            if library.dtype(x) != dtype:
                 raise TypeError(
-                    f"operand {number}: expected {library.dtype(given[0])}, the dtype of operand "
-                    f"0, got {library.dtype(x)}"
+                    f"operand {number}: expected {dtype}, the dtype of operand 0, got "
+                    f"{library.dtype(x)}"
                 )
-        return given
+        rounds = dtype in ring.stored
+        return [library.converted(x, "float32") for x in given] if rounds else given
 
-    return network.contracted(subscripts, operands, ring, optimize, _OnGPU(library), read)
+    result = network.contracted(subscripts, operands, ring, optimize, _OnGPU(library), read)
+    if dtype in ring.stored:
+        result = library.converted(result, dtype)
+    if out is None:
+        return result
+    given = result_like(library, result, out, tuple(result.shape), dtype, "out")
+    given[...] = result
+    return given

@@ -19,7 +19,7 @@ from .own import OwnSemiring
 if TYPE_CHECKING:
     from .kernels import Ring, Shape
 
-__all__ = ["Matrices", "gemm", "item_size", "multiply", "reads_of"]
+__all__ = ["Matrices", "gemm", "item_size", "multiply", "reads_of", "result_like"]
 
 _MOST_BLOCKS = 2**31 - 1
 _MOST_STEPS = 2**31 - 1
@@ -129,8 +129,8 @@ def gemm(
     given = out if isinstance(out, tuple) else (out, None)
     if len(given) != 2 or (isinstance(out, tuple) and not return_argmax):
         raise ValueError(f"out: expected an array or a tuple (C, index), got {type(out).__name__}")
-    c = _result(library, a, given[0], shape, dtype, "out")
-    index = _result(library, a, given[1], shape, "int64", "out[1]") if return_argmax else None
+    c = result_like(library, a, given[0], shape, dtype, "out")
+    index = result_like(library, a, given[1], shape, "int64", "out[1]") if return_argmax else None
     if given[0] is not None:
         x, y = (library.copied(z) if _overlap(library, z, c) else z for z in (x, y))
     multiply(
@@ -351,7 +351,7 @@ def item_size(dtype: str) -> int:
     return 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
 
 
-def _result(
+def result_like(
     library: Library, like: Any, given: Any, shape: Sequence[int], dtype: str, name: str
 ) -> Any:
     """Return the array for a result: the given one, if it fits, else a new one."""
