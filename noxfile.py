@@ -260,10 +260,16 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def rare(session: nox.Session) -> None:
-    """Tests that need gigabytes or minutes, the fuzzer, and a seeded bug (`-- 5`: five)."""
+    """Tests that need gigabytes or minutes, and the fuzzer."""
     install(session, "mnist", "test")
-    session.install("ninja", "pybind11>=3.0", *lacking_cmake())
     pytest(session, "-m", "big or long", "tests")
+
+
+@nox.session
+def seeded(session: nox.Session) -> None:
+    """A bug, put into a copy of the sources, is caught (`-- 5`: five bugs)."""
+    install(session, "test")
+    session.install("ninja", "pybind11>=3.0", *lacking_cmake())
     session.env["TROPICAL_SEEDED_BUGS"] = (*session.posargs, "1")[0]
     pytest(session, "-m", "seeded", "tests/core/test_seeded_bugs.py", complete=True)
 

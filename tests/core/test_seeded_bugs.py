@@ -1,7 +1,7 @@
 """The suite can fail: each of these bugs, put into a copy of the sources, is caught by it.
 
 `-m seeded` builds the baseline instruction set once for each bug: half an hour for all of them.
-TROPICAL_SEEDED_BUGS=2 (CI) takes two of them; every change in cpp/ leads to another two.
+TROPICAL_SEEDED_BUGS=2 takes two of them; every change in cpp/ leads to another two.
 A patch whose text is no longer found fails too: then write the same bug into the new code.
 """
 
