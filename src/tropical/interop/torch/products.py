@@ -119,9 +119,10 @@ def widened(*operands: Tensor) -> tuple[Tensor, ...]:
 
     Other operands stay as they are.
     """
-    if not all(isinstance(x, torch.Tensor) and x.is_floating_point() for x in operands):
+    on_gpu = getattr(operands[0], "is_cuda", False)
+    if not torch.is_autocast_enabled("cuda" if on_gpu else "cpu"):
         return operands
-    if not torch.is_autocast_enabled("cuda" if operands[0].is_cuda else "cpu"):
+    if not all(isinstance(x, torch.Tensor) and x.is_floating_point() for x in operands):
         return operands
     dtype = torch.float32
     for x in operands:
