@@ -232,5 +232,9 @@ def test_einsum_rounds_once_and_writes_to_out(emulator):
     assert_same_bits(np.asarray(out), want)
     with pytest.raises(ValueError, match=r"out: expected shape \(6, 6\), got \(3, 6\)"):
         tropical.einsum("ij,jk", *map(on_gpu, given[:2]), out=out[:3])
+    with pytest.raises(ValueError, match="operand 1: expected an array on the GPU"):
+        tropical.einsum("ij,jk", on_gpu(given[0]), [[1.0]])
+    with pytest.raises(ValueError, match="operand 0: expected an array on the GPU"):
+        tropical.einsum("i->i", [1.0], out=out)
     with pytest.raises(TypeError, match="out: expected dtype float16, got float32"):
         tropical.einsum("ij,jk", *map(on_gpu, given[:2]), out=out.astype(np.float32))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tropical import semirings
 from tropical.einsum import network
+from tropical.einsum.subscripts import split
 
 from .libraries import Library, library_of, with_all_dtypes
 from .products import gemm, result_like
@@ -88,9 +89,8 @@ def einsum(
                 "the CPU"
             )
     ring = semirings.get(semiring)
-    arrays = [x for x in (subscripts, *operands) if hasattr(x, "__dlpack_device__")]
+    arrays = split((subscripts, *operands))[2]
     library = library_of(**{f"operand {i}": x for i, x in enumerate(arrays)})
-
     dtype = library.dtype(arrays[0])
 
     def read(given: Sequence[Any]) -> Sequence[Any]:
