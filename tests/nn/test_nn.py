@@ -18,6 +18,7 @@ from support import (
     unchanged,
 )
 
+import tropical
 from tropical import autograd, nn, optim
 from tropical import npz as npz_module
 from tropical.autograd import Tensor, no_grad
@@ -857,6 +858,9 @@ def test_fused_gelu(shape, bias, dtype):
     assert got.node is None
     tolerance = 4 * float(np.finfo(dtype).eps)
     np.testing.assert_allclose(got.data, results[0][0], rtol=tolerance, atol=tolerance)
+    layer = tropical.Epilogue(bias=linear.bias.data if bias else None, activation="gelu")
+    weight = linear.weight.data.T
+    assert_same_bits(got.data, tropical.gemm(data, weight, semiring="plustimes", epilogue=layer))
 
 
 def test_what_a_fused_gelu_does_not_take():
