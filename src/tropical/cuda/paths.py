@@ -126,6 +126,11 @@ def shortest_paths(
         If an argument is given that a GPU does not take.
     ValueError, TypeError, NotInstalledError, RuntimeError
         As of `closure`.
+
+    Notes
+    -----
+    As `closure`. Where weights of floats are negative, potentials may come first, and the call
+    waits for the GPU after each round of them, at most n times.
     """
     if method not in ("auto", "FW"):
         raise NotImplementedError(
