@@ -29,5 +29,23 @@ inline unsigned short half_of_float(float x) {
     return y;
 }
 
+#if !__has_builtin(__builtin_add_overflow)  // CUDA before 13.1 or so
+template <class T>
+bool __builtin_add_overflow(T x, T y, T* value) {
+    *value =
+        static_cast<T>(static_cast<unsigned long long>(x) + static_cast<unsigned long long>(y));
+    return T(-1) < T(0) ? (y < 0) != (*value < x) : *value < x;
+}
+template <class T>
+bool __builtin_mul_overflow(T x, T y, T* value) {
+    const auto low = static_cast<unsigned long long>(x) * static_cast<unsigned long long>(y);
+    *value = static_cast<T>(low);
+    if constexpr (sizeof(T) < 8)  // the product of 64 bits is exact
+        return static_cast<unsigned long long>(*value) != low;
+    else
+        return T(-1) < T(0) ? __mul64hi(x, y) != *value >> 63 : __umul64hi(x, y) != 0;
+}
+#endif
+
 }  // namespace
 }  // namespace tropical
