@@ -82,7 +82,7 @@ struct Memory<Float16> {
     using Stored = unsigned short;
     using Number = float;
     static Number read(Stored x) { return float_of_half(x); }
-    static Stored write(Number x) { return half_of_float(x); }
+    static Stored write(Number x) { return is_nan(x) ? 0x7e00 : half_of_float(x); }
 };
 template <>
 struct Memory<BFloat16> {
@@ -96,6 +96,14 @@ struct Memory<BFloat16> {
         return is_nan(x) ? 0x7fc0 : static_cast<Stored>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
     }
 };
+
+// As `canonical`, with a CPU's NaN: the arithmetic of a GPU makes one of other bits.
+template <class S, class T>
+T as_on_cpu(T x) {
+    if constexpr (is_float<T>)
+        if (is_nan(x)) return std::numeric_limits<T>::quiet_NaN();
+    return canonical<S>(x);
+}
 
 // Whether the user wrote a semiring: see own.py.
 template <class S>

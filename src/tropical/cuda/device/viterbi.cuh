@@ -50,7 +50,7 @@ void viterbi(const Chain& g) {
             score = x;
             state = j;
         }
-    *at<Number>(g.score, which) = canonical<S>(score);
+    *at<Number>(g.score, which) = as_on_cpu<S>(score);
     for (Size t = steps; t < g.steps; ++t) path[t] = -1;
     for (Size t = steps - 1; t >= 0; --t) {
         path[t] = state;
