@@ -302,6 +302,5 @@ def test_refusals(emulator):
 def test_shapes_fill_the_tables():
     """Each dtype of each semiring has a shape whose tiles the threads can fill."""
     for ring, dtype in PAIRS:
-        for small in (False, True):
-            shape = kernels.shape_of(ring, dtype, False, Emulator().architecture, small)
+        for shape in kernels.shapes_of(ring, dtype, False, Emulator().architecture):
             assert shape.height * shape.depth % 256 == 0 == shape.width * shape.depth % 256

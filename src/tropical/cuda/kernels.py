@@ -43,12 +43,15 @@ class Kernel(NamedTuple):
         How many integers it takes.
     before : str
         Text between the header and the call, such as a semiring of the user's.
+    together : int
+        How many blocks a multiprocessor holds at once, so that registers suffice for them.
     """
 
     header: str
     call: str
     arguments: int
     before: str = ""
+    together: int = 1
 
     @property
     def source(self) -> str:
@@ -57,18 +60,34 @@ class Kernel(NamedTuple):
         parameters = ", ".join(f"long long {name}" for name in names)
         return (
             f'#include "intrinsics.cuh"\n#include "{self.header}"\n{self.before}'
-            f'extern "C" __global__ void __launch_bounds__({THREADS}, 1) kernel({parameters}) {{\n'
+            f'extern "C" __global__ void __launch_bounds__({THREADS}, {self.together})\n'
+            f"kernel({parameters}) {{\n"
             f"    using namespace tropical;\n    {self.call}({{{', '.join(names)}}});\n}}\n"
         )
 
 
 class Shape(NamedTuple):
-    """What a thread computes of a product: rows, registers of columns, columns in a register."""
+    """What a thread computes of a product.
+
+    Attributes
+    ----------
+    rows : int
+        Rows of C.
+    columns : int
+        Registers of columns of C.
+    depth : int
+        Steps of k in a tile.
+    lanes : int
+        Columns in a register.
+    together : int
+        Blocks of such threads that a multiprocessor holds at once.
+    """
 
     rows: int
     columns: int
     depth: int
     lanes: int
+    together: int = 2
 
     @property
     def height(self) -> int:
@@ -89,22 +108,30 @@ def lanes_of(ring: Ring, dtype: str, argmax: bool, architecture: int) -> int:
     return 2 if pairs and ring.selective and not argmax and architecture >= DPX else 1
 
 
-def shape_of(ring: Ring, dtype: str, argmax: bool, architecture: int, small: bool) -> Shape:
-    """Return the part of a thread: large where registers hold it, unless C is small."""
+def shapes_of(ring: Ring, dtype: str, argmax: bool, architecture: int) -> tuple[Shape, ...]:
+    """Return the parts that a thread can have, the largest first: as large as registers allow."""
     lanes = lanes_of(ring, dtype, argmax, architecture)
-    if small:
-        return Shape(2, 2, 8, lanes)
-    logarithms = ring.add == "logaddexp"
+    smaller = Shape(4, 4, 8, lanes), Shape(2, 2, 8, lanes)
     if _is_long(dtype):
-        return Shape(4 if argmax or logarithms else 8, 4, 8, 1)
-    if logarithms or dtype == "bool":
-        return Shape(8, 4, 8, lanes)
-    return Shape(8, 8, 8 if argmax else 16, lanes)
+        if ring.selective and not argmax:
+            return Shape(4, 4, 16, lanes), smaller[-1]
+        return smaller if argmax or ring.add != "+" else (Shape(8, 4, 8, lanes, 1), *smaller)
+    if ring.add == "logaddexp":
+        return smaller
+    if argmax:
+        return Shape(8, 4, 8, lanes), *smaller
+    if dtype == "bool":
+        return Shape(8, 4, 16, lanes), *smaller
+    if lanes == 2 and dtype != "int16":
+        return Shape(8, 8, 16, lanes, 1), *smaller
+    return Shape(8, 8, 8, lanes), *smaller
 
 
 def square_shape(dtype: str, paths: bool) -> Shape:
     """Return the part of a thread of which the tiles are square, as a closure needs them."""
-    return Shape(4, 4, 8, 1) if paths or _is_long(dtype) else Shape(8, 8, 16, 1)
+    if _is_long(dtype):
+        return Shape(4, 4, 8 if paths else 16, 1)
+    return Shape(4, 4, 8, 1) if paths else Shape(8, 8, 8, 1)
 
 
 def _is_long(dtype: str) -> bool:
@@ -124,14 +151,27 @@ def product(
 
     ``winner`` is a name of ``Winner``, and ``reads`` are names of ``Reads``, for A and for B.
     """
-    rows, columns, depth, lanes = shape
+    rows, columns, depth, lanes, together = shape
     own = getattr(ring, "struct", "")
     call = (
         f"multiply<{'Own' if own else _item(ring.name, 'Semirings')}, {_item(dtype, 'Rows')}, "
         f"Winner::{winner}, {lanes}, Shape<{rows}, {columns}, {depth}>, "
         f"Reads::{reads[0]}, Reads::{reads[1]}>"
     )
-    return Kernel("gemm.cuh", call, 29, own)
+    return Kernel("gemm.cuh", call, 29, own, together)
+
+
+@cache
+def ceiling(ring: Semiring, dtype: str, architecture: int) -> tuple[Kernel, int]:
+    """Return the kernel of steps in registers, and how many products a thread forms in a round.
+
+    Its integers are those of ``Steps``. Not for logplus.
+    """
+    lanes = lanes_of(ring, dtype, False, architecture)
+    rows, columns = 8, 4 if _is_long(dtype) else 8
+    types = f"{_item(ring.name, 'Semirings')}, {_item(dtype, 'Rows')}"
+    call = f"ceiling<{types}, {lanes}, {rows}, {columns}>"
+    return Kernel("ceiling.cuh", call, 2), rows * rows * columns * lanes
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from itertools import product as every
@@ -17,7 +18,7 @@ from .libraries import Library, View, library_of, with_all_dtypes
 from .own import OwnSemiring
 
 if TYPE_CHECKING:
-    from .kernels import Ring, Shape
+    from .kernels import Kernel, Ring, Shape
 
 __all__ = ["Matrices", "gemm", "item_size", "multiply", "reads_of", "result_like"]
 
@@ -158,35 +159,76 @@ def multiply(
     accumulate: bool = False,
 ) -> None:
     """Compute a batch of products of operands (..., m, k) and (..., k, n) into c and index."""
-    m, k = operands[0].shape[-2:]
-    n = operands[1].shape[-1]
-    if not m * n * math.prod(batch):
-        return
+    runtime = library.runtime(operands[0])
+    arrays = [*(_operand(library, x, batch) for x in operands), c]
+    if index is not None:
+        arrays.append(index)
+    (m, k), n = operands[0].shape[-2:], operands[1].shape[-1]
+    addresses = [x.address for x in arrays]
+    for launch in _plan(
+        ring,
+        dtype,
+        runtime.architecture,
+        runtime.multiprocessors,
+        (int(m), int(n), int(k)),
+        tuple(batch),
+        tuple(x._replace(address=x.address % 16) for x in arrays),
+        bool(accumulate),
+    ):
+        there = [first + offset for first, offset in zip(addresses, launch.offsets, strict=True)]
+        absent = [0] * (4 - len(there))
+        runtime.launch(launch.kernel, launch.blocks, [*there, *absent, *launch.integers])
+
+
+class _Launch(NamedTuple):
+    """A kernel for a part of a batch: what to add to the addresses, and the other integers."""
+
+    kernel: Kernel
+    blocks: int
+    offsets: tuple[int, ...]
+    integers: tuple[int, ...]
+
+
+@functools.lru_cache(4096)
+def _plan(
+    ring: Ring,
+    dtype: str,
+    architecture: int,
+    multiprocessors: int,
+    sizes: tuple[int, int, int],
+    batch: tuple[int, ...],
+    arrays: tuple[Matrices, ...],
+    accumulate: bool,
+) -> tuple[_Launch, ...]:
+    """Return what computes a batch of products; addresses are modulo 16."""
+    m, n, k = sizes
+    items = math.prod(batch)
+    if not m * n * items:
+        return ()
     if k > _MOST_STEPS:
         raise ValueError(f"a, b: expected k of at most {_MOST_STEPS} on a GPU, got {k}")
-    runtime = library.runtime(operands[0])
-    argmax = index is not None
-    shape = kernels.shape_of(ring, dtype, argmax, runtime.architecture, small=False)
-    if _blocks(shape, m, n) * math.prod(batch) < runtime.multiprocessors:
-        shape = kernels.shape_of(ring, dtype, argmax, runtime.architecture, small=True)
-    a, b = (_operand(library, x, batch) for x in operands)
+    argmax, size = len(arrays) == 4, item_size(dtype)
+    shapes = kernels.shapes_of(ring, dtype, argmax, architecture)
+    enough = (s for s in shapes if _blocks(s, m, n) * items >= multiprocessors)
+    shape = next(enough, shapes[-1])
+    a, b = arrays[:2]
     reads = kernels.SCATTERED
     if shape.rows > 2:
-        size = item_size(dtype)
         reads = (
             reads_of(size, (a.address, *a.batch), (a.row, m), (a.column, k)),
             reads_of(size, (b.address, *b.batch), (b.column, n), (b.row, k)),
         )
     kernel = kernels.product(ring, dtype, "index" if argmax else "none", shape, reads)
-    for part in _parts(batch, (a, b, c, *([index] if index else []))):
+    launches = []
+    for part in _parts(batch, arrays):
         blocks = _blocks(shape, m, n) * part.items
         if blocks > _MOST_BLOCKS:
             raise ValueError(f"a, b: expected a smaller product on a GPU, got {blocks} tiles")
-        runtime.launch(
-            kernel,
-            blocks,
-            part.integers((a, b, c, index), (m, n, k), item_size(dtype), accumulate),
+        offsets = tuple(
+            offset * each for offset, each in zip(part.offsets, (size, size, size, 8), strict=False)
         )
+        launches.append(_Launch(kernel, blocks, offsets, part.integers(arrays, sizes, accumulate)))
+    return tuple(launches)
 
 
 class _Part(NamedTuple):
@@ -201,24 +243,12 @@ class _Part(NamedTuple):
         return math.prod(self.lengths)
 
     def integers(
-        self,
-        arrays: tuple[Matrices, Matrices, Matrices, Matrices | None],
-        sizes: tuple[int, int, int],
-        size: int,
-        accumulate: bool,
-    ) -> list[int]:
-        """Return the integers of ``Product``."""
-        sizes_of = (size, size, size, 8)
-        there = [x for x in arrays if x is not None]
-        addresses = [
-            x.address + offset * each
-            for x, offset, each in zip(there, self.offsets, sizes_of, strict=False)
-        ]
-        within = [stride for x in there for stride in (x.row, x.column)]
+        self, arrays: Sequence[Matrices], sizes: tuple[int, int, int], accumulate: bool
+    ) -> tuple[int, ...]:
+        """Return the integers of ``Product`` behind the addresses."""
+        within = [stride for x in arrays for stride in (x.row, x.column)]
         between = [stride for pair in self.strides for stride in pair]
-        return [
-            *addresses,
-            *([0] * (4 - len(there))),
+        return (
             *sizes,
             *within,
             *([0] * (8 - len(within))),
@@ -228,7 +258,7 @@ class _Part(NamedTuple):
             int(accumulate),
             *(-1, -1),  # no tile is skipped
             *(0, 0),  # no paths
-        ]
+        )
 
 
 def _parts(batch: Sequence[int], arrays: Sequence[Matrices]) -> Iterator[_Part]:

@@ -77,6 +77,7 @@ class _Device:
         self._stream.sync()
 
 
+@functools.lru_cache(256)  # a handle is all that a runtime keeps of a stream
 def runtime_of(ordinal: int, stream: int) -> Runtime:
     """Return a GPU by its number, with a stream by its handle.
 

@@ -247,7 +247,7 @@ struct Tile {
                     Number x = Lane::value(sum[u][v], l);
                     Stored* const to = at<Stored>(g.c, row * g.c_row + column * g.c_column);
                     if (g.accumulate) x = joined<S>(Memory::read(*to), x);
-                    *to = Memory::write(is_own<S> ? x : canonical<S>(x));
+                    *to = Memory::write(is_own<S> ? x : as_on_cpu<S>(x));
                     if constexpr (argmax)
                         *at<Size>(g.index, row * g.index_row + column * g.index_column) =
                             g.k == 0    ? -1
@@ -353,8 +353,7 @@ template <class S, class Row, Winner winner, int lanes, class Shape, Reads reads
 void multiply(const Product& whole) {
     using Memory = tropical::Memory<Row>;
     using Fast = Tile<Lane<S, Row, lanes>, Memory, winner, Shape, reads_a, reads_b>;
-    constexpr int some = same_type<typename S::Add, LogAddExp> || Shape::rows < 4 ? 2 : 4;
-    using Careful = Tile<CarefulLane<S, Row>, Memory, winner, tropical::Shape<some, some, 8>>;
+    using Careful = Tile<CarefulLane<S, Row>, Memory, winner, tropical::Shape<2, 2, 8>>;
     constexpr Size room = sizeof(typename Fast::Panels) > sizeof(typename Careful::Panels)
                               ? 2 * sizeof(typename Fast::Panels)
                               : 2 * sizeof(typename Careful::Panels);
