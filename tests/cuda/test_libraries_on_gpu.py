@@ -1,7 +1,11 @@
-"""PyTorch and JAX with the emulated GPU: their arrays on the CPU say that they lie on a GPU."""
+"""PyTorch and JAX with the emulated GPU: their arrays on the CPU say that they lie on a GPU.
+
+Where there is a GPU, also on that one, and CuPy.
+"""
 
 import numpy as np
 import pytest
+import real
 from support import assert_same_bits
 from test_functions_on_gpu import check_paths, edges
 from test_products_on_gpu import small_numbers
@@ -17,14 +21,15 @@ PAIRS = [("minplus", dtype) for dtype in (*DTYPES, "float16")] + [("orand", "boo
 
 
 class OnTorch:
-    def __init__(self, monkeypatch, emulator):
+    def __init__(self, monkeypatch, gpu):
+        self.monkeypatch = monkeypatch
         self.torch = pytest.importorskip("torch", reason="of PyTorch, which is not installed")
         monkeypatch.setattr(self.torch.Tensor, "__dlpack_device__", lambda _: (2, 0))
         monkeypatch.setattr(self.torch.Tensor, "is_cuda", True)
         self.numpy = self.torch.Tensor.numpy
         monkeypatch.setattr(self.torch.Tensor, "numpy", self.refuse)
         monkeypatch.setattr(self.torch.Tensor, "__array__", self.refuse)
-        monkeypatch.setattr(libraries.Torch, "runtime", lambda *_: emulator)
+        monkeypatch.setattr(libraries.Torch, "runtime", lambda *_: gpu)
 
     def put(self, x):
         return self.torch.from_numpy(np.array(x))
@@ -36,13 +41,17 @@ class OnTorch:
         assert isinstance(x, self.torch.Tensor)
         return self.numpy(x)
 
+    def leave(self):
+        """Let tensors lie on the CPU."""
+        self.monkeypatch.undo()
+
 
 class OnJax:
-    def __init__(self, monkeypatch, emulator):
+    def __init__(self, monkeypatch, gpu):
         self.jax = pytest.importorskip("jax", reason="of JAX, which is not installed")
         kind = type(self.jax.numpy.zeros(1))
         monkeypatch.setattr(kind, "__dlpack_device__", lambda _: (2, 0))
-        monkeypatch.setattr(libraries.Jax, "runtime", lambda *_: emulator)
+        monkeypatch.setattr(libraries.Jax, "runtime", lambda *_: gpu)
 
     def put(self, x):
         with libraries.all_dtypes():
@@ -53,14 +62,57 @@ class OnJax:
         return np.asarray(x)
 
 
-@pytest.fixture(params=[OnTorch, OnJax])
-def library(request, monkeypatch, emulator):
-    return request.param(monkeypatch, emulator)
+class ReallyOnTorch(OnTorch):
+    def __init__(self, monkeypatch, _):
+        self.torch = pytest.importorskip("torch", reason="of PyTorch, which is not installed")
+        if not self.torch.cuda.is_available():
+            pytest.skip("PyTorch has no GPU")
+        monkeypatch.setattr(self.torch.Tensor, "__array__", self.refuse)
+        self.torch.set_default_device("cuda")
+
+    def put(self, x):
+        return super().put(x).to(self.torch.get_default_device())
+
+    def taken(self, x):
+        assert x.is_cuda
+        return x.cpu().numpy()
+
+    def leave(self):
+        self.torch.set_default_device("cpu")
 
 
-@pytest.fixture
-def on_torch(monkeypatch, emulator):
-    return OnTorch(monkeypatch, emulator)
+class ReallyOnJax(OnJax):
+    def __init__(self, *_):
+        self.jax = pytest.importorskip("jax", reason="of JAX, which is not installed")
+        if self.jax.default_backend() != "gpu":
+            pytest.skip("JAX has no GPU")
+
+
+class ReallyOnCupy:
+    def __init__(self, *_):
+        self.cupy = pytest.importorskip("cupy", reason="of CuPy, which is not installed")
+
+    def put(self, x):
+        return self.cupy.asarray(x)
+
+    def taken(self, x):
+        assert isinstance(x, self.cupy.ndarray)
+        return self.cupy.asnumpy(x)
+
+
+REAL = real.is_there()
+
+
+@pytest.fixture(params=[OnTorch, OnJax, *[ReallyOnTorch, ReallyOnJax, ReallyOnCupy] * REAL])
+def library(request, monkeypatch, emulated_gpu):
+    return request.param(monkeypatch, emulated_gpu)
+
+
+@pytest.fixture(params=[OnTorch, *[ReallyOnTorch] * REAL])
+def on_torch(request, monkeypatch, emulated_gpu):
+    library = request.param(monkeypatch, emulated_gpu)
+    yield library
+    library.leave()
 
 
 @pytest.mark.parametrize("name,dtype", PAIRS)
@@ -82,6 +134,8 @@ def test_argmax(library, dtype):
 def test_products_of_bfloat16(library):
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     a = small_numbers((9, 5), "bfloat16", semirings.maxplus)
+    if hasattr(library, "cupy"):
+        pytest.skip("CuPy has no bfloat16")
     given = library.put(a.astype(np.float32))
     given = given.to(library.torch.bfloat16) if hasattr(given, "to") else given.astype(bfloat16)
     got = tropical.gemm(given, given.T[:, :9], out=None)
@@ -183,8 +237,8 @@ def test_operands_in_different_places(library):
         tropical.gemm(library.put(x), x)
 
 
-def test_jax_stays_as_it_was(monkeypatch, emulator):
-    library = OnJax(monkeypatch, emulator)
+def test_jax_stays_as_it_was(monkeypatch, emulated_gpu):
+    library = OnJax(monkeypatch, emulated_gpu)
     x = library.put(np.zeros((2, 2), np.float32))
     tropical.gemm(x, x, return_argmax=True)
     with pytest.warns(UserWarning, match="int64"):
@@ -193,27 +247,27 @@ def test_jax_stays_as_it_was(monkeypatch, emulator):
 
 @pytest.mark.parametrize("scale", [1, 300])
 @pytest.mark.parametrize("semiring", ["maxplus", "minmax", "maxtimes", "logplus", "plustimes"])
-def test_gradients_of_torch(on_torch, monkeypatch, semiring, scale):
+def test_gradients_of_torch(on_torch, semiring, scale):
     """The first and the second ones, without a copy on the CPU."""
     gemm = pytest.importorskip("tropical.interop.torch").gemm
     ring, torch = semirings.get(semiring), on_torch.torch
     random = np.random.default_rng(6)
     a, b = (scale * random.random(shape) for shape in ((2, 6, 5), (5, 4)))
     a[0, 0] = ring.zero("float64")
-    weights = on_torch.put(random.normal(size=(2, 6, 4)))
+    weights = random.normal(size=(2, 6, 4))
 
     def derivatives():
         x, y = (on_torch.put(z).requires_grad_() for z in (a, b))
         c = gemm(x, y, semiring)
-        first = torch.autograd.grad(c, (x, y), weights, create_graph=True)
+        first = torch.autograd.grad(c, (x, y), on_torch.put(weights), create_graph=True)
         if not first[0].requires_grad:  # they are constant
             return c, *first
         return c, *first, *torch.autograd.grad(sum((z * z).sum() for z in first), (x, y))
 
     got = derivatives()
-    monkeypatch.undo()  # the tensors lie on the CPU
+    on_torch.leave()
     for x, y in zip(got, derivatives(), strict=True):
-        x, y = x.detach().numpy(), y.detach().numpy()
+        x, y = x.detach().cpu().numpy(), y.detach().numpy()
         np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-11)
 
 
