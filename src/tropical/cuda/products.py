@@ -189,7 +189,7 @@ class _Launch(NamedTuple):
     integers: tuple[int, ...]
 
 
-@functools.lru_cache(4096)
+@functools.lru_cache(256)
 def _plan(
     ring: Ring,
     dtype: str,
