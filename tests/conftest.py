@@ -25,7 +25,7 @@ os.environ["TROPICAL_TUNING"] = "off"
 OPT_IN = ("big", "cubins", "long", "seeded")  # pyproject.toml says what they are
 CONFIG = tropical.config.config()
 REQUIRED = os.environ.get("TROPICAL_TEST_ISAS", "")
-EVERY = int(os.environ.get("TROPICAL_TEST_EVERY", "3"))
+EVERY = int(os.environ.get("TROPICAL_TEST_EVERY", "6"))
 MANY = 30  # variants of one test on one instruction set
 
 

@@ -56,7 +56,7 @@ template <class V>
     if constexpr (sizeof(V) == 64)
         return V(_mm512_maskz_set1_epi8(load_scalar<std::uint64_t>(source), 1));
 #endif
-    Register<std::uint64_t, sizeof(V)> eight;
+    Register<std::uint64_t, sizeof(V)> eight{};
     TROPICAL_UNROLL for (int i = 0; i < static_cast<int>(sizeof(V)) / 8; ++i)
         eight[i] = load_scalar<std::uint8_t>(source + i) * std::uint64_t{0x0101010101010101};
     return V((V(eight) & bit_of_each_byte<V>()) != V{}) & broadcast<V>(std::uint8_t{1});

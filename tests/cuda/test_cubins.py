@@ -18,8 +18,8 @@ from tropical.cuda import kernels, runtime
 pytestmark = pytest.mark.cubins
 ARCHITECTURES = (80, 89, 90, 100, 120)
 PAIRS = [(ring, dtype) for ring in semirings.ALL for dtype in (*ring.dtypes, *ring.stored)]
-# Of each architecture others, and of all a ninth: TROPICAL_TEST_EVERY=1 runs each once.
-STEP = len(ARCHITECTURES) * int(os.environ.get("TROPICAL_TEST_EVERY", "9"))
+# Of each architecture others, and of all a fifteenth: TROPICAL_TEST_EVERY=1 runs each once.
+STEP = len(ARCHITECTURES) * int(os.environ.get("TROPICAL_TEST_EVERY", "15"))
 SHARES = {arch: PAIRS[i::STEP] for i, arch in enumerate(ARCHITECTURES)}
 LABEL = re.compile(r"^(\.L_x_\d+):")
 INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(.*?);")

@@ -117,10 +117,10 @@ void check_schedules(const Graph& g, bool ordered, Random& random) {
 
 TEST_CASE("no row is taken while it is needed") {
     Random random(59);
-    for (const Graph& g : {chain(1), chain(1'000'000), star(30'000), clique(90), grid(150),
+    for (const Graph& g : {chain(1), chain(100'000), star(10'000), clique(90), grid(60),
                            Graph{300, {}, {}}, Graph{0, {}, {}}})
         for (const bool ordered : {true, false}) check_schedules(g, ordered, random);
-    check_schedules(forest(20'000, random), true, random);
+    check_schedules(forest(5'000, random), true, random);
 }
 
 TEST_CASE("few rows are needed at a time") {
@@ -128,8 +128,8 @@ TEST_CASE("few rows are needed at a time") {
     for (const bool ordered : {true, false})
         CHECK(schedule_rows(structure_of(chain(100'000), ordered), nullptr, true, stop).rows <
               10'000);
-    CHECK(schedule_rows(structure_of(grid(300), true), nullptr, true, stop).rows < 45'000);
     const Structure s = structure_of(grid(300), true);
+    CHECK(schedule_rows(s, nullptr, true, stop).rows < 45'000);
     const Array<Vertex> corner{0};
     CHECK(schedule_rows(s, &corner, true, stop).rows < 3'000);
     const Schedule plain = schedule_rows(s, nullptr, false, stop);
