@@ -151,7 +151,7 @@ def tests(session: nox.Session) -> None:
 def oldest(session: nox.Session) -> None:
     """Every test that is not slow, on the oldest Python here, with the oldest dependencies.
 
-    Of a test with many variants, an eleventh of them: Python and its packages know no instruction sets.
+    Of a test with many variants, an eleventh: Python and its packages know no instruction sets.
     """
     if PYTHONS[0] == PYTHONS[-1]:
         session.skip(f"Python {PYTHONS[0]} is the only one here, and README's command ran on it")
