@@ -27,6 +27,7 @@ SIDE = 16
 # How a kernel reads A and B, by names of ``Reads``: any strides, or rows of 16 bytes and more.
 SCATTERED = ("elements", "elements")
 ROW_MAJOR = ("steps", "lines")
+MEASURED = 90  # the compute capability on which two blocks of products share a multiprocessor
 DPX = 90  # the compute capability from which on processors add and compare at once
 
 
@@ -80,14 +81,14 @@ class Shape(NamedTuple):
     lanes : int
         Columns in a register.
     together : int
-        Blocks of such threads that a multiprocessor holds at once.
+        Blocks of such threads that a multiprocessor holds at once, where registers suffice.
     """
 
     rows: int
     columns: int
     depth: int
     lanes: int
-    together: int = 2
+    together: int = 1
 
     @property
     def height(self) -> int:
@@ -111,27 +112,40 @@ def lanes_of(ring: Ring, dtype: str, argmax: bool, architecture: int) -> int:
 def shapes_of(ring: Ring, dtype: str, argmax: bool, architecture: int) -> tuple[Shape, ...]:
     """Return the parts that a thread can have, the largest first: as large as registers allow."""
     lanes = lanes_of(ring, dtype, argmax, architecture)
+    together = 2 if architecture == MEASURED else 1
     smaller = Shape(4, 4, 8, lanes), Shape(2, 2, 8, lanes)
     if _is_long(dtype):
         if ring.selective and not argmax:
-            return Shape(4, 4, 16, lanes), smaller[-1]
-        return smaller if argmax or ring.add != "+" else (Shape(8, 4, 8, lanes, 1), *smaller)
+            return Shape(4, 4, 16, lanes, together), smaller[-1]
+        return smaller if argmax or ring.add != "+" else (Shape(8, 4, 8, lanes), *smaller)
     if ring.add == "logaddexp":
         return smaller
     if argmax:
-        return Shape(8, 4, 8, lanes), *smaller
+        return Shape(8, 4, 8, lanes, together), *smaller
     if dtype == "bool":
-        return Shape(8, 4, 16, lanes), *smaller
-    if lanes == 2 and dtype != "int16":
-        return Shape(8, 8, 16, lanes, 1), *smaller
-    return Shape(8, 8, 8, lanes), *smaller
+        return Shape(8, 4, 16, lanes, together), *smaller
+    if together == 1 or (lanes == 2 and dtype != "int16"):
+        return Shape(8, 8, 16, lanes), *smaller
+    return Shape(8, 8, 8, lanes, together), *smaller
 
 
-def square_shape(dtype: str, paths: bool) -> Shape:
-    """Return the part of a thread of which the tiles are square, as a closure needs them."""
-    if _is_long(dtype):
-        return Shape(4, 4, 8 if paths else 16, 1)
-    return Shape(4, 4, 8, 1) if paths else Shape(8, 8, 8, 1)
+def square_rows(dtype: str, paths: bool) -> int:
+    """Return the rows of a thread where tiles are square, as a closure needs them."""
+    return 4 if paths or _is_long(dtype) else 8
+
+
+def square_shape(dtype: str, paths: bool, architecture: int) -> Shape:
+    """Return the part of a thread of which the tiles are square."""
+    rows, together = square_rows(dtype, paths), 2 if architecture == MEASURED else 1
+    if paths:
+        return Shape(rows, rows, 8, 1)
+    return Shape(rows, rows, 16 if _is_long(dtype) or together == 1 else 8, 1, together)
+
+
+def _fits_twice(ring: Ring, dtype: str, reads: tuple[str, str]) -> bool:
+    """Return whether two blocks have enough registers, as the machine code shows."""
+    few = _is_long(dtype) or dtype == "bool" or "+" in (ring.add, ring.multiply)
+    return few and reads == ROW_MAJOR
 
 
 def _is_long(dtype: str) -> bool:
@@ -152,6 +166,8 @@ def product(
     ``winner`` is a name of ``Winner``, and ``reads`` are names of ``Reads``, for A and for B.
     """
     rows, columns, depth, lanes, together = shape
+    if not _fits_twice(ring, dtype, reads):
+        together = 1
     own = getattr(ring, "struct", "")
     call = (
         f"multiply<{'Own' if own else _item(ring.name, 'Semirings')}, {_item(dtype, 'Rows')}, "
@@ -178,7 +194,7 @@ def ceiling(ring: Semiring, dtype: str, architecture: int) -> tuple[Kernel, int]
 def star(ring: Semiring, dtype: str, paths: bool) -> Kernel:
     """Return the kernel of the star of one square tile; its integers are those of ``Corner``."""
     types = f"{_item(ring.name, 'Semirings')}, {_item(dtype, 'Rows')}"
-    rows = square_shape(dtype, paths).rows
+    rows = square_rows(dtype, paths)
     return Kernel("star.cuh", f"star<{types}, {rows}, {str(paths).lower()}>", 8)
 
 
@@ -186,7 +202,7 @@ def star(ring: Semiring, dtype: str, paths: bool) -> Kernel:
 def rows(ring: Semiring, dtype: str) -> Kernel:
     """Return the kernel of the rows beside that tile, with predecessors."""
     types = f"{_item(ring.name, 'Semirings')}, {_item(dtype, 'Rows')}"
-    return Kernel("star.cuh", f"rows<{types}, {square_shape(dtype, True).rows}>", 8)
+    return Kernel("star.cuh", f"rows<{types}, {square_rows(dtype, True)}>", 8)
 
 
 @cache

@@ -338,7 +338,8 @@ def _star(
     diverged = library.full(a, (1,), "int32", 0)
     addresses, n = [library.view(diverged).address], a.shape[-1]
     if before is not None:
-        pivots = library.empty(a, (kernels.square_shape(dtype, True).height,) * 2, "float64")
+        side = kernels.SIDE * kernels.square_rows(dtype, True)
+        pivots = library.empty(a, (side, side), "float64")
         addresses += [library.view(before).address, library.view(pivots).address]
     for matrix in _matrices(library.view(star), item_size(dtype)):
         _star_of_one(library.runtime(a), matrix, ring, dtype, *addresses)
@@ -381,7 +382,7 @@ def _star_of_one(
 ) -> None:
     """Replace one matrix by its star, and the predecessors, of int32, unless their address is 0."""
     paths = bool(before)
-    shape = kernels.square_shape(dtype, paths)
+    shape = kernels.square_shape(dtype, paths, runtime.architecture)
     block = shape.height
     n, (row, column), size = a.shape[0], a.strides, item_size(dtype)
     reads = (
