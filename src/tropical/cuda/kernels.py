@@ -142,9 +142,9 @@ def square_shape(dtype: str, paths: bool, architecture: int) -> Shape:
     return Shape(rows, rows, 16 if _is_long(dtype) or together == 1 else 8, 1, together)
 
 
-def _fits_twice(ring: Ring, dtype: str, reads: tuple[str, str]) -> bool:
+def _fits_twice(ring: Ring, dtype: str, shape: Shape, reads: tuple[str, str]) -> bool:
     """Return whether two blocks have enough registers, as the machine code shows."""
-    few = _is_long(dtype) or dtype == "bool" or "+" in (ring.add, ring.multiply)
+    few = _is_long(dtype) or shape.lanes == 4 or "+" in (ring.add, ring.multiply)
     return few and reads == ROW_MAJOR
 
 
@@ -166,7 +166,7 @@ def product(
     ``winner`` is a name of ``Winner``, and ``reads`` are names of ``Reads``, for A and for B.
     """
     rows, columns, depth, lanes, together = shape
-    if not _fits_twice(ring, dtype, reads):
+    if not _fits_twice(ring, dtype, shape, reads):
         together = 1
     own = getattr(ring, "struct", "")
     call = (
