@@ -86,7 +86,7 @@ def test_other_kernels(tmp_path, architecture):
     some = [kernels.viterbi(semirings.maxplus, "float64")]
     for ring, dtype in ((semirings.minplus, "float32"), (semirings.maxplus, "int64")):
         for paths in (False, True):
-            shape = kernels.square_shape(dtype, paths, architecture)
+            shape = kernels.square_shape(ring, dtype, paths, architecture)
             winner = "predecessor" if paths else "none"
             some.append(kernels.star(ring, dtype, paths))
             some.append(kernels.product(ring, dtype, winner, shape, kernels.ROW_MAJOR))

@@ -68,17 +68,17 @@ class ReallyOnTorch(OnTorch):
         if not self.torch.cuda.is_available():
             pytest.skip("PyTorch has no GPU")
         monkeypatch.setattr(self.torch.Tensor, "__array__", self.refuse)
-        self.torch.set_default_device("cuda")
+        self.device = "cuda"
 
     def put(self, x):
-        return super().put(x).to(self.torch.get_default_device())
+        return super().put(x).to(self.device)
 
     def taken(self, x):
         assert x.is_cuda
         return x.cpu().numpy()
 
     def leave(self):
-        self.torch.set_default_device("cpu")
+        self.device = "cpu"
 
 
 class ReallyOnJax(OnJax):
@@ -110,9 +110,7 @@ def library(request, monkeypatch, emulated_gpu):
 
 @pytest.fixture(params=[OnTorch, *[ReallyOnTorch] * REAL])
 def on_torch(request, monkeypatch, emulated_gpu):
-    library = request.param(monkeypatch, emulated_gpu)
-    yield library
-    library.leave()
+    return request.param(monkeypatch, emulated_gpu)
 
 
 @pytest.mark.parametrize("name,dtype", PAIRS)

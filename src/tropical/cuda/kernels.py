@@ -81,7 +81,7 @@ class Shape(NamedTuple):
     lanes : int
         Columns in a register.
     together : int
-        Blocks of such threads that a multiprocessor holds at once, where registers suffice.
+        Blocks of such threads that a multiprocessor holds at once, if they read `ROW_MAJOR`.
     """
 
     rows: int
@@ -112,7 +112,7 @@ def lanes_of(ring: Ring, dtype: str, argmax: bool, architecture: int) -> int:
 def shapes_of(ring: Ring, dtype: str, argmax: bool, architecture: int) -> tuple[Shape, ...]:
     """Return the parts that a thread can have, the largest first: as large as registers allow."""
     lanes = lanes_of(ring, dtype, argmax, architecture)
-    together = 2 if architecture == MEASURED else 1
+    together = _together(ring, dtype, architecture)
     smaller = Shape(4, 4, 8, lanes), Shape(2, 2, 8, lanes)
     if _is_long(dtype):
         if ring.selective and not argmax:
@@ -123,10 +123,16 @@ def shapes_of(ring: Ring, dtype: str, argmax: bool, architecture: int) -> tuple[
     if argmax:
         return Shape(8, 4, 8, lanes, together), *smaller
     if dtype == "bool":
-        return Shape(8, 4, 16, lanes, together), *smaller
+        return Shape(8, 4, 16, lanes, 2 if architecture == MEASURED else 1), *smaller
     if together == 1 or (lanes == 2 and dtype != "int16"):
         return Shape(8, 8, 16, lanes), *smaller
     return Shape(8, 8, 8, lanes, together), *smaller
+
+
+def _together(ring: Ring, dtype: str, architecture: int) -> int:
+    """Return for how many blocks the registers suffice, as the machine code shows."""
+    few = _is_long(dtype) or "+" in (ring.add, ring.multiply)
+    return 2 if few and architecture == MEASURED else 1
 
 
 def square_rows(dtype: str, paths: bool) -> int:
@@ -134,18 +140,12 @@ def square_rows(dtype: str, paths: bool) -> int:
     return 4 if paths or _is_long(dtype) else 8
 
 
-def square_shape(dtype: str, paths: bool, architecture: int) -> Shape:
+def square_shape(ring: Ring, dtype: str, paths: bool, architecture: int) -> Shape:
     """Return the part of a thread of which the tiles are square."""
-    rows, together = square_rows(dtype, paths), 2 if architecture == MEASURED else 1
+    rows, together = square_rows(dtype, paths), _together(ring, dtype, architecture)
     if paths:
         return Shape(rows, rows, 8, 1)
     return Shape(rows, rows, 16 if _is_long(dtype) or together == 1 else 8, 1, together)
-
-
-def _fits_twice(ring: Ring, dtype: str, shape: Shape, reads: tuple[str, str]) -> bool:
-    """Return whether two blocks have enough registers, as the machine code shows."""
-    few = _is_long(dtype) or shape.lanes == 4 or "+" in (ring.add, ring.multiply)
-    return few and reads == ROW_MAJOR
 
 
 def _is_long(dtype: str) -> bool:
@@ -166,7 +166,7 @@ def product(
     ``winner`` is a name of ``Winner``, and ``reads`` are names of ``Reads``, for A and for B.
     """
     rows, columns, depth, lanes, together = shape
-    if not _fits_twice(ring, dtype, shape, reads):
+    if reads != ROW_MAJOR:  # others need more registers
         together = 1
     own = getattr(ring, "struct", "")
     call = (

@@ -382,7 +382,7 @@ def _star_of_one(
 ) -> None:
     """Replace one matrix by its star, and the predecessors, of int32, unless their address is 0."""
     paths = bool(before)
-    shape = kernels.square_shape(dtype, paths, runtime.architecture)
+    shape = kernels.square_shape(ring, dtype, paths, runtime.architecture)
     block = shape.height
     n, (row, column), size = a.shape[0], a.strides, item_size(dtype)
     reads = (
