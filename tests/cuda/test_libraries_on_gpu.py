@@ -68,17 +68,17 @@ class ReallyOnTorch(OnTorch):
         if not self.torch.cuda.is_available():
             pytest.skip("PyTorch has no GPU")
         monkeypatch.setattr(self.torch.Tensor, "__array__", self.refuse)
-        self.device = "cuda"
+        self.torch.set_default_device("cuda")
 
     def put(self, x):
-        return super().put(x).to(self.device)
+        return super().put(x).to(self.torch.get_default_device())
 
     def taken(self, x):
         assert x.is_cuda
         return x.cpu().numpy()
 
     def leave(self):
-        self.device = "cpu"
+        self.torch.set_default_device("cpu")
 
 
 class ReallyOnJax(OnJax):
@@ -105,7 +105,10 @@ REAL = real.is_there()
 
 @pytest.fixture(params=[OnTorch, OnJax, *[ReallyOnTorch, ReallyOnJax, ReallyOnCupy] * REAL])
 def library(request, monkeypatch, emulated_gpu):
-    return request.param(monkeypatch, emulated_gpu)
+    library = request.param(monkeypatch, emulated_gpu)
+    yield library
+    if isinstance(library, OnTorch):
+        library.leave()
 
 
 @pytest.fixture(params=[OnTorch, *[ReallyOnTorch] * REAL])
