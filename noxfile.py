@@ -1,9 +1,9 @@
 """Everything that is checked, as sessions with names: `nox -l` lists them, `nox -s lint` runs one.
 
-.ci/run runs them in the order of this file. `nox -r` uses an environment again. Sessions know the
-versions of Python that pyproject.toml names and that PATH or pyenv has; the variable
-TROPICAL_PYTHONS="3.10 3.13" chooses some. Sessions install the wheel in the folder TROPICAL_WHEELS,
-if there is one, or this tree.
+.ci/run runs those that every change needs, and `.ci/run all` the others, too. `nox -r` uses an
+environment again. Sessions know the versions of Python that pyproject.toml names and that PATH or
+pyenv has; the variable TROPICAL_PYTHONS="3.10 3.13" chooses some. Sessions install the wheel in the
+folder TROPICAL_WHEELS, if there is one, or this tree.
 """
 
 import os
@@ -248,14 +248,25 @@ def interop(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Each benchmark once; then asv's site."""
-    install(session, "bench", "dev", "test")
+    """Each benchmark once, with its first arguments; asv reads all of them, and makes its site."""
+    install(session, "bench", "test")
+    pytest(session, "tests/bench/test_benchmarks.py", "-k", "benchmark_runs")
     session.env["HOME"] = str(Path(session.create_tmp()).resolve())  # asv knows the machine there
+    with session.chdir("asv_benches"):
+        session.run("asv", "machine", "--yes", silent=True)
+        session.run("asv", "check", "--python=same")
+    pytest(session, "tests/bench/test_asv_site.py", complete=True)
+
+
+@nox.session
+def asv(session: nox.Session) -> None:
+    """Each benchmark by asv, with all its arguments."""
+    install(session, "bench", "test")
+    session.env["HOME"] = str(Path(session.create_tmp()).resolve())
     session.env["TROPICAL_BENCH_SECONDS"] = "0.1"
     with session.chdir("asv_benches"):
         session.run("asv", "machine", "--yes", silent=True)
         session.run("asv", "run", "--python=same", "--quick", "--dry-run", "--show-stderr")
-    pytest(session, "tests/bench/test_asv_site.py", complete=True)
 
 
 @nox.session
@@ -323,7 +334,7 @@ def asan(session: nox.Session) -> None:
     # hooks into. What Python itself leaks at exit is not ours.
     runtime = output_of(CLANG, f"-print-file-name=libclang_rt.asan-{os.uname().machine}.so")
     session.run(
-        *("python", "-m", "pytest", "-q", "-p", "sample", *SANITIZED_TESTS),
+        *("python", "-m", "pytest", "-q", "-p", "sample", "-m", "not slow", *SANITIZED_TESTS),
         env={
             "PYTHONPATH": f"{source}:{ROOT / '.ci'}",
             "SAMPLE": "23",
@@ -343,7 +354,14 @@ def cuda(session: nox.Session) -> None:
 
 @nox.session
 def tsan(session: nox.Session) -> None:
-    """ThreadSanitizer: the C++ tests, then eight threads in a Python without a GIL."""
+    """ThreadSanitizer: the C++ tests."""
+    if build(session, "tsan", f"-DCMAKE_CXX_COMPILER={CLANG}"):
+        session.run("ctest", "--preset", "tsan")
+
+
+@nox.session
+def free_threaded(session: nox.Session) -> None:
+    """ThreadSanitizer: eight threads in a Python without a GIL."""
     session.install("uv")
     folder = Path(session.create_tmp()).resolve()
     session.run("bash", ".ci/free_threaded_python", folder / "python", silent=True, external=True)
@@ -352,11 +370,9 @@ def tsan(session: nox.Session) -> None:
     session.run("uv", "venv", "--clear", "--python", folder / "python/bin/python3.14t", venv)
     packages = ("numpy", "pybind11>=3.0", "pytest>=8.4")
     session.run("uv", "pip", "install", "-q", "--python", python, *packages)
-    options = [f"-DPython_EXECUTABLE={python}", f"-DCMAKE_CXX_COMPILER={CLANG}"]
     pybind11 = output_of(str(python), "-m", "pybind11", "--cmakedir")
-    if not build(session, "tsan", "-DTROPICAL_PYTHON=ON", f"-Dpybind11_DIR={pybind11}", *options):
-        return
-    session.run("ctest", "--preset", "tsan")
+    options = [f"-DPython_EXECUTABLE={python}", f"-Dpybind11_DIR={pybind11}"]
+    build(session, "tsan", "-DTROPICAL_PYTHON=ON", f"-DCMAKE_CXX_COMPILER={CLANG}", *options)
     source = installed_beside(session, "tsan")
     # CPython's own list of its races that are harmless; and the wheel of NumPy, whose locks a
     # sanitizer does not see.

@@ -2,7 +2,7 @@
 
 TROPICAL_TEST_ISAS=avx2,baseline (an emulator, CI): these must run, failing where the CPU lacks one,
 and no others do. A test with many variants runs all of them on the fastest instruction set, and on
-the others every third; TROPICAL_TEST_EVERY=1: all. Tests marked `big`, `long` or `seeded` run only
+the others every sixth; TROPICAL_TEST_EVERY=1: all. Tests marked `big`, `long` or `seeded` run only
 if `-m` names the marker.
 """
 
@@ -61,7 +61,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def thin_out(config, items):
-    """Leave out variants on slower instruction sets: two of three, chosen by their names."""
+    """Leave out variants on slower instruction sets: five of six, chosen by their names."""
 
     def group(item):
         parameters = item.callspec.params if hasattr(item, "callspec") else {}

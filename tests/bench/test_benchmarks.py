@@ -30,7 +30,7 @@ PREFIXES = ("time_", "track_", "peakmem_")
 def suites():
     """Every benchmark as (class, method name, arguments), with the first of its arguments.
 
-    The session `bench` runs all of them.
+    The session `asv` runs all of them.
     """
     found = []
     for path in sorted((ASV / "benchmarks").glob("[!_]*.py")):
@@ -54,6 +54,7 @@ def test_every_suite_file_has_benchmarks():
 
 @pytest.mark.parametrize("suite, method, arguments", suites())
 def test_benchmark_runs(suite, method, arguments, monkeypatch):
+    pytest.importorskip("asv")  # a minute, of which the session `bench` is the place
     monkeypatch.setattr(common, "BUDGET", QUICK)
     monkeypatch.setattr(common, "interleave", partial(interleave, drift=math.inf))
     benchmark = suite()

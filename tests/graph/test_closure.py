@@ -133,6 +133,7 @@ def test_symmetric(ring, n, batch):
         np.testing.assert_array_equal(columns, want, err_msg=dtype)
 
 
+@pytest.mark.slow
 def test_symmetric_where_sums_round():
     rng = np.random.default_rng(3)
     for dtype, n in (("float32", 300), ("float64", 1100)):

@@ -141,6 +141,7 @@ def test_bits_do_not_depend_on_threads_or_blocks(isa):
     np.testing.assert_allclose(whole, shortest_paths(w)[sources], rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_long_chain():
     """No recursion over the tree, which is as high as the chain is long in this order."""
     n = 1_000_000
@@ -250,6 +251,7 @@ def test_available_bytes():
     assert 0 < int(done.stdout) <= 1 << 28
 
 
+@pytest.mark.slow
 def test_memory_error_comes_early(monkeypatch):
     """A random graph of 10^5 vertices of degree 10 would take hundreds of gigabytes."""
     n = 100_000

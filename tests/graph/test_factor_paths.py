@@ -64,6 +64,7 @@ def test_paths_round_zero_cycles(n, density, seed, whole):
         )
 
 
+@pytest.mark.slow
 def test_path_of_a_long_chain():
     n = 300_000
     chain = sp.csr_array((np.zeros(n - 1), (np.arange(n - 1), np.arange(1, n))), shape=(n, n))
