@@ -124,7 +124,9 @@ def shapes_of(ring: Ring, dtype: str, argmax: bool, architecture: int) -> tuple[
         return Shape(8, 4, 8, lanes, together), *smaller
     if dtype == "bool":
         return Shape(8, 4, 16, lanes, 2 if architecture == MEASURED else 1), *smaller
-    if together == 1 or (lanes == 2 and dtype != "int16"):
+    if dtype == "int16" and lanes == 2 and architecture == MEASURED:
+        return Shape(8, 4, 16, lanes, 2), *smaller
+    if together == 1 or lanes == 2:
         return Shape(8, 8, 16, lanes), *smaller
     return Shape(8, 8, 8, lanes, together), *smaller
 
