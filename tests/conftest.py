@@ -10,6 +10,7 @@ import os
 import re
 import zlib
 from collections import Counter
+from contextlib import suppress
 
 import pytest
 import support
@@ -21,6 +22,13 @@ from tropical import _core
 # here or in a child.
 _core.set_settings({"thread_share": 1 << 14, "wake_share": 1024})
 os.environ["TROPICAL_TUNING"] = "off"
+
+with suppress(ImportError):  # the session `free_threaded` has no hypothesis
+    import hypothesis
+
+    # No example has to end within 200 ms: speed is for benchmarks.
+    hypothesis.settings.register_profile("untimed", hypothesis.settings.default, deadline=None)
+    hypothesis.settings.load_profile("untimed")
 
 OPT_IN = ("big", "cubins", "long", "seeded")  # pyproject.toml says what they are
 CONFIG = tropical.config.config()

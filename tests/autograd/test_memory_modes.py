@@ -218,7 +218,7 @@ operations = st.lists(
 
 
 @pytest.mark.parametrize("start", MODES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(trace=operations, rounds=st.integers(1, 4))
 def test_nothing_is_handed_out_twice(start, trace, rounds):
     """Each round repeats the trace, while arrays of earlier rounds are still live."""

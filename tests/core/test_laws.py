@@ -14,7 +14,6 @@ from tropical import semirings
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("semiring,dtype", EXACT)]
 several = settings(
     max_examples=8,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 sizes = st.integers(1, 40)

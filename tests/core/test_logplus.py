@@ -206,7 +206,7 @@ def test_shapes_as_matmul_has_them(isa, semiring, dtype):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_laws(semiring, dtype, data):
     """Within rounding: associative, distributive, and a shift of a row or column goes through."""

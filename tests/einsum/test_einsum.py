@@ -103,7 +103,7 @@ def contractions(draw, most=4, empty=True):
     optimize=st.sampled_from([True, False, "greedy"]),
     data=st.data(),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_is_what_the_definition_says(ring, what, seed, special, optimize, data):
     inputs, output, shapes = what
     dtype = data.draw(st.sampled_from(semirings.get(ring).dtypes))
@@ -120,7 +120,7 @@ def test_is_what_the_definition_says(ring, what, seed, special, optimize, data):
 
 @pytest.mark.parametrize("ring", SELECTIVE)
 @given(what=contractions(), seed=st.integers(0, 99), optimize=st.sampled_from([True, False]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_configuration_attains_the_result(ring, what, seed, optimize):
     inputs, output, _ = what
     text, arrays = network(what, seed, ring, "float32", "zeros")
@@ -149,7 +149,7 @@ def test_the_configuration_attains_the_result(ring, what, seed, optimize):
     optimize=st.sampled_from([True, False]),
     dtype=st.sampled_from(["float64", "int16"]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_counts_are_of_the_configurations_that_attain(ring, what, seed, optimize, dtype):
     inputs, output, _ = what
     text, arrays = network(what, seed, ring, dtype, "zeros")

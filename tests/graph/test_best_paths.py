@@ -236,7 +236,7 @@ def test_transitive_closure_refuses():
 
 
 @given(st.sampled_from(semirings.ALL), st.integers(0, 9), st.integers(1, 5), st.integers(0, 99))
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_powers(ring, power, n, seed):
     rng = np.random.default_rng(seed)
     dtype = ring.dtypes[-1]  # whole numbers, or booleans

@@ -40,7 +40,7 @@ def arcs(n, *triples):
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_potentials(data):
     n = data.draw(st.integers(1, 9))
     vertex, weight = st.integers(0, n - 1), st.integers(-3, 9)

@@ -61,7 +61,7 @@ def check_tree(graph, before, first, lengths, sources):
 
 @pytest.mark.filterwarnings("ignore:w. most elements are 0")
 @given(st.data())
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_like_scipy(data):
     n = data.draw(st.integers(1, 9))
     graph = random_graph(data.draw(st.integers(0, 99)), n, data.draw(st.integers(0, 30)))

@@ -56,7 +56,7 @@ def weights(negative):
 
 @pytest.mark.filterwarnings("ignore:w. most elements are 0")
 @given(weights(negative=False), st.booleans(), st.sampled_from((*METHODS, "D")))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_against_scipy(w, directed, method):
     want = csgraph.floyd_warshall(as_sparse(w), directed=directed) if w.size else w
     for graph in (w, as_sparse(w)) if w.size else (w,):
@@ -69,7 +69,7 @@ def test_against_scipy(w, directed, method):
 
 @pytest.mark.filterwarnings("ignore:w. most elements are 0")
 @given(weights(negative=True), st.booleans(), st.sampled_from(METHODS))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_negative_weights_against_scipy(w, directed, method):
     both = w if directed else np.minimum(w, w.T)
     for graph in (w, as_sparse(w)) if w.size else (w,):

@@ -64,7 +64,7 @@ def test_viterbi_by_every_path(isa, dtype, states, steps):
         assert total == best or abs(total - best) < 1e-5 * abs(best)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_ties_go_to_the_lowest_states(data):
     states, steps = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))

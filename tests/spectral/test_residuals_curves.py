@@ -120,7 +120,7 @@ def test_infinities_survive_promotion():
     assert convolve(np.array([0, 127], np.int8), [0.5]).tolist() == [0.5, inf]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.data())
 def test_galois(data):
     numbers = st.one_of(st.integers(-20, 20).map(float), st.sampled_from([-inf, inf]))

@@ -266,7 +266,7 @@ def test_a_long_transient():
         transient(np.random.default_rng(0).random((9, 9)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_laws(data):
     n = data.draw(st.integers(1, 5))
