@@ -109,6 +109,14 @@ def pytest(session: nox.Session, *arguments: str, complete: bool = False) -> Non
         session.error("these may not be skipped here:\n" + "\n".join(lacking))
 
 
+def run_asv(session: nox.Session, command: str, *arguments: str) -> None:
+    """Run a command of asv on the installed package; its own home says what machine this is."""
+    session.env["HOME"] = str(Path(session.create_tmp()).resolve())
+    with session.chdir("asv_benches"):
+        session.run("asv", "machine", "--yes", silent=True)
+        session.run("asv", command, "--python=same", *arguments)
+
+
 # Python
 
 
@@ -251,10 +259,7 @@ def bench(session: nox.Session) -> None:
     """Each benchmark once, with its first arguments; asv reads all of them, and makes its site."""
     install(session, "bench", "test")
     pytest(session, "tests/bench/test_benchmarks.py", "-k", "benchmark_runs")
-    session.env["HOME"] = str(Path(session.create_tmp()).resolve())  # asv knows the machine there
-    with session.chdir("asv_benches"):
-        session.run("asv", "machine", "--yes", silent=True)
-        session.run("asv", "check", "--python=same")
+    run_asv(session, "check")
     pytest(session, "tests/bench/test_asv_site.py", complete=True)
 
 
@@ -262,11 +267,8 @@ def bench(session: nox.Session) -> None:
 def asv(session: nox.Session) -> None:
     """Each benchmark by asv, with all its arguments."""
     install(session, "bench", "test")
-    session.env["HOME"] = str(Path(session.create_tmp()).resolve())
     session.env["TROPICAL_BENCH_SECONDS"] = "0.1"
-    with session.chdir("asv_benches"):
-        session.run("asv", "machine", "--yes", silent=True)
-        session.run("asv", "run", "--python=same", "--quick", "--dry-run", "--show-stderr")
+    run_asv(session, "run", "--quick", "--dry-run", "--show-stderr")
 
 
 @nox.session

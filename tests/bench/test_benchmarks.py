@@ -54,7 +54,7 @@ def test_every_suite_file_has_benchmarks():
 
 @pytest.mark.parametrize("suite, method, arguments", suites())
 def test_benchmark_runs(suite, method, arguments, monkeypatch):
-    pytest.importorskip("asv")  # a minute, of which the session `bench` is the place
+    pytest.importorskip("asv")  # the session `bench` has it, README's command saves a minute
     monkeypatch.setattr(common, "BUDGET", QUICK)
     monkeypatch.setattr(common, "interleave", partial(interleave, drift=math.inf))
     benchmark = suite()
