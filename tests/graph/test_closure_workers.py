@@ -3,6 +3,8 @@
 import multiprocessing
 import os
 import signal
+import threading
+from collections import Counter
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 
@@ -12,6 +14,7 @@ from support import assert_same_bits
 from test_closure_blocks import matrix_on_disk
 
 from tropical.graph import BlockFolder, DivergenceError, closure, closure_blocks
+from tropical.graph.blocks import crew
 
 Pool = partial(ProcessPoolExecutor, 2, mp_context=multiprocessing.get_context("spawn"))
 
@@ -104,6 +107,61 @@ def test_workers_that_always_die(tmp_path):
     with pytest.raises(BrokenExecutor, match="workers died"):
         closure_blocks(folder, executor=Broken)
     assert Broken.made == 3
+
+
+class Hanging:
+    """An executor whose workers hang when they first get the tasks of these numbers."""
+
+    def __init__(self, numbers, fails=False):
+        self.numbers, self.fails = numbers, fails
+        self.given = []
+        self.go_on = threading.Event()
+        self.pool = ThreadPoolExecutor(2 + len(numbers))
+
+    def submit(self, function, *task):
+        hangs = task not in self.given and len(set(self.given)) + 1 in self.numbers
+        self.given.append(task)
+        return self.pool.submit(self.run, hangs, function, *task)
+
+    def run(self, hangs, function, *task):
+        if hangs:
+            assert self.go_on.wait(60)
+        function(*task)
+        if hangs and self.fails:
+            raise OSError("the worker's disk failed")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.go_on.set()
+        self.pool.shutdown()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("numbers", [(2,), (5, 9), (27,)])
+def test_a_worker_that_hangs(numbers, fails, tmp_path, monkeypatch):
+    """Its task is given to another one, once; what it does later changes nothing."""
+    monkeypatch.setattr(crew, "_LEAST_LATE", 0.05)
+    a, folder = matrix_on_disk(100, 40, tmp_path)
+    seen = []
+    with Hanging(numbers, fails) as executor:
+        closure_blocks(folder, executor=executor, workers=2 + len(numbers), progress=seen.append)
+        assert_same_bits(folder, closure(a))
+        hung = [list(dict.fromkeys(executor.given))[number - 1] for number in numbers]
+    assert all(executor.given.count(task) == 2 for task in hung)
+    assert max(Counter(executor.given).values()) == 2
+    assert len(seen) == 27 and seen[-1] == 1
+    assert_same_bits(folder, closure(a))
+
+
+def test_no_task_is_given_twice_to_one_worker(tmp_path, monkeypatch):
+    monkeypatch.setattr(crew, "_LEAST_LATE", 0.0)
+    a, folder = matrix_on_disk(100, 40, tmp_path)
+    with Hanging(()) as executor:
+        closure_blocks(folder, executor=executor, workers=1)
+    assert len(executor.given) == len(set(executor.given)) == 27
+    assert_same_bits(folder, closure(a))
 
 
 @pytest.fixture

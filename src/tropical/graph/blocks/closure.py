@@ -195,7 +195,7 @@ def closure_blocks(
         threads = 1 if threads is None and executor is not None else threads
         work = Work(folder, ring.name, block_size(folder.n), threads, keep)
         with shown(progress) as report:
-            _run_rounds(work, partial(Crew, executor, workers, tasks), report)
+            _run_rounds(work, partial(Crew, executor, workers, tasks, repeats=True), report)
     if not isinstance(store, BlockFolder):
         arrays.leave(store, predecessors if keep else None, folder, keep=scratch is not None)
     return store

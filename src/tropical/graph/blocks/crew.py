@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextvars
 import os
 import threading
+import time
 import uuid
-from collections import Counter
+from collections import Counter, deque
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from functools import partial
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from queue import Empty, SimpleQueue
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from .sizes import IN_PROCESS
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 Task: TypeAlias = tuple[int, ...]
 
 _TRIES = 3  # of a task whose workers die
+_LATE = 5  # times what tasks take: where a task takes longer, and a worker is free, it runs twice
+_LEAST_LATE = 1.0  # seconds
 
 
 class Plan(Protocol):
@@ -39,6 +43,14 @@ class Plan(Protocol):
     def name(self, task: Any) -> str:
         """Return what Dask's dashboard calls tasks of this kind."""
         ...
+
+
+class _Try(NamedTuple):
+    """A task that an executor was given, at a time of `time.monotonic`."""
+
+    task: Task
+    future: Any
+    begin: float
 
 
 class _Threads(ThreadPoolExecutor):
@@ -65,9 +77,18 @@ class Crew:
         Tasks that run at once.
     tasks : int
         Tasks at once where `executor` is None.
+    repeats : bool, default False
+        Whether a task may still run after `run` has ended, because another try of it was faster.
     """
 
-    def __init__(self, executor: Any, workers: int | None, tasks: int = IN_PROCESS) -> None:
+    def __init__(
+        self,
+        executor: Any,
+        workers: int | None,
+        tasks: int = IN_PROCESS,
+        *,
+        repeats: bool = False,
+    ) -> None:
         self._make: Callable[[], Any] | None = executor if _makes(executor) else None
         if executor is None:
             self._make = lambda: _Threads(tasks)
@@ -75,8 +96,12 @@ class Crew:
         self._is_dask = hasattr(self._executor, "nthreads")
         self.workers: int = workers or self._workers()
         self._most = self.workers + (1 if executor is None else self.workers)
-        self._running: dict[int, tuple[Task, Any]] = {}  # by the number of the try
+        self._may_repeat = repeats and executor is not None
+        self._running: dict[int, _Try] = {}  # by the number of the try
         self._tries = 0
+        self._repeated: set[Task] = set()  # that another worker was given, too
+        self._done: set[Task] = set()  # of these
+        self._times: deque[float] = deque(maxlen=100)  # seconds of the last tasks
         self._deaths: Counter[Task] = Counter()
         self._ended: SimpleQueue[tuple[int, Any]] = SimpleQueue()
 
@@ -94,7 +119,9 @@ class Crew:
 
         `ended` takes the task off the plan. If the executor is None, `work` also takes a lock and
         holds it while it computes. Twice as many tasks as workers are handed over at once: more
-        would go before those that the next round waits for.
+        would go before those that the next round waits for. If tasks may be repeated, a task that
+        takes long is given to another worker as well, once, where one is free: the first of the two
+        that ends counts.
 
         Raises
         ------
@@ -107,7 +134,7 @@ class Crew:
         while plan.left:
             try:
                 self._submit_ready(plan, work)
-                task = self._await(plan)
+                task = self._await(plan, work)
             except BrokenExecutor:
                 if self._make is None or max(self._deaths.values()) >= _TRIES:
                     raise
@@ -118,31 +145,54 @@ class Crew:
 
     def _submit_ready(self, plan: Plan, work: Callable[..., object]) -> None:
         while len(self._running) < self._most and (task := plan.next()):
-            options: dict[str, Any] = {}
-            if self._is_dask:  # the dashboard groups tasks by the name before the number
-                options = {"key": f"{plan.name(task)}-{uuid.uuid4().hex}", "pure": False}
-            try:
-                future = self._executor.submit(work, *task, **options)
-            except BrokenExecutor:
-                self._note_death(plan, task)
-                raise
-            self._tries += 1
-            self._running[self._tries] = task, future
-            future.add_done_callback(partial(self._note_end, self._tries))
+            self._submit(plan, work, task)
+
+    def _submit(self, plan: Plan, work: Callable[..., object], task: Task) -> None:
+        options: dict[str, Any] = {}
+        if self._is_dask:  # the dashboard groups tasks by the name before the number
+            options = {"key": f"{plan.name(task)}-{uuid.uuid4().hex}", "pure": False}
+        try:
+            future = self._executor.submit(work, *task, **options)
+        except BrokenExecutor:
+            self._note_death(plan, task)
+            raise
+        self._tries += 1
+        self._running[self._tries] = _Try(task, future, time.monotonic())
+        future.add_done_callback(partial(self._note_end, self._tries))
 
     def _note_end(self, number: int, future: Any) -> None:
         self._ended.put((number, future))
 
     def _note_death(self, plan: Plan, task: Task) -> None:
-        plan.again(task)
         self._deaths[task] += 1
+        if not any(other.task == task for other in self._running.values()):
+            plan.again(task)
 
-    def _await(self, plan: Plan) -> Task | None:
-        """Wait until a task ends, and return it; None if it is to run again."""
-        number, future = self._ended.get()
-        if number not in self._running:  # of an executor that broke
+    def _straggler(self) -> _Try | None:
+        """Return the oldest task that may be given to another worker, if one has nothing to do."""
+        if not self._may_repeat or not self._times or len(self._running) >= self.workers:
             return None
-        task, _ = self._running.pop(number)
+        tries = (each for each in self._running.values() if each.task not in self._repeated)
+        return min(tries, key=lambda each: each.begin, default=None)
+
+    def _await(self, plan: Plan, work: Callable[..., object]) -> Task | None:
+        """Wait until a task ends, and return it; None if nothing has ended that was not before."""
+        patience, straggler = None, self._straggler()
+        if straggler:
+            late = straggler.begin + max(_LATE * median(self._times), _LEAST_LATE)
+            patience = max(late - time.monotonic(), 0.0)
+        try:
+            number, future = self._ended.get(timeout=patience)
+        except Empty:
+            assert straggler is not None
+            self._repeated.add(straggler.task)
+            self._submit(plan, work, straggler.task)
+            return None
+        if number not in self._running:  # of an executor that broke, or cancelled
+            return None
+        task, _, begin = self._running.pop(number)
+        if task in self._done:
+            return None
         try:
             future.result()
         except Exception as error:
@@ -152,20 +202,32 @@ class Crew:
             if isinstance(error, BrokenExecutor) or self._deaths[task] >= _TRIES:
                 raise
             return None
+        self._times.append(time.monotonic() - begin)
+        if task in self._repeated:
+            self._done.add(task)
+            self._cancel(task)
         return task
+
+    def _cancel(self, task: Task) -> None:
+        """Cancel the other try of a task that has ended; what cannot be cancelled is ignored."""
+        for number, other in list(self._running.items()):
+            if other.task == task:
+                other.future.cancel()
+                if other.future.cancelled():
+                    del self._running[number]
 
     def _renew(self, plan: Plan, make: Callable[[], Any]) -> None:
         """Make the executor anew, and take back the tasks that it had."""
         self._executor.shutdown(wait=True)
-        for task, _ in self._running.values():
+        for task in {each.task for each in self._running.values()} - self._done:
             plan.again(task)
         self._running.clear()
         self._executor = make()
 
     def close(self) -> None:
         """Cancel what has not begun, and wait for what runs in an executor of our own."""
-        for _, future in list(self._running.values()):
-            future.cancel()
+        for each in list(self._running.values()):
+            each.future.cancel()
         self._running.clear()
         if self._make:
             self._executor.shutdown(wait=True)
