@@ -159,6 +159,11 @@ DType float_dtype(const py::array& x, const char* name) {
     return size == 4 ? id_of<Float32> : id_of<Float64>;
 }
 
+bool is_plain(const py::array& x) {
+    return (x.flags() & py::array::c_style) &&
+           (x.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_);
+}
+
 void check_writeable(const py::array& array, const char* name) {
     if (!array.writeable())
         throw py::value_error(std::string(name) +

@@ -34,6 +34,9 @@ DType float_dtype(const py::array& x, const char* name);
 // For messages, such as "(2, 3)".
 std::string shape_text(const py::array& array);
 
+// Whether the elements lie one after the other in C order, each where its type may lie.
+bool is_plain(const py::array& x);
+
 // The memory of an array, as the views of the core want it: also that of an operand, which the core
 // only reads.
 inline char* bytes_of(const py::array& array) {

@@ -13,11 +13,6 @@ namespace {
 // Converted where they have another dtype; an unsigned number that int64 lacks becomes negative.
 using Targets = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
 
-bool is_plain(const py::array& x) {
-    return (x.flags() & py::array::c_style) &&
-           (x.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_);
-}
-
 // The logits x, copied where rows do not lie one after the other; x lives as long as the result.
 Logits logits_of(py::array& x, const Targets& targets) {
     if (x.ndim() != 2) throw py::value_error("x: expected (m, n), got " + shape_text(x));

@@ -10,11 +10,6 @@ namespace {
 
 using IndexArray = py::array_t<py::ssize_t, py::array::c_style>;
 
-bool is_plain(const py::array& x) {
-    return (x.flags() & py::array::c_style) &&
-           (x.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_);
-}
-
 void check_like(const py::array& x, const char* name, const py::array& a) {
     if (!x.dtype().equal(a.dtype()))
         throw py::type_error(std::string(name) + ": expected dtype " +

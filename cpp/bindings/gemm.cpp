@@ -24,7 +24,7 @@ enum Argument {
 constexpr std::string_view argument_names[argument_count] = {
     "a",       "b",      "semiring",      "out",      "accumulate", "workspace",
     "threads", "kernel", "return_argmax", "epilogue", "precision"};
-constexpr Signature signature{"gemm", argument_names, 2, 2};
+constexpr Signature gemm_signature{"gemm", argument_names, 2, 2};
 
 constexpr int default_semiring = number_of<MaxPlus>;
 
@@ -123,7 +123,7 @@ py::object gemm_of(const Arguments& given) {
 }
 
 PyObject* gemm_entry(PyObject*, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
-    return call(signature, gemm_of, args, positional, keywords);
+    return call(gemm_signature, gemm_of, args, positional, keywords);
 }
 
 // The text signature that inspect reads, then the documentation.

@@ -66,11 +66,6 @@ void check_shape(const py::array& x, const py::array& p, const std::string& name
                               shape_text(x));
 }
 
-bool is_plain(const py::array& x) {
-    return (x.flags() & py::array::c_style) &&
-           (x.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_);
-}
-
 // An array that the step changes, of p's shape and dtype.
 char* changing(const py::array& x, const py::array& p, const std::string& name) {
     check_writeable(x, name.c_str());

@@ -25,8 +25,8 @@ std::vector<T> values_of(const py::array& array, const char* name) {
     return values;
 }
 
-std::unique_ptr<Potentials> read(const py::array& start, const py::array& target,
-                                 const py::array& weight, const py::array& sources) {
+std::unique_ptr<Potentials> read_arcs(const py::array& start, const py::array& target,
+                                      const py::array& weight, const py::array& sources) {
     std::vector<ptrdiff_t> starts = values_of<ptrdiff_t>(start, "start");
     std::vector<ptrdiff_t> targets = values_of<ptrdiff_t>(target, "target");
     std::vector<double> weights = values_of<double>(weight, "weight");
@@ -44,14 +44,14 @@ std::unique_ptr<Potentials> read(const py::array& start, const py::array& target
     std::unique_ptr<Potentials> made;
     without_gil([&] {
         made = std::make_unique<Potentials>(
-            WeightedArcs{Column(std::move(starts)), Column(std::move(targets)),
-                         Column(std::move(weights))},
+            ArcColumns{Column(std::move(starts)), Column(std::move(targets)),
+                       Column(std::move(weights))},
             first);
     });
     return made;
 }
 
-void advance(Potentials& search, ptrdiff_t arcs) {
+void scan_arcs(Potentials& search, ptrdiff_t arcs) {
     without_gil([&] { search.advance(arcs); });
 }
 
@@ -67,7 +67,7 @@ py::array_t<double> values(const Potentials& search) {
     return h;
 }
 
-constexpr const char* text =
+constexpr const char* potentials_text =
     R"(Potentials of a sparse graph by Bellman and Ford's method, or a cycle of negative weight.
 
 The arcs of vertex i are those from ``start[i]`` to ``start[i + 1] - 1``, with their `target` and
@@ -79,14 +79,14 @@ Only one thread at a time may use a Potentials.)";
 }  // namespace
 
 void bind_potentials(py::module_& module) {
-    py::class_<Potentials>(module, "Potentials", text, py::is_final(),
+    py::class_<Potentials>(module, "Potentials", potentials_text, py::is_final(),
                            constructed_by_new<Potentials>())
-        .def(py::init(&read), py::arg("start").noconvert(), py::arg("target").noconvert(),
+        .def(py::init(&read_arcs), py::arg("start").noconvert(), py::arg("target").noconvert(),
              py::arg("weight").noconvert(), py::arg("sources").noconvert())
         .def_property_readonly("done", &Potentials::done)
         .def_property_readonly("cycle", &cycle)
         .def_property_readonly("values", &values)
-        .def("advance", &advance, py::arg("arcs"));
+        .def("advance", &scan_arcs, py::arg("arcs"));
 }
 
 }  // namespace tropical

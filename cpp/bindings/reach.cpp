@@ -19,7 +19,7 @@ void check_square(const py::array& a) {
 }
 
 template <class Graph>
-std::unique_ptr<Graph> read(const py::array& a) {
+std::unique_ptr<Graph> read_edges(const py::array& a) {
     check_square(a);
     const ConstView edges = matrix_view<ConstView>(a);
     const Choice choice = choose({}, 0);
@@ -36,7 +36,7 @@ void pass(BitGraph& graph, ptrdiff_t strip) {
     without_gil([&] { graph.pass(strip); });
 }
 
-void advance(Components& graph, ptrdiff_t rows) {
+void search_rows(Components& graph, ptrdiff_t rows) {
     without_gil([&] { graph.advance(rows); });
 }
 
@@ -79,17 +79,17 @@ use a Components.)";
 void bind_reach(py::module_& module) {
     py::class_<BitGraph>(module, "BitGraph", bit_graph_text, py::is_final(),
                          constructed_by_new<BitGraph>())
-        .def(py::init(&read<BitGraph>), py::arg("a").noconvert())
+        .def(py::init(&read_edges<BitGraph>), py::arg("a").noconvert())
         .def_property_readonly("strips", &BitGraph::strips)
         .def("pass_", &pass, py::arg("strip"))
         .def("store", &store<BitGraph>, py::arg("a").noconvert());
     py::class_<Components>(module, "Components", components_text, py::is_final(),
                            constructed_by_new<Components>())
-        .def(py::init(&read<Components>), py::arg("a").noconvert())
+        .def(py::init(&read_edges<Components>), py::arg("a").noconvert())
         .def_property_readonly("left", &Components::left)
         .def_property_readonly("rows", &Components::rows)
         .def_property_readonly("most_rows", &Components::most_rows)
-        .def("advance", &advance, py::arg("rows"))
+        .def("advance", &search_rows, py::arg("rows"))
         .def("store", &store_components, py::arg("a").noconvert());
 }
 

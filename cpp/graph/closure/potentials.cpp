@@ -29,7 +29,7 @@ struct Sum {
 
 }  // namespace
 
-Potentials::Potentials(WeightedArcs arcs, const std::vector<ptrdiff_t>& sources)
+Potentials::Potentials(ArcColumns arcs, const std::vector<ptrdiff_t>& sources)
     : arcs_(std::move(arcs)),
       n_(arcs_.start.length() - 1),
       distance_(n_, 0),

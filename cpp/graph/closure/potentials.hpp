@@ -28,7 +28,7 @@ class Column {
 
 // The m arcs of n vertices: those of vertex i are start[i] to start[i + 1] - 1. start has n + 1
 // elements from 0 to m, which do not fall; targets are in [0, n).
-struct WeightedArcs {
+struct ArcColumns {
     Column<ptrdiff_t> start, target;
     Column<double> weight;
 };
@@ -45,7 +45,7 @@ struct WeightedArcs {
 class Potentials {
   public:
     // Throws std::bad_alloc.
-    Potentials(WeightedArcs arcs, const std::vector<ptrdiff_t>& sources);
+    Potentials(ArcColumns arcs, const std::vector<ptrdiff_t>& sources);
     ptrdiff_t size() const { return n_; }
     // Whether all arcs, but for rounding, are as above; or 2 n + 2 scans of the queue did not do.
     bool done() const { return done_; }
@@ -66,7 +66,7 @@ class Potentials {
     void enqueue_tails();
     void close_cycle(ptrdiff_t vertex, ptrdiff_t arc);
 
-    WeightedArcs arcs_;
+    ArcColumns arcs_;
     ptrdiff_t n_;
     Column<double> distance_;
     // The tree in preorder, a list in both directions. Vertex n is the root, at depth 0; a vertex

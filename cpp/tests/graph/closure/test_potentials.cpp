@@ -49,7 +49,7 @@ TEST_CASE("Potentials are those of rounds over all arcs, or there is a cycle") {
         std::vector<ptrdiff_t> all(static_cast<std::size_t>(n));
         for (ptrdiff_t i = 0; i < n; ++i) all[static_cast<std::size_t>(i)] = i;
         Potentials search(
-            WeightedArcs{Column(graph.start), Column(graph.target), Column(graph.weight)}, all);
+            ArcColumns{Column(graph.start), Column(graph.target), Column(graph.weight)}, all);
         while (!search.done() && search.cycle().empty()) search.advance(1 + random.below(9));
         std::vector<double> h(static_cast<std::size_t>(n));
         ptrdiff_t round = 0;
