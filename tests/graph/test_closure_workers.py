@@ -155,8 +155,17 @@ def test_a_worker_that_hangs(numbers, fails, tmp_path, monkeypatch):
     assert_same_bits(folder, closure(a))
 
 
-def test_no_task_is_given_twice_to_one_worker(tmp_path, monkeypatch):
-    monkeypatch.setattr(crew, "_LEAST_LATE", 0.0)
+def test_tasks_that_wait_for_a_worker_that_hangs(tmp_path, monkeypatch):
+    """Two of two workers' tasks run, as far as one can see, but both are with the same worker."""
+    monkeypatch.setattr(crew, "_LEAST_LATE", 0.05)
+    a, folder = matrix_on_disk(100, 40, tmp_path)
+    with Hanging((10, 11)) as executor:
+        closure_blocks(folder, executor=executor, workers=2)
+        assert_same_bits(folder, closure(a))
+    assert_same_bits(folder, closure(a))
+
+
+def test_no_task_is_given_twice_while_others_end(tmp_path):
     a, folder = matrix_on_disk(100, 40, tmp_path)
     with Hanging(()) as executor:
         closure_blocks(folder, executor=executor, workers=1)

@@ -126,9 +126,11 @@ def closure_blocks(
 
     **Restarts.** A chunk is written to another file, flushed to the disk, and then renamed. Its
     name has its round, and no file ever changes. So a task may be repeated, or run twice at a time,
-    and after a kill only tasks that were running are repeated. An array is not written to before
-    all rounds are done; a kill while the star is copied into it leaves the star in `scratch`, and
-    the next call copies it again.
+    and after a kill only tasks that were running are repeated. A task that takes five times as
+    long as others, and a second or more, is given to another worker of `executor` as well, if one
+    is free or no other task ends. An array is not written to before all rounds are done; a kill
+    while the star is copied into it leaves the star in `scratch`, and the next call copies it
+    again.
 
     **Predecessors.** They lie beside the chunks, are as safe, and resume in the same bits. Where no
     (x) rounds or saturates, `path` finds a path whose product is the stored length, also round

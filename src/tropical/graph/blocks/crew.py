@@ -102,6 +102,7 @@ class Crew:
         self._repeated: set[Task] = set()  # that another worker was given, too
         self._done: set[Task] = set()  # of these
         self._times: deque[float] = deque(maxlen=100)  # seconds of the last tasks
+        self._last_end = 0.0  # of a task
         self._deaths: Counter[Task] = Counter()
         self._ended: SimpleQueue[tuple[int, Any]] = SimpleQueue()
 
@@ -168,25 +169,30 @@ class Crew:
         if not any(other.task == task for other in self._running.values()):
             plan.again(task)
 
-    def _straggler(self) -> _Try | None:
-        """Return the oldest task that may be given to another worker, if one has nothing to do."""
-        if not self._may_repeat or not self._times or len(self._running) >= self.workers:
+    def _straggler(self) -> tuple[Task, float] | None:
+        """Return the task that began first, and when another worker is to be given it as well.
+
+        If as many tasks run as there are workers, that depends on when the last one ended: some of
+        them may wait for a worker that hangs.
+        """
+        tries = [each for each in self._running.values() if each.task not in self._repeated]
+        if not (self._may_repeat and self._times and tries):
             return None
-        tries = (each for each in self._running.values() if each.task not in self._repeated)
-        return min(tries, key=lambda each: each.begin, default=None)
+        oldest = min(tries, key=lambda each: each.begin)
+        free = len(self._running) < self.workers
+        since = oldest.begin if free else max(oldest.begin, self._last_end)
+        return oldest.task, since + max(_LATE * median(self._times), _LEAST_LATE)
 
     def _await(self, plan: Plan, work: Callable[..., object]) -> Task | None:
         """Wait until a task ends, and return it; None if nothing has ended that was not before."""
-        patience, straggler = None, self._straggler()
-        if straggler:
-            late = straggler.begin + max(_LATE * median(self._times), _LEAST_LATE)
-            patience = max(late - time.monotonic(), 0.0)
+        straggler = self._straggler()
+        patience = max(straggler[1] - time.monotonic(), 0.0) if straggler else None
         try:
             number, future = self._ended.get(timeout=patience)
         except Empty:
-            assert straggler is not None
-            self._repeated.add(straggler.task)
-            self._submit(plan, work, straggler.task)
+            if straggler:
+                self._repeated.add(straggler[0])
+                self._submit(plan, work, straggler[0])
             return None
         if number not in self._running:  # of an executor that broke, or cancelled
             return None
@@ -202,7 +208,8 @@ class Crew:
             if isinstance(error, BrokenExecutor) or self._deaths[task] >= _TRIES:
                 raise
             return None
-        self._times.append(time.monotonic() - begin)
+        self._last_end = time.monotonic()
+        self._times.append(self._last_end - begin)
         if task in self._repeated:
             self._done.add(task)
             self._cancel(task)
