@@ -165,7 +165,24 @@ def test_tasks_that_wait_for_a_worker_that_hangs(tmp_path, monkeypatch):
     assert_same_bits(folder, closure(a))
 
 
-def test_no_task_is_given_twice_while_others_end(tmp_path):
+def test_a_worker_that_hangs_at_an_array_is_waited_for(tmp_path, monkeypatch):
+    """Its scratch folder is gone when the call returns, and may soon be that of other rounds."""
+    monkeypatch.setattr(crew, "_LEAST_LATE", 0.01)
+    a, _ = matrix_on_disk(100, 40, tmp_path / "folder")
+    star = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", a.dtype, a.shape)
+    star[:] = a
+    with Hanging((5,)) as executor:
+        release = threading.Timer(1.0, executor.go_on.set)
+        release.start()
+        closure_blocks(star, executor=executor, block=40, workers=3)
+        assert executor.go_on.is_set()
+        release.join()
+    assert len(executor.given) == len(set(executor.given)) == 27
+    assert_same_bits(star, closure(a))
+
+
+def test_no_task_is_given_twice_while_others_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(crew, "_LEAST_LATE", 60.0)  # a disk may be slow
     a, folder = matrix_on_disk(100, 40, tmp_path)
     with Hanging(()) as executor:
         closure_blocks(folder, executor=executor, workers=1)

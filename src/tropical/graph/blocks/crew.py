@@ -100,7 +100,6 @@ class Crew:
         self._running: dict[int, _Try] = {}  # by the number of the try
         self._tries = 0
         self._repeated: set[Task] = set()  # that another worker was given, too
-        self._done: set[Task] = set()  # of these
         self._times: deque[float] = deque(maxlen=100)  # seconds of the last tasks
         self._last_end = 0.0  # of a task
         self._deaths: Counter[Task] = Counter()
@@ -194,11 +193,9 @@ class Crew:
                 self._repeated.add(straggler[0])
                 self._submit(plan, work, straggler[0])
             return None
-        if number not in self._running:  # of an executor that broke, or cancelled
+        if number not in self._running:  # of an executor that broke, or too late
             return None
         task, _, begin = self._running.pop(number)
-        if task in self._done:
-            return None
         try:
             future.result()
         except Exception as error:
@@ -211,22 +208,20 @@ class Crew:
         self._last_end = time.monotonic()
         self._times.append(self._last_end - begin)
         if task in self._repeated:
-            self._done.add(task)
-            self._cancel(task)
+            self._forget(task)
         return task
 
-    def _cancel(self, task: Task) -> None:
-        """Cancel the other try of a task that has ended; what cannot be cancelled is ignored."""
+    def _forget(self, task: Task) -> None:
+        """Cancel the other try of a task that has ended; what it does is ignored from now on."""
         for number, other in list(self._running.items()):
             if other.task == task:
+                del self._running[number]
                 other.future.cancel()
-                if other.future.cancelled():
-                    del self._running[number]
 
     def _renew(self, plan: Plan, make: Callable[[], Any]) -> None:
         """Make the executor anew, and take back the tasks that it had."""
         self._executor.shutdown(wait=True)
-        for task in {each.task for each in self._running.values()} - self._done:
+        for task in {each.task for each in self._running.values()}:
             plan.again(task)
         self._running.clear()
         self._executor = make()
