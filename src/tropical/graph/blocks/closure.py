@@ -199,7 +199,7 @@ def closure_blocks(
         threads = 1 if threads is None and executor is not None else threads
         work = Work(folder, ring.name, block_size(folder.n), threads, keep)
         with shown(progress) as report:
-            # What an array's worker does late would fall into the folder of the array's next rounds.
+            # What a worker wrote late would be in the way of the next rounds of an array.
             late = isinstance(store, BlockFolder)
             _run_rounds(work, partial(Crew, executor, workers, tasks, repeats=late), report)
     if not isinstance(store, BlockFolder):
