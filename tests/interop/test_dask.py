@@ -162,6 +162,55 @@ def test_names_culls_and_meta():
     assert product.name == gemm(x, x, semiring="minplus").name != gemm(x, x).name
 
 
+class OnDisk:
+    """What h5py and Zarr offer: an array that is not in memory."""
+
+    def __init__(self, x):
+        self.x, self.shape, self.dtype, self.ndim = x, x.shape, x.dtype, x.ndim
+
+    def __getitem__(self, part):
+        return self.x[part]
+
+
+def read(x, chunks, inline=True):
+    """An array whose chunks are read by each task that takes them."""
+    return da.from_array(OnDisk(x), chunks, inline_array=inline)
+
+
+@pytest.mark.parametrize("semiring", ["minplus", "maxmin", "plustimes"])
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
+def test_a_task_that_reads_its_operands_takes_a_run_of_products(semiring, dtype):
+    """19 chunks along k are runs of 8, 8 and 3; the last axes have chunks of other sizes."""
+    kind = "plain" if semiring == "plustimes" else "edge"
+    a, b = values((9, 39), dtype, 1, kind), values((39, 17), dtype, 2, kind)
+    inner = (2,) * 18 + (3,)
+    x, y = read(a, ((4, 5), inner)), read(b, (inner, (1,) * 17), inline=False)
+    product = gemm(x, y, semiring=semiring)
+    want = tropical.gemm(a, b, semiring=semiring)
+    if semiring == "plustimes" and dtype == "float32":
+        np.testing.assert_allclose(product.compute(), want, rtol=1e-4, atol=1e-4)
+    else:
+        assert_same_bits(product.compute(), want)
+    tasks = names(product)
+    assert tasks[f"tropical-gemm-{semiring}"] == 2 * 17 * 3
+    if semiring != "plustimes":
+        got = gemm(x, y, semiring=semiring, return_argmax=True)
+        want = tropical.gemm(a, b, semiring=semiring, return_argmax=True)
+        for one, other in zip(dask.compute(*got), want, strict=True):
+            assert_same_bits(one, other)
+
+
+def test_a_task_takes_one_product_of_chunks_that_others_compute():
+    """Else a task would need 16 chunks before it could start."""
+    a = values((12, 12), "float32")
+    x = read(a, 1).persist(scheduler="synchronous")
+    product = gemm(x, x, semiring="minplus")
+    assert names(product)["tropical-gemm-minplus"] == 12**3
+    assert_same_bits(product.compute(), tropical.gemm(a, a, semiring="minplus"))
+    few = gemm(read(a, 3), read(a, 3), semiring="minplus")
+    assert names(few)["tropical-gemm-minplus"] == 4**3
+
+
 OF_ONE_ARRAY = {
     "gemm": lambda x: gemm(x, x),
     "argmax": lambda x: gemm(x, x, return_argmax=True),

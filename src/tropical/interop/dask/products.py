@@ -16,15 +16,17 @@ from tropical.arrays import Array, check_product, narrowed
 from tropical.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tropical.semirings import Semiring
 
 # A product of two chunks with its argmax: values, index from the first of its k, and that k.
 Attained: TypeAlias = tuple[Array, Array, int]
+Pair: TypeAlias = tuple[Array, Array]
 Key: TypeAlias = tuple[Any, ...]
 EXTRA = "'tropical-blas[dask]'"
-RUN = 8  # products that are added one by one
+RUN = 8  # products or sums that are added one by one
+TASKS = 64  # fewest that products share: a run of products is one task where there are more
 
 
 @overload
@@ -70,10 +72,12 @@ def gemm(
 
     Notes
     -----
-    A task multiplies one chunk of `a` and one chunk of `b`: it holds three chunks. Other tasks add
-    two such products: a tree of sums along k. A chunk of an operand is read once for each product
-    that takes it, together with what Dask fuses with the reading: persist an operand that is costly
-    to compute.
+    A task multiplies one chunk of `a` and one chunk of `b`: it holds three chunks. Where the task
+    reads these chunks itself, from files or from a function, and there are 128 products or more,
+    the task goes on with the next chunks along k, up to 8 products, and still holds three chunks.
+    Other tasks add two such results: a tree of sums along k. A chunk of an operand is read once for
+    each product that takes it, together with what Dask fuses with the reading: persist an operand
+    that is costly to compute.
 
     The results are those of `tropical.gemm`, bit by bit, except over plustimes and logplus, whose
     sums round: the order of the sum differs.
@@ -105,8 +109,8 @@ def gemm(
     stored = dtype if return_argmax and dtype.name in ring.stored else None
     if stored is not None:  # the argmax is that of float32, also between chunks
         rows, columns = rows.astype(np.float32), columns.astype(np.float32)
-    multiply = _attained if return_argmax else tropical.gemm
-    empty: Any = multiply(rows._meta, columns._meta, semiring=ring)
+    multiply = _attained if return_argmax else _product
+    empty: Any = multiply((rows._meta, columns._meta), ring)
     empties: tuple[Array, ...] = empty[:2] if return_argmax else (empty,)
     batch = tuple(range(max(rows.ndim, columns.ndim) - 2))
     m, k, n = (len(batch) + i for i in range(3))
@@ -114,21 +118,19 @@ def gemm(
     # Chunks that lack the axis k, which is 1 long: only `_total` sees them.
     with warnings.catch_warnings():  # Dask's, that there are more products than chunks
         warnings.simplefilter("ignore", da.PerformanceWarning)
-        terms = da.blockwise(
-            multiply,
+        pairs = da.blockwise(
+            _pair,
             (k, *batch, m, n),
             rows,
             (*batch[len(batch) + 2 - rows.ndim :], m, k),
             columns,
             (*batch[len(batch) + 2 - columns.ndim :], k, n),
-            semiring=ring,
             adjust_chunks={k: 1},
             token=name,
             dtype=empties[0].dtype,
             meta=empties[0][None],
         )
-    add = partial(_best if return_argmax else _sum, ring=ring)
-    total = _total(terms, ring, add, meta=empties[0])
+    total = _total(pairs, ring, return_argmax, meta=empties[0])
     if not return_argmax:
         return _without_axes(total, a, b)
     values, index = (
@@ -166,33 +168,71 @@ def _check(a: Any, b: Any) -> None:
     check_product(a.shape, b.shape)
 
 
-def _total(terms: Any, ring: Semiring, add: Callable[[Any, Any], Any], meta: Array) -> Any:
-    """Return the sum of products (k, ..., m, n) along k, without this axis, in its order.
+def _total(pairs: Any, ring: Semiring, argmax: bool, meta: Array) -> Any:
+    """Return the sum in order along k of the products of pairs (k, ..., m, n), without that axis."""
+    da, dask = require("dask.array", EXTRA), require("dask", EXTRA)
+    functions = (_attained, _attained_with, _best) if argmax else (_product, _product_with, _sum)
+    multiply, multiply_with, add = (partial(function, ring=ring) for function in functions)
+    token = dask.base.tokenize(pairs, ring.name, argmax)
+    name, term, part = (
+        f"tropical-{kind}-{ring.name}-{token}" for kind in ("product", "gemm", "sum")
+    )
+    # Optimized now, since only then a pair's task shows whether it reads its chunks itself.
+    tasks: dict[Key, Any] = dict(
+        da.optimize(pairs.dask, list(dask.core.flatten(pairs.__dask_keys__())))
+    )
+    longest = min(RUN, max(1, pairs.npartitions // TASKS))
+    for place in np.ndindex(pairs.numblocks[1:]):
+        keys: list[Key] = [(pairs.name, p, *place) for p in range(pairs.numblocks[0])]
+        products: list[Key] = []
+        for run in _runs(keys, tasks, longest):
+            first, *others = map(tasks.pop, run)
+            task: Any = (multiply, first)
+            for pair in others:
+                task = multiply_with, task, pair
+            products.append((term, *run[0][1:]))
+            tasks[products[-1]] = task
+        # The sum under another name.
+        tasks[(name, *place)] = _sum_in_runs(products, (part, *place), add, tasks)
+    whole = dask.highlevelgraph.HighLevelGraph.from_collections(name, tasks)
+    return da.Array(whole, name, pairs.chunks[1:], meta=meta)
 
-    A run of `RUN` products is added one by one, as they come, then the sums of the runs likewise.
-    So few products wait for others, and the sums of many are not one chain of tasks.
+
+def _runs(keys: list[Key], tasks: dict[Key, Any], longest: int) -> Iterator[list[Key]]:
+    """Yield the keys of pairs in runs, of one key if the pairs are results of other tasks.
+
+    A task has the results of all tasks that it depends on before it starts. Two of them are chunks
+    that a product holds anyhow, or stand for the files that the operands are read from.
     """
-    da, base = require("dask.array", EXTRA), require("dask.base", EXTRA)
-    token = base.tokenize(terms, add)
-    name, part = (f"tropical-{kind}-{ring.name}-{token}" for kind in ("product", "sum"))
-    tasks: dict[Key, Any] = {}
-    for place in np.ndindex(terms.numblocks[1:]):
-        level: list[Key] = [(terms.name, p, *place) for p in range(terms.numblocks[0])]
-        depth = 0
-        while len(level) > 1:
-            sums = []
-            for start in range(0, len(level), RUN):
-                total, *others = level[start : start + RUN]
-                for p, other in enumerate(others):
-                    key = part, depth, start, p, *place
-                    tasks[key] = add, total, other
-                    total = key
-                sums.append(total)
-            level, depth = sums, depth + 1
-        tasks[(name, *place)] = level[0]  # the same under another name
-    layers = require("dask.highlevelgraph", EXTRA).HighLevelGraph
-    whole = layers.from_collections(name, tasks, [terms])
-    return da.Array(whole, name, terms.chunks[1:], meta=meta)
+    dependencies = require("dask.core", EXTRA).get_dependencies
+    for start in range(0, len(keys), longest):
+        run = keys[start : start + longest]
+        if len(set().union(*(dependencies(tasks, key) for key in run))) <= 2:
+            yield run
+        else:
+            yield from ([key] for key in run)
+
+
+def _sum_in_runs(
+    level: list[Key], part: Key, add: Callable[[Any, Any], Any], tasks: dict[Key, Any]
+) -> Key:
+    """Add tasks that sum the results of some keys in order, and return the key of the sum.
+
+    A run of `RUN` results is added one by one, as they come, then the sums of the runs likewise. So
+    few results wait for others, and the sums of many are not one chain of tasks.
+    """
+    depth = 0
+    while len(level) > 1:
+        sums = []
+        for start in range(0, len(level), RUN):
+            total, *others = level[start : start + RUN]
+            for p, other in enumerate(others):
+                key = *part, depth, start, p
+                tasks[key] = add, total, other
+                total = key
+            sums.append(total)
+        level, depth = sums, depth + 1
+    return level[0]
 
 
 def _without_axes(product: Any, a: Any, b: Any) -> Any:
@@ -202,9 +242,19 @@ def _without_axes(product: Any, a: Any, b: Any) -> Any:
     return product[..., 0] if b.ndim == 1 else product
 
 
-def _attained(a: Array, b: Array, semiring: Semiring) -> Attained:
-    """Return the product of two chunks, its argmax, and how long its k is."""
-    return *tropical.gemm(a, b, semiring=semiring, return_argmax=True), a.shape[-1]
+def _pair(a: Array, b: Array) -> Pair:
+    """Return two chunks, which the task goes on to multiply."""
+    return a, b
+
+
+def _product(pair: Pair, ring: Semiring) -> Array:
+    """Return the product of two chunks."""
+    return tropical.gemm(*pair, semiring=ring)
+
+
+def _product_with(total: Array, pair: Pair, ring: Semiring) -> Array:
+    """Add the product of two chunks to `total`, an array that no other task sees."""
+    return tropical.gemm(*pair, semiring=ring, out=total, accumulate=True)
 
 
 def _sum(first: Array, second: Array, ring: Semiring) -> Array:
@@ -212,6 +262,16 @@ def _sum(first: Array, second: Array, ring: Semiring) -> Array:
     with np.errstate(all="ignore"):  # gemm warns of nothing, either
         total: Array = ring.add_ufunc(first, second)
     return total
+
+
+def _attained(pair: Pair, ring: Semiring) -> Attained:
+    """Return the product of two chunks, its argmax, and how long its k is."""
+    return *tropical.gemm(*pair, semiring=ring, return_argmax=True), pair[0].shape[-1]
+
+
+def _attained_with(total: Attained, pair: Pair, ring: Semiring) -> Attained:
+    """Return the better of `total` and of the product of two chunks."""
+    return _best(total, _attained(pair, ring), ring)
 
 
 def _best(first: Attained, second: Attained, ring: Semiring) -> Attained:
