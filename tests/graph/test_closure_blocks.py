@@ -1,6 +1,7 @@
 """Closures of matrices on disk, against `closure`: the same bits from every way to get there."""
 
 import errno
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from tropical.graph import (
     closure,
     closure_blocks,
 )
-from tropical.graph.blocks import filling, tasks
+from tropical.graph.blocks import filling, layout, tasks
 from tropical.graph.blocks.chunks import read_chunk, write_chunk
 from tropical.graph.blocks.schedule import Schedule
 from tropical.graph.blocks.sizes import bytes_of, choose_block, task_bytes
@@ -261,7 +262,7 @@ def test_every_write_fails_once(tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         write_chunk(path, block)
 
-    monkeypatch.setattr(tasks, "write_chunk", write)
+    monkeypatch.setattr(layout, "write_chunk", write)
     countdown = 0
     while folder.state != "star":
         try:
@@ -316,6 +317,21 @@ def test_a_task_runs_twice(tmp_path):
         tasks.run(work, *old[len(old) // 2])
     assert len(old) == 27 and schedule.left == 0
     assert_same_bits(folder, closure(a))
+
+
+def test_a_late_task_leaves_another_matrix_alone(tmp_path):
+    """A worker that hung writes after its folder was deleted, and after another took its place."""
+    folder = matrix_on_disk(100, 40, tmp_path)[1]
+    work = tasks.Work(folder._layout, "minplus", 128, None)
+    shutil.rmtree(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        tasks.run(work, 0, 0, 0)
+    other, folder = matrix_on_disk(90, 40, tmp_path)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    with pytest.raises(RuntimeError, match="expected the matrix of this task, got another one"):
+        tasks.run(work, 0, 0, 0)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert_same_bits(folder, other)
 
 
 def test_a_straggler_writes_a_chunk_of_an_earlier_round(tmp_path):

@@ -22,7 +22,7 @@ from tropical.graph import (
     path,
     shortest_paths,
 )
-from tropical.graph.blocks import tasks
+from tropical.graph.blocks import layout, tasks
 from tropical.graph.blocks.chunks import write_chunk
 from tropical.graph.blocks.layout import Layout
 from tropical.graph.blocks.schedule import Schedule
@@ -126,7 +126,7 @@ def test_every_write_fails_once(tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device", str(file))
         write_chunk(file, block)
 
-    monkeypatch.setattr(tasks, "write_chunk", write)
+    monkeypatch.setattr(layout, "write_chunk", write)
     while folder.state != "star":
         try:
             closure_blocks(folder, predecessors=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
+from uuid import uuid4
 
 import numpy as np
 
@@ -47,8 +48,14 @@ def fill(layout: Layout, function: Part) -> None:
                 least = low, path.name
         checksums.append(checksum(a))
         write_chunk(path, a)
-    dtype = layout.dtype.str
-    Manifest(layout.n, layout.block, dtype, least, source=tuple(checksums)).write(layout.path)
+    Manifest(
+        layout.n,
+        layout.block,
+        layout.dtype.str,
+        least,
+        source=tuple(checksums),
+        identity=uuid4().hex,
+    ).write(layout.path)
 
 
 def part_of(edges: Compressed, ring: Semiring, dtype: np.dtype[Any]) -> Part:

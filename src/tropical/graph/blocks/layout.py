@@ -13,7 +13,7 @@ from tropical.arrays import Array
 
 from ..star import cut
 from . import manifest as manifests
-from .chunks import read_chunk
+from .chunks import read_chunk, write_chunk
 from .manifest import Manifest
 
 if TYPE_CHECKING:
@@ -40,12 +40,13 @@ class Layout:
     block: int
     dtype: np.dtype[Any]
     prefix: str = ""
+    identity: str = ""
 
     @classmethod
     def at(cls, path: Path) -> Layout:
         """Return the layout of a complete folder; see `manifest.read` for errors."""
         known = manifests.read(path)
-        return cls(path, known.n, known.block, np.dtype(known.dtype))
+        return cls(path, known.n, known.block, np.dtype(known.dtype), identity=known.identity)
 
     @property
     def before(self) -> Layout:
@@ -106,6 +107,20 @@ class Layout:
     def read_right(self, j: int, k: int) -> Array:
         """Read what block (k, j) left for the products of round k; see `read_chunk` for errors."""
         return read_chunk(self.right(j, k), self.shape_of(k, j), self.dtype)
+
+    def write(self, path: Path, block: Array) -> None:
+        """Write a chunk, unless the folder holds another matrix by now; see also `write_chunk`.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the folder holds no matrix.
+        RuntimeError
+            If it holds another one: a worker that hung for long must not change that.
+        """
+        if self.manifest.identity != self.identity:
+            raise RuntimeError(f"{self.path}: expected the matrix of this task, got another one")
+        write_chunk(path, block)
 
     def levels(self) -> NDArray[np.intp]:
         """Return how many rounds each block has taken, (count, count).

@@ -38,6 +38,8 @@ class Manifest:
         Checksums of the blocks of the array that the matrix came from, row by row.
     predecessors : bool
         Whether the rounds keep predecessors.
+    identity : str
+        Random: another matrix under the same path has another one.
     """
 
     n: int
@@ -49,6 +51,7 @@ class Manifest:
     message: str = ""
     source: tuple[int, ...] = ()
     predecessors: bool = False
+    identity: str = ""
 
     def write(self, folder: Path) -> None:
         """Write the file into a folder."""

@@ -10,7 +10,6 @@ import tropical
 from tropical import semirings
 
 from . import panels, trees
-from .chunks import write_chunk
 from .layout import Layout
 
 if TYPE_CHECKING:
@@ -97,4 +96,4 @@ def _write(
 ) -> None:
     """Write a block, the predecessors first: the file of the elements says that both are there."""
     for layer, array in reversed(list(zip(layers, block, strict=False))):
-        write_chunk(path(layer, *place), array)
+        layer.write(path(layer, *place), array)

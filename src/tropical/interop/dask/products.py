@@ -169,7 +169,7 @@ def _check(a: Any, b: Any) -> None:
 
 
 def _total(pairs: Any, ring: Semiring, argmax: bool, meta: Array) -> Any:
-    """Return the sum in order along k of the products of pairs (k, ..., m, n), without that axis."""
+    """Return the sum along k, in order, of the products of pairs (k, ..., m, n)."""
     da, dask = require("dask.array", EXTRA), require("dask", EXTRA)
     functions = (_attained, _attained_with, _best) if argmax else (_product, _product_with, _sum)
     multiply, multiply_with, add = (partial(function, ring=ring) for function in functions)
