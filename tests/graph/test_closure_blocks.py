@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -254,13 +255,13 @@ def test_every_write_fails_once(tmp_path, monkeypatch):
     a, folder = matrix_on_disk(70, 30, tmp_path)
     errors = []
 
-    def write(path, block):
+    def write(path, block, identity):
         nonlocal countdown
         countdown -= 1
         if countdown < 0:
             countdown = 10**6
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
-        write_chunk(path, block)
+        write_chunk(path, block, identity)
 
     monkeypatch.setattr(layout, "write_chunk", write)
     countdown = 0
@@ -278,10 +279,10 @@ def test_every_write_fails_once(tmp_path, monkeypatch):
 
 
 def test_a_failed_copy_begins_anew(tmp_path, monkeypatch):
-    def write(path, block):
+    def write(path, block, identity):
         if path.name == "1-0.0.npy":
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
-        write_chunk(path, block)
+        write_chunk(path, block, identity)
 
     a = np.ones((10, 10))
     monkeypatch.setattr(filling, "write_chunk", write)
@@ -320,18 +321,30 @@ def test_a_task_runs_twice(tmp_path):
 
 
 def test_a_late_task_leaves_another_matrix_alone(tmp_path):
-    """A worker that hung writes after its folder was deleted, and after another took its place."""
-    folder = matrix_on_disk(100, 40, tmp_path)[1]
+    """A worker that hung reads or writes after another matrix of the same size took the place."""
+    a, folder = matrix_on_disk(100, 40, tmp_path)
     work = tasks.Work(folder._layout, "minplus", 128, None)
+    late = work.folder.chunk(0, 0, 1), work.folder.read(0, 0, 0)
     shutil.rmtree(tmp_path)
-    with pytest.raises(FileNotFoundError):
-        tasks.run(work, 0, 0, 0)
-    other, folder = matrix_on_disk(90, 40, tmp_path)
+    for act in (partial(tasks.run, work, 0, 0, 0), partial(work.folder.write, *late)):
+        with pytest.raises(FileNotFoundError):
+            act()
+    folder = BlockFolder.from_array(tmp_path, a + 1, block=40)
     before = sorted(path.name for path in tmp_path.iterdir())
-    with pytest.raises(RuntimeError, match="expected the matrix of this task, got another one"):
+    with pytest.raises(DamagedChunkError):
         tasks.run(work, 0, 0, 0)
+    with pytest.raises(RuntimeError, match="expected the matrix of this task, got another one"):
+        work.folder.write(*late)
     assert sorted(path.name for path in tmp_path.iterdir()) == before
-    assert_same_bits(folder, other)
+    assert_same_bits(folder, a + 1)
+
+
+def test_a_chunk_of_another_matrix_is_damaged(tmp_path):
+    """It appears where a worker hung for long between its last look and the end of its write."""
+    a, folder = matrix_on_disk(100, 40, tmp_path)
+    write_chunk(tmp_path / "0-1.0.npy", a[:40, 40:80].copy(), "of another matrix")
+    with pytest.raises(DamagedChunkError, match=r"0-1\.0\.npy"):
+        closure_blocks(folder)
 
 
 def test_a_straggler_writes_a_chunk_of_an_earlier_round(tmp_path):
@@ -339,7 +352,8 @@ def test_a_straggler_writes_a_chunk_of_an_earlier_round(tmp_path):
     a, folder = matrix_on_disk(100, 40, tmp_path)
     first = folder[:, :]
     closure_blocks(folder)
-    write_chunk(tmp_path / "0-1.1.npy", np.ascontiguousarray(first[:40, 40:80]))
+    block = np.ascontiguousarray(first[:40, 40:80])
+    write_chunk(tmp_path / "0-1.1.npy", block, folder._layout.identity)
     assert_same_bits(folder, closure(a))
     assert folder.rounds == 3
 

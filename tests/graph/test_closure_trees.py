@@ -118,13 +118,13 @@ def test_every_write_fails_once(tmp_path, monkeypatch):
     folder = BlockFolder.from_array(tmp_path / "folder", a, block=30)
     messages, countdown = [], 0
 
-    def write(file, block):
+    def write(file, block, identity):
         nonlocal countdown
         countdown -= 1
         if countdown < 0:
             countdown = 10**6
             raise OSError(errno.ENOSPC, "No space left on device", str(file))
-        write_chunk(file, block)
+        write_chunk(file, block, identity)
 
     monkeypatch.setattr(layout, "write_chunk", write)
     while folder.state != "star":

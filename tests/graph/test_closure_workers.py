@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import Counter
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
@@ -165,20 +166,27 @@ def test_tasks_that_wait_for_a_worker_that_hangs(tmp_path, monkeypatch):
     assert_same_bits(folder, closure(a))
 
 
-def test_a_worker_that_hangs_at_an_array_is_waited_for(tmp_path, monkeypatch):
-    """Its scratch folder is gone when the call returns, and may soon be that of other rounds."""
-    monkeypatch.setattr(crew, "_LEAST_LATE", 0.01)
+def test_a_worker_that_hangs_at_an_array(tmp_path, monkeypatch):
+    """It goes on in the midst of other rounds, in the same scratch folder, and changes nothing."""
+    monkeypatch.setattr(crew, "_LEAST_LATE", 0.05)
     a, _ = matrix_on_disk(100, 40, tmp_path / "folder")
     star = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", a.dtype, a.shape)
     star[:] = a
     with Hanging((5,)) as executor:
-        release = threading.Timer(1.0, executor.go_on.set)
-        release.start()
         closure_blocks(star, executor=executor, block=40, workers=3)
+        assert not executor.go_on.is_set()
+        assert max(Counter(executor.given).values()) == 2
+        assert_same_bits(star, closure(a))
+        star[:] = a.T
+
+        def report(done):
+            if done > 0.3 and not executor.go_on.is_set():
+                executor.go_on.set()
+                time.sleep(0.2)
+
+        closure_blocks(star, block=40, progress=report)
         assert executor.go_on.is_set()
-        release.join()
-    assert len(executor.given) == len(set(executor.given)) == 27
-    assert_same_bits(star, closure(a))
+    assert_same_bits(star, closure(np.ascontiguousarray(a.T)))
 
 
 def test_no_task_is_given_twice_while_others_end(tmp_path, monkeypatch):

@@ -43,8 +43,15 @@ def checksum(block: Array) -> int:
     return zlib.crc32(raw[whole:].data, zlib.crc32(sums.data))
 
 
-def write_chunk(path: Path, block: Array) -> None:
+def _end(block: Array, identity: str) -> bytes:
+    """Return what stands behind a block of a matrix in its file."""
+    return _MAGIC + zlib.crc32(identity.encode(), checksum(block)).to_bytes(4, "little")
+
+
+def write_chunk(path: Path, block: Array, identity: str = "") -> None:
     """Write a C-contiguous block; the file appears in one step, complete and on the disk.
+
+    `identity` is that of its matrix: who expects a block of another matrix cannot read the file.
 
     Raises
     ------
@@ -54,11 +61,13 @@ def write_chunk(path: Path, block: Array) -> None:
     with replacing(path) as file:
         np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(block))
         file.write(block.data if block.size else b"")
-        file.write(_MAGIC + checksum(block).to_bytes(4, "little"))
+        file.write(_end(block, identity))
 
 
-def read_chunk(path: Path, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
-    """Read a block of this shape and dtype.
+def read_chunk(
+    path: Path, shape: tuple[int, int], dtype: np.dtype[Any], identity: str = ""
+) -> Array:
+    """Read a block of this shape and dtype, of the matrix with this identity.
 
     Raises
     ------
@@ -82,6 +91,6 @@ def read_chunk(path: Path, shape: tuple[int, int], dtype: np.dtype[Any]) -> Arra
             )
         there = file.readinto(block.reshape(-1).view(np.uint8).data)
         end = file.read(len(_MAGIC) + 5)
-    if there < block.nbytes or end != _MAGIC + checksum(block).to_bytes(4, "little"):
+    if there < block.nbytes or end != _end(block, identity):
         raise DamagedChunkError(f"{path}: the chunk is damaged: its checksum differs")
     return block

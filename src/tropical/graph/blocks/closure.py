@@ -126,13 +126,12 @@ def closure_blocks(
 
     **Restarts.** A chunk is written to another file, flushed to the disk, and then renamed. Its
     name has its round, and no file ever changes. So a task may be repeated, or run twice at a time,
-    and after a kill only tasks that were running are repeated. If `store`
-    is a folder, a task that takes five times as long as others, and a second or more, is given to
-    another worker of `executor` as well, if one is free or no other task ends. The first worker may
-    still write to the folder after the call has returned: the same bits, but make no other matrix
-    under the path before that worker has ended. An array is not written to before all rounds are
-    done; a kill while the star is copied into it leaves the star in `scratch`, and the next call
-    copies it again.
+    and after a kill only tasks that were running are repeated. A task that takes five times as long
+    as others, and a second or more, is given to another worker of `executor` as well, if one is
+    free or no other task ends. The first worker may end after the call has returned; it does not
+    write to another matrix that lies under the same path by then. An array is not written to before
+    all rounds are done; a kill while the star is copied into it leaves the star in `scratch`, and
+    the next call copies it again.
 
     **Predecessors.** They lie beside the chunks, are as safe, and resume in the same bits. Where no
     (x) rounds or saturates, `path` finds a path whose product is the stored length, also round
@@ -199,9 +198,7 @@ def closure_blocks(
         threads = 1 if threads is None and executor is not None else threads
         work = Work(folder, ring.name, block_size(folder.n), threads, keep)
         with shown(progress) as report:
-            # What a worker wrote late would be in the way of the next rounds of an array.
-            late = isinstance(store, BlockFolder)
-            _run_rounds(work, partial(Crew, executor, workers, tasks, repeats=late), report)
+            _run_rounds(work, partial(Crew, executor, workers, tasks, repeats=True), report)
     if not isinstance(store, BlockFolder):
         arrays.leave(store, predecessors if keep else None, folder, keep=scratch is not None)
     return store

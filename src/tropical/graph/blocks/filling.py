@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
-from uuid import uuid4
 
 import numpy as np
 
@@ -47,14 +46,14 @@ def fill(layout: Layout, function: Part) -> None:
             if least is None or low < least[0]:
                 least = low, path.name
         checksums.append(checksum(a))
-        write_chunk(path, a)
+        write_chunk(path, a, layout.identity)
     Manifest(
         layout.n,
         layout.block,
         layout.dtype.str,
         least,
         source=tuple(checksums),
-        identity=uuid4().hex,
+        identity=layout.identity,
     ).write(layout.path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -208,7 +209,8 @@ class BlockFolder(Blocks):
         if n < 0:
             raise ValueError(f"n: expected 0 or more, got {n}")
         place = Path(path).absolute()
-        layout = Layout(place, n, choose_block(n, kind, block, memory), kind)
+        size = choose_block(n, kind, block, memory)
+        layout = Layout(place, n, size, kind, identity=uuid4().hex)
         if (place / manifests.NAME).exists():
             raise FileExistsError(f"{place}: expected a new folder, got one with a matrix")
         place.mkdir(parents=True, exist_ok=True)

@@ -98,15 +98,18 @@ class Layout:
 
     def read(self, i: int, j: int, k: int) -> Array:
         """Read block (i, j) after k rounds; see `read_chunk` for errors."""
-        return read_chunk(self.chunk(i, j, k), self.shape_of(i, j), self.dtype)
+        return self._read(self.chunk(i, j, k), i, j)
 
     def read_left(self, i: int, k: int) -> Array:
         """Read what block (i, k) left for the products of round k; see `read_chunk` for errors."""
-        return read_chunk(self.left(i, k), self.shape_of(i, k), self.dtype)
+        return self._read(self.left(i, k), i, k)
 
     def read_right(self, j: int, k: int) -> Array:
         """Read what block (k, j) left for the products of round k; see `read_chunk` for errors."""
-        return read_chunk(self.right(j, k), self.shape_of(k, j), self.dtype)
+        return self._read(self.right(j, k), k, j)
+
+    def _read(self, path: Path, i: int, j: int) -> Array:
+        return read_chunk(path, self.shape_of(i, j), self.dtype, self.identity)
 
     def write(self, path: Path, block: Array) -> None:
         """Write a chunk, unless the folder holds another matrix by now; see also `write_chunk`.
@@ -120,7 +123,7 @@ class Layout:
         """
         if self.manifest.identity != self.identity:
             raise RuntimeError(f"{self.path}: expected the matrix of this task, got another one")
-        write_chunk(path, block)
+        write_chunk(path, block, self.identity)
 
     def levels(self) -> NDArray[np.intp]:
         """Return how many rounds each block has taken, (count, count).

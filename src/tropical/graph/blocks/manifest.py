@@ -39,7 +39,7 @@ class Manifest:
     predecessors : bool
         Whether the rounds keep predecessors.
     identity : str
-        Random: another matrix under the same path has another one.
+        Random: another matrix under the same path has another one, and so do its chunks.
     """
 
     n: int
