@@ -16,7 +16,7 @@ from tropical.arrays import Array, check_product, narrowed
 from tropical.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from tropical.semirings import Semiring
 
@@ -171,21 +171,24 @@ def _check(a: Any, b: Any) -> None:
 def _total(pairs: Any, ring: Semiring, argmax: bool, meta: Array) -> Any:
     """Return the sum along k, in order, of the products of pairs (k, ..., m, n)."""
     da, dask = require("dask.array", EXTRA), require("dask", EXTRA)
+    blockwise = require("dask.blockwise", EXTRA)
     functions = (_attained, _attained_with, _best) if argmax else (_product, _product_with, _sum)
     multiply, multiply_with, add = (partial(function, ring=ring) for function in functions)
     token = dask.base.tokenize(pairs, ring.name, argmax)
     name, term, part = (
         f"tropical-{kind}-{ring.name}-{token}" for kind in ("product", "gemm", "sum")
     )
-    # Optimized now, since only then a pair's task shows whether it reads its chunks itself.
-    tasks: dict[Key, Any] = dict(
-        da.optimize(pairs.dask, list(dask.core.flatten(pairs.__dask_keys__())))
-    )
+    # Fused now, since only then a pair's task shows whether it reads its chunks itself.
+    keys = list(dask.core.flatten(pairs.__dask_keys__()))
+    fused = blockwise.fuse_roots(blockwise.optimize_blockwise(pairs.dask, keys), keys)
+    needed_by = fused.get_all_dependencies()
+    layers, needs = dict(fused.layers), dict(fused.dependencies)
+    tasks: dict[Key, Any] = dict(layers.pop(pairs.name))
     longest = min(RUN, max(1, pairs.npartitions // TASKS))
     for place in np.ndindex(pairs.numblocks[1:]):
-        keys: list[Key] = [(pairs.name, p, *place) for p in range(pairs.numblocks[0])]
+        column = [(pairs.name, p, *place) for p in range(pairs.numblocks[0])]
         products: list[Key] = []
-        for run in _runs(keys, tasks, longest):
+        for run in _runs(column, needed_by, longest):
             first, *others = map(tasks.pop, run)
             task: Any = (multiply, first)
             for pair in others:
@@ -194,20 +197,20 @@ def _total(pairs: Any, ring: Semiring, argmax: bool, meta: Array) -> Any:
             tasks[products[-1]] = task
         # The sum under another name.
         tasks[(name, *place)] = _sum_in_runs(products, (part, *place), add, tasks)
-    whole = dask.highlevelgraph.HighLevelGraph.from_collections(name, tasks)
+    layers[name], needs[name] = tasks, needs.pop(pairs.name)
+    whole = dask.highlevelgraph.HighLevelGraph(layers, needs)
     return da.Array(whole, name, pairs.chunks[1:], meta=meta)
 
 
-def _runs(keys: list[Key], tasks: dict[Key, Any], longest: int) -> Iterator[list[Key]]:
+def _runs(keys: list[Key], needed_by: Mapping[Key, set[Key]], longest: int) -> Iterator[list[Key]]:
     """Yield the keys of pairs in runs, of one key if the pairs are results of other tasks.
 
     A task has the results of all tasks that it depends on before it starts. Two of them are chunks
     that a product holds anyhow, or stand for the files that the operands are read from.
     """
-    dependencies = require("dask.core", EXTRA).get_dependencies
     for start in range(0, len(keys), longest):
         run = keys[start : start + longest]
-        if len(set().union(*(dependencies(tasks, key) for key in run))) <= 2:
+        if len(set().union(*(needed_by[key] for key in run))) <= 2:
             yield run
         else:
             yield from ([key] for key in run)
