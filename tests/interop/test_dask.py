@@ -177,23 +177,23 @@ def read(x, chunks, inline=True):
     return da.from_array(OnDisk(x), chunks, inline_array=inline)
 
 
-@pytest.mark.parametrize("semiring", ["minplus", "maxmin", "plustimes"])
-@pytest.mark.parametrize("dtype", ["float32", "int16"])
+@pytest.mark.parametrize("semiring,dtype", [*EXACT, ("plustimes", "float32")])
 def test_a_task_that_reads_its_operands_takes_a_run_of_products(semiring, dtype):
     """19 chunks along k are runs of 8, 8 and 3; the last axes have chunks of other sizes."""
-    kind = "plain" if semiring == "plustimes" else "edge"
+    rounds = (semiring, dtype) == ("plustimes", "float32")
+    kind = "plain" if rounds else "edge"
     a, b = values((9, 39), dtype, 1, kind), values((39, 17), dtype, 2, kind)
     inner = (2,) * 18 + (3,)
     x, y = read(a, ((4, 5), inner)), read(b, (inner, (1,) * 17), inline=False)
     product = gemm(x, y, semiring=semiring)
     want = tropical.gemm(a, b, semiring=semiring)
-    if semiring == "plustimes" and dtype == "float32":
+    if rounds:
         np.testing.assert_allclose(product.compute(), want, rtol=1e-4, atol=1e-4)
     else:
         assert_same_bits(product.compute(), want)
     tasks = names(product)
     assert tasks[f"tropical-gemm-{semiring}"] == 2 * 17 * 3
-    if semiring != "plustimes":
+    if semirings.get(semiring).selective:
         got = gemm(x, y, semiring=semiring, return_argmax=True)
         want = tropical.gemm(a, b, semiring=semiring, return_argmax=True)
         for one, other in zip(dask.compute(*got), want, strict=True):
