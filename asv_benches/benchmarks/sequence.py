@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 
 import tropical
+from tropical import sequence
 from tropical.bench import sequences
 from tropical.measure import contenders
 from tropical.measure.timing import Contender
-from tropical.sequence import crf_log_likelihood, posteriors
 
 from .common import Call
 
@@ -88,7 +88,7 @@ class Sparse(Call):
 
 
 def marginals(dtype: str) -> Contender:
-    call = functools.partial(posteriors, *sequences.model(*SIZE, dtype))
+    call = functools.partial(sequence.posteriors, *sequences.model(*SIZE, dtype))
     return Contender("posteriors", call, 1.0, functools.partial(tropical.options, threads=1))
 
 
@@ -106,7 +106,7 @@ class Posteriors(Call):
 def random_field(dtype: str) -> Contender:
     initial, transition, emission = sequences.model(64, 100, 32, dtype)
     states = emission.argmax(axis=-1)
-    call = functools.partial(crf_log_likelihood, initial, transition, emission, states)
+    call = functools.partial(sequence.crf_log_likelihood, initial, transition, emission, states)
     return Contender("random field", call, 1.0, functools.partial(tropical.options, threads=1))
 
 

@@ -8,6 +8,7 @@ import functools
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -27,10 +28,22 @@ def call(*command, cwd, home):
     return done.stdout.strip()
 
 
-def test_site_of_three_commits(tmp_path):
+@pytest.fixture(autouse=True)
+def _needs_asv_and_git():
     pytest.importorskip("asv")
     if not shutil.which("git"):
         pytest.skip("git is not installed")
+
+
+def points(site, benchmark):
+    """The points of a benchmark's graph, (revision, value) each."""
+    (graph,) = (
+        path for path in site.glob(f"graphs/**/{benchmark}.json") if "summary" not in path.parts
+    )
+    return json.loads(graph.read_text())
+
+
+def test_site_of_three_commits(tmp_path):
     repository = tmp_path / "repository"
     folder = repository / "asv_benches"
     ignored = shutil.ignore_patterns("env", "html", "results", "__pycache__")
@@ -49,10 +62,30 @@ def test_site_of_three_commits(tmp_path):
     asv("publish")
     site = folder / "html"
     assert BENCHMARK in json.loads((site / "index.json").read_text())["benchmarks"]
-    (graph,) = (
-        path for path in site.glob(f"graphs/**/{BENCHMARK}.json") if "summary" not in path.parts
-    )
-    points = json.loads(graph.read_text())
-    assert len(points) == 3
-    for _, times in points:
+    assert len(points(site, BENCHMARK)) == 3
+    for _, times in points(site, BENCHMARK):
         assert len(times) == SIZES and all(0 < seconds < 60 for seconds in times)
+
+
+def test_site_of_the_landmarks(tmp_path):
+    """The results that are shipped make a site with a point for each commit."""
+    results = ROOT / "asv_benches" / "results"
+    known = [json.loads(path.read_text())["commit_hash"] for path in results.glob("epyc/*-*.json")]
+    for commit in known:
+        have = ["git", "cat-file", "-e", f"{commit}^{{commit}}"]
+        if subprocess.run(have, cwd=ROOT, capture_output=True).returncode:
+            pytest.skip("not a clone with the whole history")
+    git = functools.partial(call, "git", home=tmp_path)
+    history = tmp_path / "history"
+    git("init", "-q", "--bare", history, cwd=tmp_path)
+    git("push", "-q", history, "HEAD:refs/heads/main", cwd=ROOT)
+    settings = (ROOT / "asv_benches" / "asv.conf.json").read_text()
+    assert '"repo": ".."' in settings
+    settings = settings.replace('"repo": ".."', f'"repo": "{history}"')
+    (tmp_path / "asv.conf.json").write_text(settings)
+    shutil.copytree(results, tmp_path / "results")
+    call(sys.executable, "-m", "asv", "publish", cwd=tmp_path, home=tmp_path)
+    ratios = points(tmp_path / "html", "gemm.CeilingBySize.track_times_ceiling")
+    assert len(ratios) == len(known) >= 16
+    for _, values in ratios:
+        assert all(0.9 < value < 5 for value in values)
