@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from functools import partial
 from pathlib import Path
 
@@ -50,6 +51,18 @@ def test_every_suite_file_has_benchmarks():
     files = {path.stem for path in (ASV / "benchmarks").glob("[!_]*.py")}
     with_suites = {case.id.split("-")[0] for case in suites()}
     assert files - with_suites == {"common", "imports"}  # `imports` is of functions, tested below
+
+
+def test_a_pause_of_the_system_does_not_shorten_the_loop_of_a_ceiling():
+    """It made the call so short that mostly its overhead was measured, 200 times the ceiling."""
+    calls = []
+
+    def run(repeats):
+        calls.append(repeats)
+        time.sleep(0.002 if len(calls) == 1 else repeats * 1e-6)
+        return repeats
+
+    assert contenders._counted("loop", run).work >= 256
 
 
 @pytest.mark.parametrize("suite, method, arguments", suites())

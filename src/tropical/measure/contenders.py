@@ -196,9 +196,12 @@ def _counted(name: str, run: Callable[[int], int], isa: str | None = None) -> Co
     with context():
         while elapsed < 500_000:
             repeats *= 2
-            start = time.perf_counter_ns()
-            work = run(repeats)
-            elapsed = time.perf_counter_ns() - start
+            times = []
+            for _ in range(2):  # the other one, where the system took the processor from one
+                start = time.perf_counter_ns()
+                work = run(repeats)
+                times.append(time.perf_counter_ns() - start)
+            elapsed = min(times)
     return Contender(name, functools.partial(run, repeats), work, context)
 
 
