@@ -200,6 +200,26 @@ def test_a_task_that_reads_its_operands_takes_a_run_of_products(semiring, dtype)
             assert_same_bits(one, other)
 
 
+def test_an_array_times_itself_is_read_within_the_tasks():
+    """In both roles, also transposed, but not where its chunks have to be cut anew."""
+    a = values((24, 24), "float32")
+    x, want = read(a, 3), tropical.gemm(a, a, semiring="minplus")
+    square = gemm(x, x, semiring="minplus")
+    assert set(names(square)) == {
+        "tropical-gemm-minplus-tropical-product-minplus",
+        "tropical-product-minplus",
+    }
+    assert_same_bits(square.compute(), want)
+    turned = gemm(x.T, x + 1, semiring="minplus")
+    assert_same_bits(turned.compute(), tropical.gemm(a.T, a + 1, semiring="minplus"))
+    cut = gemm(x, x.rechunk(((24,), (3,) * 8)), semiring="minplus")
+    assert_same_bits(cut.compute(), want)
+    assert names(cut)["tropical-gemm-minplus"] == 8 * 8 * 8
+    both = dask.compute(square + x, cut)  # nor do keys of the two collide
+    assert_same_bits(both[0], want + a)
+    assert_same_bits(both[1], want)
+
+
 def test_a_task_takes_one_product_of_chunks_that_others_compute():
     """Else a task would need 16 chunks before it could start."""
     a = values((12, 12), "float32")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
-from math import isnan
+from math import isnan, prod
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
@@ -16,13 +15,12 @@ from tropical.arrays import Array, check_product, narrowed
 from tropical.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from tropical.semirings import Semiring
 
 # A product of two chunks with its argmax: values, index from the first of its k, and that k.
 Attained: TypeAlias = tuple[Array, Array, int]
-Pair: TypeAlias = tuple[Array, Array]
 Key: TypeAlias = tuple[Any, ...]
 EXTRA = "'tropical-blas[dask]'"
 RUN = 8  # products or sums that are added one by one
@@ -109,32 +107,13 @@ def gemm(
     stored = dtype if return_argmax and dtype.name in ring.stored else None
     if stored is not None:  # the argmax is that of float32, also between chunks
         rows, columns = rows.astype(np.float32), columns.astype(np.float32)
-    multiply = _attained if return_argmax else _product
-    empty: Any = multiply((rows._meta, columns._meta), ring)
+    empty: Any = (_attained if return_argmax else _product)(rows._meta, columns._meta, ring)
     empties: tuple[Array, ...] = empty[:2] if return_argmax else (empty,)
-    batch = tuple(range(max(rows.ndim, columns.ndim) - 2))
-    m, k, n = (len(batch) + i for i in range(3))
-    name = f"tropical-gemm-{ring.name}"
-    # Chunks that lack the axis k, which is 1 long: only `_total` sees them.
-    with warnings.catch_warnings():  # Dask's, that there are more products than chunks
-        warnings.simplefilter("ignore", da.PerformanceWarning)
-        pairs = da.blockwise(
-            _pair,
-            (k, *batch, m, n),
-            rows,
-            (*batch[len(batch) + 2 - rows.ndim :], m, k),
-            columns,
-            (*batch[len(batch) + 2 - columns.ndim :], k, n),
-            adjust_chunks={k: 1},
-            token=name,
-            dtype=empties[0].dtype,
-            meta=empties[0][None],
-        )
-    total = _total(pairs, ring, return_argmax, meta=empties[0])
+    total = _total(rows, columns, ring, return_argmax, meta=empties[0])
     if not return_argmax:
         return _without_axes(total, a, b)
     values, index = (
-        map_chunks(itemgetter(i), total, f"{name}-{part}", one)
+        map_chunks(itemgetter(i), total, f"tropical-gemm-{ring.name}-{part}", one)
         for i, (one, part) in enumerate(zip(empties, ("values", "index"), strict=True))
     )
     return tuple(_without_axes(part, a, b) for part in (rounded(values, stored), index))
@@ -168,52 +147,101 @@ def _check(a: Any, b: Any) -> None:
     check_product(a.shape, b.shape)
 
 
-def _total(pairs: Any, ring: Semiring, argmax: bool, meta: Array) -> Any:
-    """Return the sum along k, in order, of the products of pairs (k, ..., m, n)."""
+class _Chunk(NamedTuple):
+    """A chunk of an operand, as an argument of a task.
+
+    Attributes
+    ----------
+    value : key or task
+        A task becomes part of the one that takes the chunk.
+    needs : set of key
+        The results that are there before that task starts.
+    """
+
+    value: Any
+    needs: set[Key]
+
+
+Pair: TypeAlias = tuple[_Chunk, _Chunk]
+
+
+class _Operand:
+    """The chunks of an array, and the layers of a graph that they come from.
+
+    What Dask would fuse with a task that takes a chunk becomes part of this task, such as the
+    reading of a file. A chunk of another kind is the result of a task of its own.
+    """
+
+    def __init__(self, x: Any) -> None:
+        dask, blockwise = require("dask", EXTRA), require("dask.blockwise", EXTRA)
+        keys = list(dask.core.flatten(x.__dask_keys__()))
+        graph = blockwise.fuse_roots(blockwise.optimize_blockwise(x.dask, keys), keys)
+        self.layers, self.dependencies = dict(graph.layers), dict(graph.dependencies)
+        self.needs, self._numblocks = {x.name}, x.numblocks
+        self._chunks = {key[1:]: _Chunk(key, {key}) for key in keys}
+        if isinstance(self.layers[x.name], blockwise.Blockwise):
+            layer, before = self.layers.pop(x.name), graph.get_all_dependencies()
+            self.needs = self.dependencies.pop(x.name)
+            self._chunks = {key[1:]: _Chunk(layer[key], before[key]) for key in keys}
+
+    def at(self, *place: int) -> _Chunk:
+        """Return a chunk; where the array has one chunk of an axis, or no such axis, it repeats."""
+        own = zip(place[-len(self._numblocks) :], self._numblocks, strict=True)
+        return self._chunks[tuple(min(i, count - 1) for i, count in own)]
+
+
+def _total(rows: Any, columns: Any, ring: Semiring, argmax: bool, meta: Array) -> Any:
+    """Return the product of arrays (..., m, k) and (..., k, n); with `argmax`, of `Attained`."""
     da, dask = require("dask.array", EXTRA), require("dask", EXTRA)
-    blockwise = require("dask.blockwise", EXTRA)
     functions = (_attained, _attained_with, _best) if argmax else (_product, _product_with, _sum)
     multiply, multiply_with, add = (partial(function, ring=ring) for function in functions)
-    token = dask.base.tokenize(pairs, ring.name, argmax)
+    batch = tuple(range(max(rows.ndim, columns.ndim) - 2))
+    m, k, n = "mkn"
+    chunks, arrays = da.unify_chunks(
+        rows,
+        (*batch[len(batch) + 2 - rows.ndim :], m, k),
+        columns,
+        (*batch[len(batch) + 2 - columns.ndim :], k, n),
+        warn=False,
+    )
+    left, right = map(_Operand, arrays)
+    token = dask.base.tokenize(*arrays, ring.name, argmax)
     name, term, part = (
         f"tropical-{kind}-{ring.name}-{token}" for kind in ("product", "gemm", "sum")
     )
-    # Fused now, since only then a pair's task shows whether it reads its chunks itself.
-    keys = list(dask.core.flatten(pairs.__dask_keys__()))
-    fused = blockwise.fuse_roots(blockwise.optimize_blockwise(pairs.dask, keys), keys)
-    needed_by = fused.get_all_dependencies()
-    layers, needs = dict(fused.layers), dict(fused.dependencies)
-    tasks: dict[Key, Any] = dict(layers.pop(pairs.name))
-    longest = min(RUN, max(1, pairs.npartitions // TASKS))
-    for place in np.ndindex(pairs.numblocks[1:]):
-        column = [(pairs.name, p, *place) for p in range(pairs.numblocks[0])]
+    tasks: dict[Key, Any] = {}
+    shape, steps = [len(chunks[axis]) for axis in (*batch, m, n)], range(len(chunks[k]))
+    longest = min(RUN, max(1, prod(shape) * len(steps) // TASKS))
+    for *outer, i, j in np.ndindex(*shape):
         products: list[Key] = []
-        for run in _runs(column, needed_by, longest):
-            first, *others = map(tasks.pop, run)
-            task: Any = (multiply, first)
-            for pair in others:
-                task = multiply_with, task, pair
-            products.append((term, *run[0][1:]))
+        pairs = [(left.at(*outer, i, p), right.at(*outer, p, j)) for p in steps]
+        for (a, b), *others in _runs(pairs, longest):
+            task: Any = (multiply, a.value, b.value)
+            for other in others:
+                task = (multiply_with, task, *(chunk.value for chunk in other))
+            products.append((term, len(products), *outer, i, j))
             tasks[products[-1]] = task
         # The sum under another name.
-        tasks[(name, *place)] = _sum_in_runs(products, (part, *place), add, tasks)
-    layers[name], needs[name] = tasks, needs.pop(pairs.name)
-    whole = dask.highlevelgraph.HighLevelGraph(layers, needs)
-    return da.Array(whole, name, pairs.chunks[1:], meta=meta)
+        tasks[(name, *outer, i, j)] = _sum_in_runs(products, (part, *outer, i, j), add, tasks)
+    whole = dask.highlevelgraph.HighLevelGraph(
+        {**left.layers, **right.layers, name: tasks},
+        {**left.dependencies, **right.dependencies, name: left.needs | right.needs},
+    )
+    return da.Array(whole, name, tuple(chunks[axis] for axis in (*batch, m, n)), meta=meta)
 
 
-def _runs(keys: list[Key], needed_by: Mapping[Key, set[Key]], longest: int) -> Iterator[list[Key]]:
-    """Yield the keys of pairs in runs, of one key if the pairs are results of other tasks.
+def _runs(pairs: list[Pair], longest: int) -> Iterator[list[Pair]]:
+    """Yield pairs of chunks in runs, of one pair if the chunks are results of other tasks.
 
     A task has the results of all tasks that it depends on before it starts. Two of them are chunks
     that a product holds anyhow, or stand for the files that the operands are read from.
     """
-    for start in range(0, len(keys), longest):
-        run = keys[start : start + longest]
-        if len(set().union(*(needed_by[key] for key in run))) <= 2:
+    for start in range(0, len(pairs), longest):
+        run = pairs[start : start + longest]
+        if len(set().union(*(chunk.needs for pair in run for chunk in pair))) <= 2:
             yield run
         else:
-            yield from ([key] for key in run)
+            yield from ([pair] for pair in run)
 
 
 def _sum_in_runs(
@@ -245,19 +273,14 @@ def _without_axes(product: Any, a: Any, b: Any) -> Any:
     return product[..., 0] if b.ndim == 1 else product
 
 
-def _pair(a: Array, b: Array) -> Pair:
-    """Return two chunks, which the task goes on to multiply."""
-    return a, b
-
-
-def _product(pair: Pair, ring: Semiring) -> Array:
+def _product(a: Array, b: Array, ring: Semiring) -> Array:
     """Return the product of two chunks."""
-    return tropical.gemm(*pair, semiring=ring)
+    return tropical.gemm(a, b, semiring=ring)
 
 
-def _product_with(total: Array, pair: Pair, ring: Semiring) -> Array:
+def _product_with(total: Array, a: Array, b: Array, ring: Semiring) -> Array:
     """Add the product of two chunks to `total`, an array that no other task sees."""
-    return tropical.gemm(*pair, semiring=ring, out=total, accumulate=True)
+    return tropical.gemm(a, b, semiring=ring, out=total, accumulate=True)
 
 
 def _sum(first: Array, second: Array, ring: Semiring) -> Array:
@@ -267,14 +290,14 @@ def _sum(first: Array, second: Array, ring: Semiring) -> Array:
     return total
 
 
-def _attained(pair: Pair, ring: Semiring) -> Attained:
+def _attained(a: Array, b: Array, ring: Semiring) -> Attained:
     """Return the product of two chunks, its argmax, and how long its k is."""
-    return *tropical.gemm(*pair, semiring=ring, return_argmax=True), pair[0].shape[-1]
+    return *tropical.gemm(a, b, semiring=ring, return_argmax=True), a.shape[-1]
 
 
-def _attained_with(total: Attained, pair: Pair, ring: Semiring) -> Attained:
+def _attained_with(total: Attained, a: Array, b: Array, ring: Semiring) -> Attained:
     """Return the better of `total` and of the product of two chunks."""
-    return _best(total, _attained(pair, ring), ring)
+    return _best(total, _attained(a, b, ring), ring)
 
 
 def _best(first: Attained, second: Attained, ring: Semiring) -> Attained:
