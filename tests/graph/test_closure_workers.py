@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import signal
 import threading
-import time
 from collections import Counter
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
@@ -15,7 +14,8 @@ from support import assert_same_bits
 from test_closure_blocks import matrix_on_disk
 
 from tropical.graph import BlockFolder, DivergenceError, closure, closure_blocks
-from tropical.graph.blocks import crew
+from tropical.graph.blocks import closure as closures
+from tropical.graph.blocks import crew, panels, tasks
 
 Pool = partial(ProcessPoolExecutor, 2, mp_context=multiprocessing.get_context("spawn"))
 
@@ -166,13 +166,41 @@ def test_tasks_that_wait_for_a_worker_that_hangs(tmp_path, monkeypatch):
     assert_same_bits(folder, closure(a))
 
 
+class HangingAtTheEnd(Hanging):
+    """Its workers hang when they have read the blocks, and before they write one."""
+
+    def run(self, hangs, function, *task):
+        hanging.now = hangs
+        function(*task)
+
+
+hanging = threading.local()
+
+
 def test_a_worker_that_hangs_at_an_array(tmp_path, monkeypatch):
     """It goes on in the midst of other rounds, in the same scratch folder, and changes nothing."""
     monkeypatch.setattr(crew, "_LEAST_LATE", 0.05)
     a, _ = matrix_on_disk(100, 40, tmp_path / "folder")
     star = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", a.dtype, a.shape)
     star[:] = a
-    with Hanging((5,)) as executor:
+    outcomes = []
+    run, take = tasks.run, panels.take
+
+    def noted(*task):
+        try:
+            run(*task)
+        except Exception as error:
+            outcomes.append(error)
+            raise
+
+    def taken(*blocks):
+        if getattr(hanging, "now", False):
+            assert executor.go_on.wait(60)
+        return take(*blocks)
+
+    monkeypatch.setattr(closures, "run", noted)
+    monkeypatch.setattr(panels, "take", taken)
+    with HangingAtTheEnd((5,)) as executor:
         closure_blocks(star, executor=executor, block=40, workers=3)
         assert not executor.go_on.is_set()
         assert max(Counter(executor.given).values()) == 2
@@ -180,12 +208,13 @@ def test_a_worker_that_hangs_at_an_array(tmp_path, monkeypatch):
         star[:] = a.T
 
         def report(done):
-            if done > 0.3 and not executor.go_on.is_set():
+            if done > 0.3:
                 executor.go_on.set()
-                time.sleep(0.2)
+                executor.pool.shutdown()  # waits for the late task
 
         closure_blocks(star, block=40, progress=report)
-        assert executor.go_on.is_set()
+    (error,) = outcomes
+    assert "expected the matrix of this task, got another one" in str(error)
     assert_same_bits(star, closure(np.ascontiguousarray(a.T)))
 
 
