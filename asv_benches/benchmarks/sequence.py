@@ -39,6 +39,19 @@ class Chains(Call):
         self.call()
 
 
+class Short(Call):
+    """One sequence of 10 steps and 8 states: the checks of its arguments take most of the time."""
+
+    params = (list(sequences.FUNCTIONS),)
+    param_names = ("method",)
+
+    def setup(self, method: str) -> None:
+        self.prepare(sequences.ours_of, method, sequences.one_sequence(8, 10))
+
+    def time_chain(self, *_: object) -> None:
+        self.call()
+
+
 class Batches(Call):
     """1,000 sequences of 100 to 500 steps."""
 

@@ -6,6 +6,7 @@ semiring and never look at its name or its symbols.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -148,7 +149,7 @@ class Semiring:
         >>> semirings.maxplus.zero("float32"), semirings.maxplus.zero("int8")
         (-inf, -128)
         """
-        return self._constants(dtype)[0]
+        return _constants(self.name, np.dtype(dtype))[0]
 
     def one(self, dtype: DTypeLike) -> float:
         """Return the identity of (x); see `zero`.
@@ -159,12 +160,7 @@ class Semiring:
         >>> semirings.maxplus.one("int8"), semirings.maxmin.one("int8")
         (0, 127)
         """
-        return self._constants(dtype)[1]
-
-    def _constants(self, dtype: DTypeLike) -> tuple[float, float]:
-        """Return zero and one; those of a stored dtype are numbers of float32, and of the dtype."""
-        known = np.dtype(dtype)
-        return _core.constants(self.name, "float32" if known.name in self.stored else known.str)
+        return _constants(self.name, np.dtype(dtype))[1]
 
 
 ALL: tuple[Semiring, ...] = tuple(
@@ -183,6 +179,13 @@ ALL: tuple[Semiring, ...] = tuple(
     for entry in _core.semirings()
 )
 _BY_NAME = {semiring.name: semiring for semiring in ALL}
+
+
+@functools.cache
+def _constants(name: str, dtype: np.dtype[Any]) -> tuple[float, float]:
+    """Return zero and one; those of a stored dtype are numbers of float32, and of the dtype."""
+    stored = dtype.name in _BY_NAME[name].stored
+    return _core.constants(name, "float32" if stored else dtype.str)
 
 
 def names() -> tuple[str, ...]:

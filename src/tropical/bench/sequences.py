@@ -89,15 +89,15 @@ class Observed:
         return 2.0 * len(self.symbols) * len(self.initial) ** 2
 
 
-def one_sequence(states: int) -> Observed:
-    """Return 20,000 steps.
+def one_sequence(states: int, steps: int = 20_000) -> Observed:
+    """Return one sequence of so many steps.
 
     Examples
     --------
     >>> one_sequence(2).lengths
     array([20000])
     """
-    return Observed.draw(states, np.array([20_000]))
+    return Observed.draw(states, np.array([steps]))
 
 
 def ragged_batch(states: int) -> Observed:
