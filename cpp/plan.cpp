@@ -1,4 +1,4 @@
-// 304 lines, as every rule that chooses a kernel stands here.
+// 305 lines, as every rule that chooses a kernel stands here.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -88,10 +88,24 @@ ptrdiff_t few_steps(const Product& p, const DirectNeeds& needs) {
     return setting(Setting::argmax_steps) * (item_size(p.dtype) < 4 ? 2 : 1);
 }
 
+// Whether items of a batch are so small that one alone would take mostly calls and empty lanes, and
+// so many along the last axis that a lane for each pays.
+bool has_tiny_items(const Problem& p, const Kernels& kernels) {
+    constexpr ptrdiff_t fewest = 8, most_products = 400;
+    if (p.m * p.n * p.k > most_products) return false;
+    const Batch& batch = p.batch;
+    const bool many = batch.dims > 0 && batch.shape[batch.dims - 1] >= fewest;
+    const bool argmax = p.attained.index.data;
+    const bool plain = !argmax || !(p.accumulate || p.attained.lookup.data);
+    const ptrdiff_t elements = p.m * p.k + p.k * p.n + (argmax ? 2 : 1) * p.m * p.n;
+    return kernels.batch && many && plain && p.epilogue.empty() && elements <= most_batch_elements;
+}
+
 // Why to compute straight from strides; null where it does not pay. Direct reads A and B in place:
 // it wins while B stays in L2, and where so little is computed that packing would dominate.
-const char* reason_for_direct(const Product& p, const Kernels& kernels) {
+const char* reason_for_direct(const Product& p, const Kernels& kernels, bool tiny) {
     if (p.offsets.rows) return nullptr;
+    if (tiny) return "tiny items: many are computed at once";
     const DirectNeeds& needs = kernels.direct_needs;
     if (needs.packs)
         return takes_few_sums(p, kernels) ? "few long sums: packing would pad them" : nullptr;
@@ -105,21 +119,6 @@ const char* reason_for_direct(const Product& p, const Kernels& kernels) {
     if (p.m <= side && p.k * p.n * item <= std::min(side * side * item, caches().l2 / 2))
         return "small: B stays in cache unpacked";
     return nullptr;
-}
-
-// Whether items of a batch are so small that one alone would take mostly calls and empty lanes, and
-// so many along the last axis that a lane for each pays.
-bool has_tiny_items(const Problem& p, const Kernels& kernels, const Partition& cut) {
-    constexpr ptrdiff_t fewest = 8, most_products = 400;
-    if (p.m * p.n * p.k > most_products) return false;
-    const Batch& batch = p.batch;
-    const bool many = batch.dims > 0 && batch.shape[batch.dims - 1] >= fewest;
-    const bool whole = cut.grid_m * cut.grid_n * cut.parts == 1;
-    const bool argmax = p.attained.index.data;
-    const bool plain = !argmax || !(p.accumulate || p.attained.lookup.data);
-    const ptrdiff_t elements = p.m * p.k + p.k * p.n + (argmax ? 2 : 1) * p.m * p.n;
-    return kernels.batch && many && whole && plain && p.epilogue.empty() &&
-           elements <= most_batch_elements;
 }
 
 // Rows of C must be contiguous for the vector stores; a narrow C is turned so that its long side
@@ -189,14 +188,14 @@ Fallback fallback_of(const Plan& plan, const KernelSet& set, const Product& p, b
 }
 
 // The kernel, and why.
-void choose_kernel(Plan& plan, const Product& p, const Choice& choice) {
+void choose_kernel(Plan& plan, const Product& p, bool tiny, const Choice& choice) {
     if (plan.pieces) {
         plan.kernel = KernelKind::packed;
         plan.reason = "pieces of bfloat16: operands are split while packing";
         return;
     }
     const bool chosen = choice.kernel && choice.kernel != KernelKind::strassen;
-    const char* const direct = reason_for_direct(p, *plan.kernels);
+    const char* const direct = reason_for_direct(p, *plan.kernels, tiny);
     const char* const packs = plan.kernels->direct_needs.packs;
     plan.kernel = plan.levels ? KernelKind::strassen
                   : chosen    ? *choice.kernel
@@ -256,7 +255,8 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     plan.kernels = plan.pieces   ? &piece_kernels(*choice.isa).of[plan.pieces - 1]
                    : plan.levels ? &set.wide
                                  : &pick_tile(set, p);
-    choose_kernel(plan, p, choice);
+    const bool tiny = has_tiny_items(problem, *plan.kernels);
+    choose_kernel(plan, p, tiny, choice);
     const bool packed = plan.kernel >= KernelKind::packed;
     const bool splits_k = plan.kernel >= KernelKind::direct && !p.attained.lookup.data &&
                           !p.post_ops && sums_are_exact(p.semiring, p.dtype);
@@ -264,8 +264,9 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
         make_partition(p, problem.batch, *plan.kernels,
                        packed ? plan.kernels->packed_needs.cost : plan.kernels->direct_needs.cost,
                        splits_k, choice.threads);
+    const Partition& cut = plan.partition;
     plan.tiny_items =
-        plan.kernel == KernelKind::direct && has_tiny_items(problem, *plan.kernels, plan.partition);
+        plan.kernel == KernelKind::direct && tiny && cut.grid_m * cut.grid_n * cut.parts == 1;
     if (plan.tiny_items) plan.transposed = false;
     plan.few_rows =
         plan.kernel == KernelKind::direct && !plan.tiny_items &&

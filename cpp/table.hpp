@@ -1,4 +1,4 @@
-// 642 lines, as everything that crosses the border stands in one file.
+// 644 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, and
 // no code but what is always inlined, also without optimization. Matrices travel as bytes: a
 // pointer, and strides in bytes (view.hpp).
@@ -443,9 +443,9 @@ struct PackedNeeds {
 // not cover: a NaN that they were not asked to mark (results are right but for the rows and columns
 // to which it must spread), or another (results are void where KernelSet has careful kernels).
 // direct_rows: m <= 4, see rows.hpp; any few sums over logplus. The argmax kernels are null unless
-// the semiring is selective; batch, which marks no NaN, is null for logplus. It covers what packing
-// covers. pack_a_sum, pack_b_sum and macro_sum, for sums of blocks, are those of a ring of floats
-// (plustimes) with the wide tile, else null; packing notices sums beyond most_block_sum, and NaN.
+// the semiring is selective. batch marks no NaN, and covers what packing covers. pack_a_sum,
+// pack_b_sum and macro_sum, for sums of blocks, are those of a ring of floats (plustimes) with the
+// wide tile, else null; packing notices sums beyond most_block_sum, and NaN.
 struct Kernels {
     int mr, nr;
     int turned_columns;  // a C of at most so many columns, and of nr rows or more, is better turned

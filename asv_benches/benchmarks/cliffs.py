@@ -17,6 +17,7 @@ POINTS = [
     "Point(2000, 17, 256, dtype='int8', argmax=True)",
     "Point(1024, 4, 4096)",
     "Point(2, 2, 2, batch=4096, dtype='int32')",
+    "Point(2, 2, 2, batch=4096, semiring='logplus')",
     "Point(1024, 1024, 256, dtype='bool', semiring='orand')",
 ]
 # Each beside the same product with ordinary values and layouts.

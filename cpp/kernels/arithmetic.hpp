@@ -7,6 +7,26 @@
 namespace tropical {
 namespace {
 
+// The integer of so many bytes that has a sign.
+template <int Bytes>
+struct IntegerOf {};
+template <>
+struct IntegerOf<1> {
+    using type = std::int8_t;
+};
+template <>
+struct IntegerOf<2> {
+    using type = std::int16_t;
+};
+template <>
+struct IntegerOf<4> {
+    using type = std::int32_t;
+};
+template <>
+struct IntegerOf<8> {
+    using type = std::int64_t;
+};
+
 // acc (+) product, the product first: see Max in semiring.hpp.
 template <class Add, class V>
 [[gnu::always_inline]] inline V sum_of(V product, V acc) {

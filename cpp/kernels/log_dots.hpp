@@ -11,12 +11,12 @@ namespace {
 // C[i, j] = (accumulate ? C[i, j] (+) : ) its blocks, of which g's lanes are some.
 template <class R>
 [[gnu::noinline]] void add_lanes(char* c, bool accumulate, const char* packed_a,
-                                 const LanesOfSteps& g) {
+                                 const LaneSums& g) {
     using V = typename R::V;
     using T = typename R::T;
     constexpr ptrdiff_t size = sizeof(T), pitch = sizeof(V), L = R::lanes;
     const Lines of_b = lines_behind<T>(g.b_panel, L, g.kc);
-    fill_lanes<R>(g.b_panel, g.b.data, g.b.row_stride, g);
+    fill_lanes<R>(g.b_panel, g.b.data, g.b.row_stride, g.b_lane, g);
     take_exponentials<R, L>(g.b_panel, g.kc, of_b);
     V sum{};
     for (ptrdiff_t p = 0; p < g.kc; ++p)
@@ -48,8 +48,14 @@ bool log_dots(const DirectArgs& g) {
     alignas(64) char packed_b[(log_steps + numbers_a_line) * L * size];
     for (ptrdiff_t i = 0; i < g.m; ++i)
         for (ptrdiff_t pc = 0; pc < g.k; pc += L * g.kc) {  // A[i, pc:pc+L*kc]
-            LanesOfSteps lanes{at(g.a, i, pc), at(g.b, pc, 0), g.kc, g.k - pc, packed_b};
-            fill_lanes<R>(packed_a, lanes.a.data, g.a.col_stride, lanes);
+            LaneSums lanes{.a = at(g.a, i, pc),
+                           .b = at(g.b, pc, 0),
+                           .kc = g.kc,
+                           .steps = g.k - pc,
+                           .b_panel = packed_b,
+                           .a_lane = g.kc * g.a.col_stride,
+                           .b_lane = g.kc * g.b.row_stride};
+            fill_lanes<R>(packed_a, lanes.a.data, g.a.col_stride, lanes.a_lane, lanes);
             take_exponentials<R, L>(packed_a, g.kc, lines_behind<T>(packed_a, L, g.kc));
             for (ptrdiff_t j = 0; j < g.n; ++j) {
                 lanes.b = at(g.b, pc, j);

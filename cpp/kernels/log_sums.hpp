@@ -87,41 +87,44 @@ template <class R>
     return log_sum_of<R>(terms, k);
 }
 
-// Blocks of a sum over p, of kc steps or what is left of `steps`: a lane each. b_panel: memory for
-// a register a step.
-struct LanesOfSteps {
+// A sum over p in each lane: A[0, :] (x) B[:, 0] of the first lane, and those of the others lie
+// a_lane and b_lane bytes apart. Each lane has kc steps, the last one perhaps fewer; steps: of all
+// lanes. b_panel: memory for a register a step.
+struct LaneSums {
     ConstView a, b;
     ptrdiff_t kc, steps;
     char* b_panel;
+    ptrdiff_t a_lane, b_lane;
 };
 
-// A register for each step of the first blocks of a line, -inf behind its end.
+// A register for each step of the lanes, whose first elements lie `lane` bytes apart; -inf where
+// there is none.
 template <class R>
-[[gnu::noinline]] void fill_lanes(char* panel, const char* line, ptrdiff_t stride,
-                                  const LanesOfSteps& g) {
+[[gnu::noinline]] void fill_lanes(char* panel, const char* line, ptrdiff_t stride, ptrdiff_t lane,
+                                  const LaneSums& g) {
     using V = typename R::V;
     using T = typename R::T;
     constexpr ptrdiff_t size = sizeof(T), pitch = sizeof(V), L = R::lanes;
-    const ptrdiff_t distance = g.kc * stride, whole = g.steps / g.kc;
+    const ptrdiff_t whole = g.steps / g.kc;
     if (whole >= L && stride == size) {
-        pack<AsIs<T>, sizeof(V), L>({panel, line, L, g.kc, distance, stride});
+        pack<AsIs<T>, sizeof(V), L>({panel, line, L, g.kc, lane, stride});
         return;
     }
     if (whole < L) {
         for (ptrdiff_t p = 0; p < g.kc; ++p) store(panel + p * pitch, broadcast<V>(-highest<T>));
-        copy_lines<size>(panel + whole * size, pitch, {line + whole * distance, stride, distance},
+        copy_lines<size>(panel + whole * size, pitch, {line + whole * lane, stride, lane},
                          g.steps - whole * g.kc, 1);
     }
-    copy_lines<size>(panel, pitch, {line, stride, distance}, g.kc, whole < L ? whole : L);
+    copy_lines<size>(panel, pitch, {line, stride, lane}, g.kc, whole < L ? whole : L);
 }
 
 // log_sum_by_terms for each lane.
 template <class R>
-[[gnu::noinline]] typename R::V log_sums_of_lanes(const LanesOfSteps& g) {
+[[gnu::noinline]] typename R::V log_sums_of_lanes(const LaneSums& g) {
     using V = typename R::V;
     alignas(64) char terms[log_steps * sizeof(V)];
-    fill_lanes<R>(terms, g.a.data, g.a.col_stride, g);
-    fill_lanes<R>(g.b_panel, g.b.data, g.b.row_stride, g);
+    fill_lanes<R>(terms, g.a.data, g.a.col_stride, g.a_lane, g);
+    fill_lanes<R>(g.b_panel, g.b.data, g.b.row_stride, g.b_lane, g);
     for (ptrdiff_t offset = 0; offset < g.kc * ptrdiff_t{sizeof(V)}; offset += sizeof(V))
         store(terms + offset, load<V>(terms + offset) + load<V>(g.b_panel + offset));
     return log_sum_of<R>(terms, g.kc);

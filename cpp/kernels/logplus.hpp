@@ -13,15 +13,15 @@ namespace tropical {
 namespace {
 
 // One tile of C: as they were before packing, rows of A from its first and columns of B from its
-// first, and what their lines carry. steps: null, or C has one row, whose elements are blocks of
-// one sum.
+// first, and what their lines carry. lanes: null, or C has one row, whose elements are the sums of
+// these lanes.
 struct LogTile {
     ConstView a, b;
     Lines rows, columns;
     ptrdiff_t k;
     bool accumulate;
     TileOfC c;
-    const LanesOfSteps* steps = nullptr;
+    const LaneSums* lanes = nullptr;
 };
 
 // Sums to logarithms, and these to C.
@@ -32,7 +32,7 @@ template <class R, int NV>
     constexpr ptrdiff_t size = sizeof(T), L = R::lanes;
     const TileOfC& c = g.c;
     const auto of_row = [&](const char* of_rows, ptrdiff_t i) {
-        return g.steps ? load<V>(of_rows) : broadcast<V>(load_scalar<T>(of_rows + i * size));
+        return g.lanes ? load<V>(of_rows) : broadcast<V>(load_scalar<T>(of_rows + i * size));
     };
     for (ptrdiff_t i = 0; i < mr && i < c.m; ++i)
         for (ptrdiff_t v = 0; v < NV && v * L < c.n; ++v) {
@@ -44,7 +44,7 @@ template <class R, int NV>
                                   (sum < load<V>(g.columns.thresholds + v * L * size));
             if (first_set<T>(small) >= 0) {
                 const V by_terms =
-                    g.steps ? log_sums_of_lanes<R>(*g.steps)
+                    g.lanes ? log_sums_of_lanes<R>(*g.lanes)
                             : log_sum_by_terms<R>(at(g.a, i, 0), at(g.b, 0, v * L), g.k, count);
                 value = small ? by_terms : value;
             }

@@ -1,4 +1,4 @@
-// 278 lines, as the table of an instruction set is one list.
+// 284 lines, as the table of an instruction set is one list.
 // Builds the table of function pointers of one instruction set: every semiring over every dtype,
 // each with its micro-tiles.
 #pragma once
@@ -12,6 +12,7 @@
 #include "kernels/direct.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/fold.hpp"
+#include "kernels/log_batch.hpp"
 #include "kernels/log_dots.hpp"
 #include "kernels/macro_kernel.hpp"
 #include "kernels/narrow.hpp"
@@ -222,6 +223,7 @@ constexpr Kernels make_log_kernels() {
     k.macro = macro_logs<R, MR, NV>;
     k.direct = direct_logs<R, DirectMR>;
     k.direct_rows = log_dots<R>;
+    k.batch = batch_logs<R>;
     return k;
 }
 
@@ -249,6 +251,8 @@ constexpr KernelSet fill_set() {
         return make_log_set<Isa, S, T>();
     else if constexpr (saturates<S, T> && !is_signed<T>)
         return make_saturating_set<Isa, S, T>();
+    else if constexpr (wraps<S, T>)  // with a sign or without, the bits are the same
+        return make_set<Isa, S, typename IntegerOf<sizeof(T)>::type>();
     else
         return make_set<Isa, S, T>();
 }

@@ -7,25 +7,6 @@
 namespace tropical {
 namespace {
 
-template <int Bytes>
-struct IntegerOf {};
-template <>
-struct IntegerOf<1> {
-    using type = std::int8_t;
-};
-template <>
-struct IntegerOf<2> {
-    using type = std::int16_t;
-};
-template <>
-struct IntegerOf<4> {
-    using type = std::int32_t;
-};
-template <>
-struct IntegerOf<8> {
-    using type = std::int64_t;
-};
-
 // Numbers of vertices, one in each lane of a V: where an element of V is narrower than a number, in
 // several registers, the low bits first.
 template <class R>

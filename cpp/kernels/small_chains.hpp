@@ -80,21 +80,12 @@ void small_trace_back(const SmallTraceArgs& g) {
     store(g.state, state);
 }
 
-template <int Size>
-struct SignedOf {
-    using type = std::int32_t;
-};
-template <>
-struct SignedOf<8> {
-    using type = std::int64_t;
-};
-
 template <class R, int N>
 constexpr SmallChainKernels make_small_chain_kernels() {
     using S = typename R::S;
     using T = typename R::T;
     using V = typename R::V;
-    using I = typename SignedOf<sizeof(T)>::type;
+    using I = typename IntegerOf<sizeof(T)>::type;
     return {{small_best_steps<S, T, T, N>, small_best_steps<S, T, V, N>},
             {small_trace_back<S, T, T, I, I, N>,
              small_trace_back<S, T, V, I, Register<I, sizeof(V)>, N>}};

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import oracle
 import pytest
-from support import EXACT, KERNELS, ROUNDING, SELECTIVE, assert_same_bits, check, values
+from support import EXACT, KERNELS, LOGPLUS, ROUNDING, SELECTIVE, assert_same_bits, check, values
 
 import tropical
 
@@ -68,6 +68,23 @@ def test_bits_are_those_of_single_products(isa, semiring, dtype):
             for item in range(len(a)):
                 tropical.gemm(a[item], b[item], out=want[item], **how)
             assert_same_bits(got, want, m, k, n, accumulate)
+
+
+@pytest.mark.parametrize("semiring,dtype", LOGPLUS)
+@pytest.mark.parametrize("spread", [1.0, 300.0, 1e4])
+def test_bits_of_logplus(isa, semiring, dtype, spread):
+    """Exponentials that underflow, infinities, NaN; turned items, one operand for all items."""
+    for (m, k, n), count in itertools.product(SIZES, (8, 17, 70)):
+        a, b = (
+            values(shape, dtype, seed) * np.dtype(dtype).type(spread / 128)
+            for seed, shape in enumerate([(count, m, k), (count, k, n)])
+        )
+        for x in a, b:
+            x.flat[::5], x.flat[3::29], x.flat[7::31] = -np.inf, np.inf, np.nan
+        for x, y in ((a, b), (a[::-1], np.asfortranarray(b)), (a[:1], b), (a, b[:1])):
+            pairs = [(x[i % len(x)], y[i % len(y)]) for i in range(count)]
+            want = np.stack([tropical.gemm(*pair, semiring=semiring) for pair in pairs])
+            assert_same_bits(tropical.gemm(x, y, semiring=semiring), want, m, k, n, count)
 
 
 @pytest.mark.parametrize("kernel", [None, *KERNELS])
