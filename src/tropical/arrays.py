@@ -171,7 +171,22 @@ def stored_dtype(x: object) -> np.dtype[Any] | None:
     (dtype('float16'), None)
     """
     dtype = getattr(x, "dtype", None)
-    return dtype if isinstance(dtype, np.dtype) and dtype.name in _STORED else None
+    stored = isinstance(dtype, np.dtype) and dtype.itemsize == 2 and dtype.name in _STORED
+    return dtype if stored else None
+
+
+def is_stored(dtype: np.dtype[Any], ring: Semiring) -> bool:
+    """Return whether a dtype is one of `ring.stored`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical import semirings
+    >>> from tropical.arrays import is_stored
+    >>> is_stored(np.dtype("float16"), semirings.minplus)
+    True
+    """
+    return dtype.itemsize == 2 and dtype.name in ring.stored  # a name takes NumPy microseconds
 
 
 def widened(x: Array, ring: Semiring) -> Array:
@@ -187,7 +202,7 @@ def widened(x: Array, ring: Semiring) -> Array:
     >>> widened(np.array([0.5, 3], np.float16), semirings.minplus)
     array([0.5, 3. ], dtype=float32)
     """
-    return x.astype(np.float32) if x.dtype.name in ring.stored else x
+    return x.astype(np.float32) if is_stored(x.dtype, ring) else x
 
 
 def narrowed(values: Array, dtype: np.dtype[Any] | None) -> Array:
@@ -222,7 +237,7 @@ def check_computed(name: str, dtype: np.dtype[Any], ring: Semiring) -> None:
     Traceback (most recent call last):
     TypeError: a: dtype float16 is not supported here; pass a.astype("float32")
     """
-    if dtype.name in ring.stored:
+    if is_stored(dtype, ring):
         raise TypeError(
             f'{name}: dtype {dtype} is not supported here; pass {name}.astype("float32")'
         )

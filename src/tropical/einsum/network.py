@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropical import semirings
-from tropical.arrays import narrowed, promote, unmasked, widened
+from tropical.arrays import is_stored, narrowed, promote, unmasked, widened
 
 from . import counting, order
 from .arrays import Arrays
 from .counting import Counted
 from .pairwise import Choice, Term, contract, ones
-from .subscripts import Index, Subscripts, resolve, split, trim
+from .subscripts import Index, Subscripts, resolve, resolve_once, split, trim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ def compute(
         counting.check(ring)
     inputs, output, arrays = split((subscripts, *operands))
     whole, dtype = _operands(arrays, ring, return_counts)
-    read = resolve(inputs, output, [term.values.shape for term in whole])
+    read = resolve_once(inputs, output, tuple(term.values.shape for term in whole))
     if out is not None:
         _check_out(out, read.shape(), dtype)
     choices: list[Choice] | None = [] if return_argmax else None
@@ -53,7 +53,7 @@ def compute(
         result = Term(read.output, values, counts)
     else:
         result = _contract(whole, read, ring, optimize, choices)
-    values = narrowed(result.values, dtype if dtype.name in ring.stored else None)[()]
+    values = narrowed(result.values, dtype if is_stored(dtype, ring) else None)[()]
     if out is not None:
         out[...] = values
         values = out
@@ -83,7 +83,7 @@ def contracted(
     """
     inputs, output, given = split((subscripts, *operands))
     values = read_operands(given)
-    read = resolve(inputs, output, [tuple(x.shape) for x in values])
+    read = resolve(inputs, output, tuple(tuple(x.shape) for x in values))
     if any(read.sizes[index] == 0 for index in read.summed()):
         return arrays.full(values[0], read.shape(), ring.zero)
     terms = [Term((), x, None, arrays) for x in values]
@@ -94,7 +94,7 @@ def path(subscripts: str, shapes: Sequence[tuple[int, ...]], optimize: Any) -> o
     """Return the path that `optimize` means, for operands of these shapes."""
     blanks = [np.broadcast_to(np.int8(0), shape) for shape in shapes]
     inputs, output, _ = split((subscripts, *blanks))
-    read = resolve(inputs, output, shapes)
+    read = resolve(inputs, output, tuple(map(tuple, shapes)))
     own = [trim(x, i, read.sizes)[1] for x, i in zip(blanks, read.inputs, strict=True)]
     return order.find(own, read.output, read.sizes, optimize)
 
@@ -117,7 +117,7 @@ def _operands(
         values.append(unmasked(f"operand {i}", bare))
     dtype = np.result_type(*values)
     ring.zero(dtype)  # raises for those that the semiring lacks
-    computed = np.float32 if dtype.name in ring.stored else dtype
+    computed = np.float32 if is_stored(dtype, ring) else dtype
     terms = []
     for i, (array, value) in enumerate(zip(arrays, values, strict=True)):
         value = promote(widened(value, ring), computed, ring)

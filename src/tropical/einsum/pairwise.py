@@ -54,10 +54,6 @@ class Term(NamedTuple):
         """Return the length of the axis of `index`."""
         return int(self.values.shape[self.indices.index(index)])
 
-    def stride(self, index: Index) -> int:
-        """Return the distance in memory of neighbors along the axis of `index`."""
-        return self.arrays.strides(self.values)[self.indices.index(index)]
-
 
 class Choice(NamedTuple):
     """The values of the summed indices that attain each element of a product."""
@@ -79,11 +75,12 @@ def contract(
     b = reduce(b, {*keep, *a.indices}, ring, choices)
     if math.prod(_lengths(a, _only(a, b))) > math.prod(_lengths(b, _only(b, a))):
         a, b = b, a  # wide rather than high: rows are vectors
-    shared = [index for index in _by_stride(b) if index in a.indices]
+    of_a, of_b = _by_stride(a), _by_stride(b)
+    shared = [index for index in of_b if index in a.indices]
     batch = [index for index in shared if index in keep]
     summed = [index for index in shared if index not in keep]
-    rows = [index for index in _by_stride(a) if index not in shared]
-    columns = [index for index in _by_stride(b) if index not in shared]
+    rows = [index for index in of_a if index not in shared]
+    columns = [index for index in of_b if index not in shared]
     indices = (*batch, *rows, *columns)
     shape = (*_lengths(b, batch), *_lengths(a, rows), *_lengths(b, columns))
     left, right = a.arranged(batch, rows, summed), b.arranged(batch, summed, columns)
@@ -126,4 +123,6 @@ def _lengths(term: Term, indices: Sequence[Index]) -> tuple[int, ...]:
 
 def _by_stride(term: Term) -> list[Index]:
     """Return the indices in the order of their axes in memory; so axes merge without a copy."""
-    return sorted(term.indices, key=term.stride, reverse=True)
+    strides = term.arrays.strides(term.values)
+    axes = sorted(range(len(strides)), key=strides.__getitem__, reverse=True)
+    return [term.indices[axis] for axis in axes]

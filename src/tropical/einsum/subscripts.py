@@ -6,6 +6,7 @@ a dimension under an ellipsis.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -28,9 +29,12 @@ class Under:
 
 
 class Subscripts(NamedTuple):
-    """The indices of each operand and of the result, and the length of each index."""
+    """The indices of each operand and of the result, and the length of each index.
 
-    inputs: list[Indices]
+    Calls share what `resolve_once` remembers, so nobody may change it.
+    """
+
+    inputs: Sequence[Indices]
     output: Indices
     sizes: dict[Index, int]
 
@@ -43,7 +47,9 @@ class Subscripts(NamedTuple):
         return tuple(index for index in self.sizes if index not in self.output)
 
 
-def split(arguments: Sequence[Any]) -> tuple[list[Indices], Indices | None, list[Any]]:
+def split(
+    arguments: Sequence[Any],
+) -> tuple[tuple[Indices, ...], Indices | None, list[Any]]:
     """Return the indices of the operands, the indices of the result or None, and the operands.
 
     Both forms are read: ``("ij,jk->ik", a, b)`` and ``(a, [0, 1], b, [1, 2], [0, 2])``. An ellipsis
@@ -57,17 +63,22 @@ def split(arguments: Sequence[Any]) -> tuple[list[Indices], Indices | None, list
             raise TypeError(
                 f"subscripts: expected a string, or labels after each operand, got {arguments[0]!r}"
             )
-        inputs = [_listed(labels) for labels in arguments[1 : 2 * pairs : 2]]
+        inputs = tuple(_listed(labels) for labels in arguments[1 : 2 * pairs : 2])
         output = _listed(arguments[-1]) if len(arguments) % 2 else None
         return inputs, output, list(arguments[: 2 * pairs : 2])
     text = "".join(arguments[0].split())
-    left, arrow, right = text.partition("->")
-    inputs = [_lettered(term, text) for term in left.split(",")]
+    inputs, output = _parse(text)
     if len(inputs) != len(arguments) - 1:
         raise ValueError(
             f"subscripts: {text!r} names {len(inputs)} operands, got {len(arguments) - 1}"
         )
-    return inputs, _lettered(right, text) if arrow else None, list(arguments[1:])
+    return inputs, output, list(arguments[1:])
+
+
+def _parse(text: str) -> tuple[tuple[Indices, ...], Indices | None]:
+    left, arrow, right = text.partition("->")
+    inputs = tuple(_lettered(term, text) for term in left.split(","))
+    return inputs, _lettered(right, text) if arrow else None
 
 
 def _listed(labels: Any) -> Indices:
@@ -92,7 +103,7 @@ def _lettered(term: str, text: str) -> Indices:
 
 
 def resolve(
-    inputs: Sequence[Indices], output: Indices | None, shapes: Sequence[tuple[int, ...]]
+    inputs: tuple[Indices, ...], output: Indices | None, shapes: tuple[tuple[int, ...], ...]
 ) -> Subscripts:
     """Give ellipses their dimensions, the result its indices, and each index its length."""
     expanded = [_expand(indices, i, len(shapes[i])) for i, indices in enumerate(inputs)]
@@ -141,6 +152,19 @@ def _expand(indices: Indices, operand: int, ndim: int) -> Indices:
     raise ValueError(f"operand {operand}: expected {named} dimensions, got {ndim}")
 
 
+# For small arrays, reading the subscripts takes longer than the products.
+_resolve_once = functools.lru_cache(maxsize=256)(resolve)
+MOST_REMEMBERED = 8  # operands; the subscripts of large networks would fill the memory
+
+
+def resolve_once(
+    inputs: tuple[Indices, ...], output: Indices | None, shapes: tuple[tuple[int, ...], ...]
+) -> Subscripts:
+    """Do as `resolve`, and remember the result if there are few operands."""
+    few = len(inputs) <= MOST_REMEMBERED
+    return (_resolve_once if few else resolve)(inputs, output, shapes)
+
+
 def _sizes(inputs: Sequence[Indices], shapes: Sequence[tuple[int, ...]]) -> dict[Index, int]:
     """Return the length of each index; an operand with length 1 along an index is repeated."""
     sizes: dict[Index, int] = {}
@@ -169,6 +193,10 @@ def trim(
     array: Any, indices: Indices, sizes: dict[Index, int], arrays: Arrays = NUMPY
 ) -> tuple[Any, Indices]:
     """Return a view in which each index is one axis, without axes of length 1 that are repeated."""
+    if [sizes[index] for index in indices] == list(array.shape) and len(set(indices)) == len(
+        indices
+    ):
+        return array, indices
     repeated = [n == 1 != sizes[index] for index, n in zip(indices, array.shape, strict=True)]
     array = array[tuple(0 if gone else slice(None) for gone in repeated)]
     indices = tuple(index for index, gone in zip(indices, repeated, strict=True) if not gone)

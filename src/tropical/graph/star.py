@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tropical import _core, semirings
-from tropical.arrays import Array, check_square, is_kind
+from tropical.arrays import Array, check_square, is_kind, is_stored
 from tropical.foreign import answers_alike
 
 from .edges import matrix_of
@@ -147,7 +147,7 @@ def check_elements(a: Array, ring: Semiring) -> None:
     """Raise ValueError for a NaN, and for a negative number where the semiring has none."""
     if not a.size:
         return
-    least = _least(a) if a.dtype.name in ring.stored else a.min()
+    least = _least(a) if is_stored(a.dtype, ring) else a.min()
     if np.isnan(least):
         raise ValueError("a: expected numbers, got a NaN")
     if ring.nonnegative and least < 0:

@@ -146,9 +146,9 @@ def given_minus_expected(
     # A sequence without steps has no first state.
     to_initial = to_emission[:, 0] if steps else np.zeros((items, count), batch.dtype)
     cell = (np.arange(items)[:, None] * count + states[:, :-1]) * count + states[:, 1:]
-    given = np.bincount(cell[within[:, 1:]], minlength=items * count * count)
+    given = np.bincount(cell[within[:, 1:]], minlength=items * count * count).astype(batch.dtype)
     to_transition = known.transitions.reshape(items, count, count)
-    np.subtract(given.reshape(to_transition.shape), to_transition, to_transition, casting="unsafe")
+    np.subtract(given.reshape(to_transition.shape), to_transition, out=to_transition)
     return to_initial.copy(), to_transition, to_emission
 
 
