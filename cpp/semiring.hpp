@@ -252,8 +252,6 @@ constexpr bool has_factors =
 // Integers of this semiring saturate; those of plustimes wrap, as NumPy's do.
 template <class S, class T>
 constexpr bool saturates = selective<S> && !is_float<T> && S::Multiply::growth != Growth::none;
-template <class S, class T>
-constexpr bool wraps = !selective<S> && !is_float<T>;
 
 // Whether arithmetic alone gives zero (x) x = zero for floats, where a NaN loses: infinity times a
 // negative number would win.

@@ -31,8 +31,8 @@ template <class R>
                        lines_behind<T>(b, R::lanes, lanes.kc), lanes.kc, accumulate, c, &lanes});
 }
 
-// Packed are (m + n) lines of k steps and their numbers: at most (m + n) * k + m * n elements, and
-// as many again.
+// Packed are m + n lines of k + 2 registers: at most 384, as m * k + k * n + m * n is at most
+// most_batch_elements.
 template <class R>
 bool batch_logs(const BatchArgs& g) {
     constexpr ptrdiff_t pitch = sizeof(typename R::V), L = R::lanes;

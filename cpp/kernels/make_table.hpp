@@ -251,8 +251,6 @@ constexpr KernelSet fill_set() {
         return make_log_set<Isa, S, T>();
     else if constexpr (saturates<S, T> && !is_signed<T>)
         return make_saturating_set<Isa, S, T>();
-    else if constexpr (wraps<S, T>)  // with a sign or without, the bits are the same
-        return make_set<Isa, S, typename IntegerOf<sizeof(T)>::type>();
     else
         return make_set<Isa, S, T>();
 }

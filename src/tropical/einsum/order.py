@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from collections.abc import Sequence
 from string import ascii_letters
@@ -11,7 +12,7 @@ import numpy as np
 
 from tropical.extras import require
 
-from .subscripts import Index, Indices
+from .subscripts import MOST_REMEMBERED, Index, Indices
 
 Path: TypeAlias = list[tuple[int, ...]]
 INSTALL = "'tropical-blas[einsum]'"
@@ -42,6 +43,22 @@ def find(
         return _checked(optimize, len(inputs))
     if len(inputs) <= 2 or optimize is False:
         return [tuple(range(len(inputs)))]
+    if optimize is True and len(inputs) <= MOST_REMEMBERED:
+        return _of_few(tuple(inputs), output, tuple(sizes.items()))
+    return _searched(inputs, output, sizes, optimize)
+
+
+# Of small arrays, the search takes longer than the products.
+@functools.lru_cache(maxsize=256)
+def _of_few(
+    inputs: tuple[Indices, ...], output: Indices, sizes: tuple[tuple[Index, int], ...]
+) -> Path:
+    return _searched(inputs, output, dict(sizes), True)
+
+
+def _searched(
+    inputs: Sequence[Indices], output: Indices, sizes: dict[Index, int], optimize: Any
+) -> Path:
     installed = importlib.util.find_spec
     if optimize is True and len(inputs) >= MANY and installed("cotengra"):
         return _checked(_of_many(inputs, output, sizes), len(inputs))
