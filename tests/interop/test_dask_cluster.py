@@ -81,6 +81,26 @@ def test_a_worker_is_killed(client, function):
     assert pids[victim] not in client.run(os.getpid).values()
 
 
+def test_rows_of_a_factor_in_a_bag(client):
+    """The factor goes to each worker once, and tasks of bags and futures use it there."""
+    bag = pytest.importorskip("dask.bag")
+    a = edges(50)
+    a[values(a.shape, "int32", 3) % 4 != 0] = np.inf
+    factor = graph.factorize(a)
+    sent = client.scatter(factor, broadcast=True)
+    assert all(sent.key in keys for keys in client.has_what().values())
+
+    def rows_of(vertices, factor):
+        return [row.copy() for _, rows in factor.rows(list(vertices), 3) for row in rows]
+
+    want = graph.shortest_paths(a)
+    vertices = bag.from_sequence(range(len(a)), npartitions=7)
+    assert_same_bits(np.stack(vertices.map_partitions(rows_of, sent).compute()), want)
+    parts = np.array_split(np.arange(len(a)), 5)
+    futures = client.map(rows_of, parts, factor=sent)
+    assert_same_bits(np.stack([row for rows in client.gather(futures) for row in rows]), want)
+
+
 def test_a_limit_of_memory_makes_workers_spill():
     """A star of 3.7 MB where workers hold 1.2 MB each: chunks go to the disk and come back."""
     a = edges(960)
