@@ -1,8 +1,10 @@
+// 238 lines, as each way to read an operand stands here.
 // Packing: rows of an operand, from any strides, to micro-panels that the hot loop reads with unit
 // stride. The one pass that reads every element, so it also notices NaN and integers beyond the
 // plain arithmetic.
 #pragma once
 
+#include "kernels/lines.hpp"
 #include "kernels/scan.hpp"
 
 namespace tropical {
@@ -148,14 +150,50 @@ template <class Codec, int Bytes, int W, class Blocks = OneBlock>
     return first_set<T>(noticed) >= 0;
 }
 
+// The elements of a row lie apart, and nearer than rows: one by one. Registers are encoded behind
+// some rows, as one that is read just after its elements were stored waits.
+template <class Codec, int Bytes, int W>
+[[gnu::noinline]] bool pack_elements(const PackArgs& g) {
+    using T = typename Codec::T;
+    using V = Register<T, row_bytes<T, Bytes, W>()>;
+    constexpr ptrdiff_t size = sizeof(T), L = lanes<T, V>, group = rows_together;
+    Mask<V> noticed{};
+    for (ptrdiff_t pg = 0; pg < g.depth; pg += group)
+        for (ptrdiff_t i = 0; i < g.length; i += W) {
+            const ptrdiff_t lines = g.length - i < W ? g.length - i : W;
+            const ptrdiff_t steps = g.depth - pg < group ? g.depth - pg : group;
+            const char* const source = g.source + i * g.length_stride + pg * g.depth_stride;
+            char* const target = g.target + (i * g.depth + pg * W) * size;
+            for (ptrdiff_t p = 0; p < steps; ++p) {
+                char* const row = target + p * W * size;
+                copy_elements<size>(row, size, source + p * g.depth_stride, g.length_stride, lines);
+                __builtin_memset(row + lines * size, 0,
+                                 static_cast<std::size_t>((W - lines) * size));
+            }
+            if constexpr (Codec::notices)
+                for (ptrdiff_t v = 0; v < steps * W; v += L) {
+                    char* const here = target + v * size;
+                    const V x = encode<Codec>(load_some<T, V>(here, size, steps * W - v), noticed);
+                    if constexpr (Codec::maps) store_some<T>(here, x, size, steps * W - v);
+                }
+        }
+    return first_set<T>(noticed) >= 0;
+}
+
+// Lines of so few steps are not worth a transposed square.
+constexpr ptrdiff_t few_steps = 4;
+
 // Operand to ceil(length / W) micro-panels: target[i * depth + p * W + v] = encoded (i + v, p) for
 // i = 0, W, ...; v < W, zeros behind the operand's end. True: operands were noticed, and not
 // marked.
 template <class Codec, int Bytes, int W>
 bool pack(const PackArgs& g) {
+    const auto far = [](ptrdiff_t stride) { return stride < 0 ? -stride : stride; };
+    const bool near_rows = far(g.length_stride) < far(g.depth_stride);
     const bool noticed = g.length_stride == sizeof(typename Codec::T)
                              ? pack_rows<Codec, Bytes, W>(g)
-                             : pack_columns<Codec, Bytes, W>(g);
+                         : near_rows || g.depth < few_steps ? pack_elements<Codec, Bytes, W>(g)
+                                                            : pack_columns<Codec, Bytes, W>(g);
     return noticed && !mark_nan<Codec, Bytes>(g);
 }
 

@@ -44,7 +44,7 @@ def find(
     if len(inputs) <= 2 or optimize is False:
         return [tuple(range(len(inputs)))]
     if optimize is True and len(inputs) <= MOST_REMEMBERED:
-        return _of_few(tuple(inputs), output, tuple(sizes.items()))
+        return list(_of_few(tuple(inputs), output, tuple(sizes.items())))
     return _searched(inputs, output, sizes, optimize)
 
 
