@@ -195,10 +195,9 @@ def _new(
 
     def gradients(ctx: Any, g: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         to_initial, to_transition, to_emission, *inputs = ctx.saved_tensors
-        of_each, states = g.reshape(-1), to_initial.shape[-1]
-        first = of_each @ to_initial.reshape(-1, states)
-        weights = of_each @ to_transition.reshape(-1, states * states)
-        results = first, weights.reshape(states, states), g[..., None, None] * to_emission
+        first = (g[..., None] * to_initial).reshape(-1, to_initial.shape[-1]).sum(0)
+        weights = (g[..., None, None] * to_transition).reshape(-1, *to_transition.shape[-2:])
+        results = first, weights.sum(0), g[..., None, None] * to_emission
         if torch.is_grad_enabled():  # PyTorch would take second derivatives to be 0
             results = tuple(_once.apply(x, *inputs) for x in results)
         return *results, *(None for _ in others)
