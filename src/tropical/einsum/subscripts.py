@@ -193,9 +193,8 @@ def trim(
     array: Any, indices: Indices, sizes: dict[Index, int], arrays: Arrays = NUMPY
 ) -> tuple[Any, Indices]:
     """Return a view in which each index is one axis, without axes of length 1 that are repeated."""
-    if [sizes[index] for index in indices] == list(array.shape) and len(set(indices)) == len(
-        indices
-    ):
+    whole = [sizes[index] for index in indices] == list(array.shape)
+    if whole and len(set(indices)) == len(indices):
         return array, indices
     repeated = [n == 1 != sizes[index] for index, n in zip(indices, array.shape, strict=True)]
     array = array[tuple(0 if gone else slice(None) for gone in repeated)]
