@@ -40,7 +40,7 @@ py::dict explain(const py::object& m, const py::object& n, const py::object& k,
     auto [problem, stored] = contiguous_problem(m, n, k, dtype, parse_semiring(semiring.ptr()));
     Batch& items = problem.batch;
     items.items = parse_size(batch, "batch");
-    if (stored && items.items > 1) {  // which computes some at once
+    if (items.items > 1) {  // some may be computed at once
         items.dims = 1;
         items.shape[0] = items.items;
         items.a_stride[0] = problem.m * problem.a.row_stride;
