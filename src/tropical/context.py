@@ -52,8 +52,10 @@ class Block(ABC, Generic[Setting]):
 
     def __exit__(self, *error: object) -> None:
         blocks = self._open.get(())
-        ending = max((i for i, (block, _) in enumerate(blocks) if block is self), default=None)
-        if ending is None:  # a generator's block, which began in another context
+        ending = len(blocks) - 1
+        while ending >= 0 and blocks[ending][0] is not self:
+            ending -= 1
+        if ending < 0:  # a generator's block, which began in another context
             return
         setting = blocks[ending][1]
         kept = blocks[:ending]

@@ -259,19 +259,23 @@ def linear(
     if activation not in (None, "relu", "gelu"):
         raise ValueError(f'activation: expected "relu", "gelu" or None, got {activation!r}')
     inputs = (x, weight) if bias is None else (x, weight, bias)
-    arrays = [y.data if isinstance(y, Tensor) else np.asarray(operand(y)) for y in inputs]
+    arrays, tensors = [], []
+    for y in inputs:
+        if isinstance(y, Tensor):
+            arrays.append(y.data)
+            tensors.append(y)
+        else:
+            arrays.append(np.asarray(operand(y)))
     if activation == "gelu":
-        needs_sum = recording.get() and any(
-            isinstance(y, Tensor) and y.node is not None for y in inputs
-        )
+        needs_sum = recording.get() and any(y.node is not None for y in tensors)
         if needs_sum or not _are_plain(*arrays):
             return gelu(linear(x, weight, bias))
         layer = Epilogue(bias=None if bias is None else arrays[2], activation="gelu")
         value = _gemm(arrays[0], arrays[1].T, semiring="plustimes", epilogue=layer)
-        return tensor_of(value, None) if any(isinstance(y, Tensor) for y in inputs) else value
+        return tensor_of(value, None) if tensors else value
     value = _fused(*arrays, relu=activation == "relu")
     result: Tensor = value
-    if not any(isinstance(y, Tensor) for y in inputs):
+    if not tensors:
         return result
     if not recording.get():
         return tensor_of(value, None)
