@@ -108,38 +108,56 @@ double posteriors_of_block(const PosteriorArgs& g) {
     return least;
 }
 
-// N registers of a row of pairs.
-template <int N, class V>
+// N registers of some rows of pairs, which are row_bytes apart. weights: for each step, of each
+// row.
+template <int Rows, int N, class V>
 [[gnu::always_inline]] inline void add_pairs_of(const PosteriorArgs& g, const double* weights,
                                                 char* pairs, ptrdiff_t b) {
     constexpr ptrdiff_t step = sizeof(V);
-    V sum[N];
-    TROPICAL_UNROLL for (int v = 0; v < N; ++v)
-        sum[v] = load<V>(pairs + b + v * step);
+    const auto at = [&](int row, int v) { return pairs + row * g.row_bytes + b + v * step; };
+    V sum[Rows][N];
+    TROPICAL_UNROLL for (int row = 0; row < Rows; ++row) TROPICAL_UNROLL
+        for (int v = 0; v < N; ++v) sum[row][v] = load<V>(at(row, v));
     for (ptrdiff_t t = 0; t < g.steps; ++t) {
-        const V weight = broadcast<V>(weights[t]);
+        V arriving[N];
         TROPICAL_UNROLL for (int v = 0; v < N; ++v)
-            sum[v] = sum[v] + weight * load<V>(g.arriving + t * g.row_bytes + b + v * step);
+            arriving[v] = load<V>(g.arriving + t * g.row_bytes + b + v * step);
+        TROPICAL_UNROLL for (int row = 0; row < Rows; ++row) {
+            const V weight = broadcast<V>(weights[t * Rows + row]);
+            TROPICAL_UNROLL for (int v = 0; v < N; ++v)
+                sum[row][v] = sum[row][v] + weight * arriving[v];
+        }
     }
-    TROPICAL_UNROLL for (int v = 0; v < N; ++v)
-        store(pairs + b + v * step, sum[v]);
+    TROPICAL_UNROLL for (int row = 0; row < Rows; ++row) TROPICAL_UNROLL
+        for (int v = 0; v < N; ++v) store(at(row, v), sum[row][v]);
+}
+
+// Rows i, i + 1, ... of pairs.
+template <int Rows, class V>
+[[gnu::noinline]] void add_rows_of_pairs(const PosteriorArgs& g, ptrdiff_t i) {
+    constexpr ptrdiff_t step = sizeof(V), size = sizeof(double);
+    double weights[most_block_steps * Rows];
+    for (ptrdiff_t t = 0; t < g.steps; ++t) TROPICAL_UNROLL
+        for (int row = 0; row < Rows; ++row)
+            weights[t * Rows + row] =
+                load_scalar<double>(g.before + t * g.row_bytes + (i + row) * size) * g.weights[t];
+    char* const pairs = g.pairs + i * g.row_bytes;
+    ptrdiff_t b = 0;
+    for (; b + 4 * step <= g.row_bytes; b += 4 * step)
+        add_pairs_of<Rows, 4, V>(g, weights, pairs, b);
+    for (; b < g.row_bytes; b += step) add_pairs_of<Rows, 1, V>(g, weights, pairs, b);
 }
 
 // pairs[i, j] += the sum over t of before[t][i] * weights[t] * arriving[t][j], for at most
-// most_block_steps steps.
+// most_block_steps steps. Several rows share the loads of `arriving`: four of 4 registers where
+// there are 32 of them.
 template <int Bytes>
 void add_pairs(const PosteriorArgs& g) {
     using V = Register<double, Bytes>;
-    double weights[most_block_steps];
-    for (ptrdiff_t i = 0; i < g.states; ++i) {
-        for (ptrdiff_t t = 0; t < g.steps; ++t)
-            weights[t] = load_scalar<double>(g.before + t * g.row_bytes + i * 8) * g.weights[t];
-        char* const pairs = g.pairs + i * g.row_bytes;
-        ptrdiff_t b = 0;
-        for (; b + 4 * Bytes <= g.row_bytes; b += 4 * Bytes)
-            add_pairs_of<4, V>(g, weights, pairs, b);
-        for (; b < g.row_bytes; b += Bytes) add_pairs_of<1, V>(g, weights, pairs, b);
-    }
+    constexpr int rows = Bytes == 64 ? 4 : 2;
+    ptrdiff_t i = 0;
+    for (; i + rows <= g.states; i += rows) add_rows_of_pairs<rows, V>(g, i);
+    for (; i < g.states; ++i) add_rows_of_pairs<1, V>(g, i);
 }
 
 template <int Bytes>

@@ -68,9 +68,10 @@ ptrdiff_t Summer::cut(ChainInGroup& c, char* memory) const {
         out->exponents = cutter.take<std::int32_t>((block_ + 1) * item);
         out->offset = cutter.take<double>((block_ + 1) * item);
     }
-    c.emitted.logs = cutter.take(rows);
-    c.emitted.values = cutter.take(rows);
-    c.emitted.top = cutter.take<double>((block_ + 1) * item);
+    const ptrdiff_t emissions = keeps_emissions_ ? longest_ : block_ + 1;
+    c.emissions.logs = cutter.take(emissions * row_);
+    c.emissions.values = cutter.take(emissions * row_);
+    c.emissions.top = cutter.take<double>(emissions * item);
     c.kept = cutter.take(2 * kept * row_);
     c.kept_logs = cutter.take<bool>(kept);
     c.products = cutter.take<double>(square);
@@ -103,11 +104,20 @@ void Summer::set_matrix_of_block(ChainGroup& group, ptrdiff_t b) const {
         set_matrix(group.matrix, chains_.transitions(group.chains[0].chain, b * block_ + 1));
 }
 
+// c.emitted: these steps. Known ones are found again, unless some were raised: which, nobody noted.
 void Summer::emit(ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const {
+    const ptrdiff_t at = keeps_emissions_ ? first : 0;
+    c.emitted = {.logs = c.emissions.logs + at * row_,
+                 .values = c.emissions.values + at * row_,
+                 .top = c.emissions.top + at,
+                 .raised = false};
+    if (keeps_emissions_ && !c.raised && first + steps <= c.emitted_steps) return;
     for (ptrdiff_t t = 0; t < steps; ++t)
         chains_.read_row(chains_.emitted(c.chain, first + t), numbers_of(c.emitted.logs + t * row_),
                          advance_.padded());
     advance_.emit(c.emitted, steps);
+    c.raised |= c.emitted.raised;
+    c.emitted_steps = std::max(c.emitted_steps, first + steps);
 }
 
 void Summer::keep(ChainInGroup& c, ptrdiff_t b) const {

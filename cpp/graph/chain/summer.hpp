@@ -25,6 +25,10 @@ struct ChainInGroup {
     ptrdiff_t chain, length;
     Track forward, backward;
     BlockEmissions emitted;
+    // Where `emitted` lies: of all steps if they are kept, else of one block.
+    BlockEmissions emissions;
+    ptrdiff_t emitted_steps;  // so many are known
+    bool raised;              // emissions of a step were
     BlockRows ahead, back;
     char* rows;        // those of `ahead`, of all blocks if they are kept
     char* kept;        // row and sums before each block
@@ -150,6 +154,9 @@ class Summer {
     // Posteriors may leave logarithms behind, which draws would not expect.
     const bool keeps_all_ = keeps_rows() && !(wanted_.paths && wants_posteriors()) &&
                             longest_ * row_ <= most_kept / most_chains;
+    // Logarithms of sums take the place of those of emissions.
+    const bool keeps_emissions_ = keeps_all_ && !wanted_.log_alpha && !wanted_.log_beta &&
+                                  3 * longest_ * row_ <= most_kept / most_chains;
 };
 
 template <class Body>

@@ -123,12 +123,11 @@ def _score(
     initial: Array, transition: Array, emission: Array, states: NDArray[np.intp], batch: Batch
 ) -> NDArray[np.float64]:
     """Return the scores of states (sequences, t), in float64."""
-    within = batch.within()
-    shape = (*batch.shape, states.shape[-1], batch.states)
-    scores = np.broadcast_to(emission, shape).reshape(*states.shape, batch.states)
-    score = _sum_where(within, np.take_along_axis(scores, states[..., None], -1)[..., 0])
-    score += _sum_where(within[:, 1:], transition[states[:, :-1], states[:, 1:]])
-    return score + _sum_where(within[:, :1], initial[states[:, :1]])
+    within = states >= 0
+    scores = emission.reshape(-1).take(_places(states, batch))
+    score = _sum_where(within, scores)
+    score += _sum_where(within[:, 1:], transition.reshape(-1).take(_pairs(states, batch)))
+    return score + _sum_where(within[:, :1], initial.take(np.maximum(states[:, :1], 0)))
 
 
 def given_minus_expected(
@@ -141,15 +140,25 @@ def given_minus_expected(
     within, count = states >= 0, batch.states
     items, steps = states.shape
     to_emission = np.negative(known.states, out=known.states).reshape(items, steps, count)
-    step = np.flatnonzero(within)
-    to_emission.reshape(-1)[step * count + states.reshape(-1)[step]] += 1
+    to_emission.reshape(-1)[_places(states, batch)[within]] += 1
     # A sequence without steps has no first state.
     to_initial = to_emission[:, 0] if steps else np.zeros((items, count), batch.dtype)
-    cell = (np.arange(items)[:, None] * count + states[:, :-1]) * count + states[:, 1:]
-    given = np.bincount(cell[within[:, 1:]], minlength=items * count * count).astype(batch.dtype)
-    to_transition = known.transitions.reshape(items, count, count)
-    np.subtract(given.reshape(to_transition.shape), to_transition, out=to_transition)
-    return to_initial.copy(), to_transition, to_emission
+    cell = _pairs(states, batch) + np.arange(items)[:, None] * (count * count)
+    given = np.bincount(cell[within[:, 1:]], minlength=items * count * count)
+    to_transition = known.transitions.reshape(-1)
+    np.subtract(given.astype(batch.dtype), to_transition, out=to_transition)
+    return to_initial.copy(), to_transition.reshape(items, count, count), to_emission
+
+
+def _places(states: NDArray[np.intp], batch: Batch) -> NDArray[np.intp]:
+    """Return where each state lies in the emissions, (sequences, t); state 0 stands for none."""
+    places: NDArray[np.intp] = np.arange(0, states.size * batch.states, batch.states)
+    return places.reshape(states.shape) + np.maximum(states, 0)
+
+
+def _pairs(states: NDArray[np.intp], batch: Batch) -> NDArray[np.intp]:
+    """Return where each transition lies in a matrix, (sequences, t - 1); 0 stands for none."""
+    return np.maximum(states[:, :-1] * batch.states + states[:, 1:], 0)
 
 
 def _sum_where(within: NDArray[np.bool_], x: Array) -> NDArray[np.float64]:

@@ -190,10 +190,11 @@ def _new(
         return (*known, known[0].new_empty((*batch, steps), dtype=torch.int64))[:results]
 
     def save(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.set_materialize_grads(False)  # else PyTorch fills zeros for each result
         ctx.mark_non_differentiable(*output[1:])
         ctx.save_for_backward(*output[1:4], *inputs[:3])
 
-    def gradients(ctx: Any, g: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+    def gradients(ctx: Any, g: Tensor, *_: None) -> tuple[Tensor | None, ...]:
         to_initial, to_transition, to_emission, *inputs = ctx.saved_tensors
         first = (g[..., None] * to_initial).reshape(-1, to_initial.shape[-1]).sum(0)
         weights = (g[..., None, None] * to_transition).reshape(-1, *to_transition.shape[-2:])
