@@ -41,14 +41,16 @@ template <class R, bool Argmax, int MR, int NV>
     const Attained attained = at(g.attained, pc, 0, jr);
     const bool continues = g.accumulate || pc > 0;
     const ptrdiff_t m = g.m, n = g.n - jr;
+    if (k < 1) __builtin_unreachable();  // else compilers prepare tiles without a step, too
     const auto tile = [&](auto rows, ptrdiff_t ir) {
+        constexpr int mr = decltype(rows)::value;
         const IndexOfC to{.index = at(attained.index, ir, 0),
                           .lookup = attained.lookup,
                           .first_p = pc,
                           .continues = continues};
-        direct_tile<R, Argmax, decltype(rows)::value, NV>(g, at(a, ir, 0), k, b, b_stride,
-                                                          tile_at(strip_of_c, m, n, ir, 0), to,
-                                                          tile_of<R>(start, ir, 0, m - ir, n));
+        direct_tile<R, Argmax, mr, NV>(g, at(a, ir, 0), k, b, b_stride,
+                                       {.view = at(strip_of_c, ir, 0), .m = mr, .n = n}, to,
+                                       tile_of<R>(start, ir, 0, mr, n));
     };
     ptrdiff_t ir = 0;
     for (; ir + MR <= m; ir += MR) tile(Constant<MR>{}, ir);

@@ -6,14 +6,17 @@
 namespace tropical {
 namespace {
 
-template <class S, class T>
+// The passes over a chain; its numbers are those of a `DecoderOf`.
 class AnyDecoder {
   public:
     AnyDecoder(const Chains& chains, const BestPaths& wanted, const ChainRun& run)
         : chains_(chains),
           wanted_(wanted),
           run_(run),
-          set_(run.isa.table->sets[chains.semiring][static_cast<int>(chains.dtype)]) {}
+          set_(run.isa.table->sets[chains.semiring][static_cast<int>(chains.dtype)]),
+          item_(item_size(chains.dtype)),
+          row_(chains.states * item_) {}
+    virtual ~AnyDecoder() = default;
 
     void decode(Workspace& workspace) const {
         const std::vector<ptrdiff_t> order = longest_first(chains_);
@@ -26,7 +29,24 @@ class AnyDecoder {
         });
     }
 
+  protected:
+    const Chains& chains_;
+    const BestPaths& wanted_;
+    const ChainRun& run_;
+    const KernelSet& set_;
+    const ptrdiff_t item_, row_;
+
   private:
+    // The score of a chain without steps.
+    virtual void write_one(ptrdiff_t chain) const = 0;
+    // sums[j] = the best of row[i] (x) weights[e] over the edges e from i into j.
+    virtual void follow_edges(const char* weights, const char* row, char* sums) const = 0;
+    // Where scores of floats are added up, the best one of a row, which is taken out; else 0.
+    virtual double divide_out(char* row) const = 0;
+    // The states of the best path, from the last to the first, and its score, plus offset.
+    virtual void go_back(ptrdiff_t chain, const char* rows, double offset,
+                         const Stop& stop) const = 0;
+
     void multiply_rows(const char* row, const char* emitted, char* out) const {
         set_.multiply({.count = chains_.states,
                        .a = row,
@@ -39,9 +59,7 @@ class AnyDecoder {
 
     void decode_one(ptrdiff_t chain, char* rows, Stop* asks, const Stop& stop) const {
         const ptrdiff_t length = chains_.lengths[chain];
-        T* const score = reinterpret_cast<T*>(wanted_.score) + chain;
-        *score = S::template one<T>;
-        if (length == 0) return;
+        if (length == 0) return write_one(chain);
         char* const sums = rows + length * row_;
         multiply_rows(chains_.initial + chain * chains_.initial_stride, chains_.emitted(chain, 0),
                       rows);
@@ -57,8 +75,7 @@ class AnyDecoder {
             multiply_rows(sums, chains_.emitted(chain, t), row);
             if (t % 16 == 0) offset += divide_out(row);
         }
-        go_back(chain, rows, score, stop);
-        if (offset != 0) *score = static_cast<T>(static_cast<double>(*score) + offset);
+        go_back(chain, rows, offset, stop);
     }
 
     double work() const {
@@ -79,8 +96,19 @@ class AnyDecoder {
         // Operands that the fast arithmetic does not cover void its results.
         if (set_.wide.direct_rows(args) && set_.careful.direct_rows) set_.careful.direct_rows(args);
     }
+};
 
-    void follow_edges(const char* weights, const char* row, char* sums) const {
+template <class S, class T>
+class DecoderOf final : public AnyDecoder {
+  public:
+    using AnyDecoder::AnyDecoder;
+
+  private:
+    T& score_of(ptrdiff_t chain) const { return reinterpret_cast<T*>(wanted_.score)[chain]; }
+
+    void write_one(ptrdiff_t chain) const override { score_of(chain) = S::template one<T>; }
+
+    void follow_edges(const char* weights, const char* row, char* sums) const override {
         const ChainEdges& edges = *chains_.edges;
         for (ptrdiff_t j = 0; j < chains_.states; ++j) {
             T best = S::template zero<T>;
@@ -92,8 +120,7 @@ class AnyDecoder {
         }
     }
 
-    // Where scores of floats are added up, the best one of a row, which is taken out; else 0.
-    double divide_out(char* row) const {
+    double divide_out(char* row) const override {
         if constexpr (is_float<T> && same_type<typename S::Multiply, Plus>) {
             T best = number(row, 0);
             for (ptrdiff_t j = 1; j < chains_.states; ++j)
@@ -115,15 +142,17 @@ class AnyDecoder {
         return x;
     }
 
-    void go_back(ptrdiff_t chain, const char* rows, T* score, const Stop& stop) const {
+    void go_back(ptrdiff_t chain, const char* rows, double offset,
+                 const Stop& stop) const override {
         const ptrdiff_t length = chains_.lengths[chain], s = chains_.states;
         ptrdiff_t* const states = wanted_.states + wanted_.place[chain];
         const char* row = rows + (length - 1) * row_;
         ptrdiff_t state = 0;
         for (ptrdiff_t j = 1; j < s; ++j)
             if (S::Add::better(number(row, j), number(row, state))) state = j;
-        *score = number(row, state);
-        if (*score == S::template zero<T>) return;
+        const T score = number(row, state);
+        score_of(chain) = offset != 0 ? static_cast<T>(static_cast<double>(score) + offset) : score;
+        if (score == S::template zero<T>) return;
         states[length - 1] = state;
         for (ptrdiff_t t = length - 1; t > 0 && !stop; --t) {
             row -= row_;
@@ -144,12 +173,6 @@ class AnyDecoder {
             states[t - 1] = state = best;
         }
     }
-
-    const Chains& chains_;
-    const BestPaths& wanted_;
-    const ChainRun& run_;
-    const KernelSet& set_;
-    const ptrdiff_t item_ = sizeof(T), row_ = chains_.states * item_;
 };
 
 }  // namespace
@@ -157,7 +180,7 @@ class AnyDecoder {
 void find_any_best_paths(const Chains& chains, const BestPaths& wanted, const ChainRun& run) {
     with_types(chains.semiring, chains.dtype, [&]<class S, class Row>() {
         if constexpr (selective<S>)
-            AnyDecoder<S, typename Row::type>(chains, wanted, run).decode(thread_workspace());
+            DecoderOf<S, typename Row::type>(chains, wanted, run).decode(thread_workspace());
     });
 }
 

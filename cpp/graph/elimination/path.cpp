@@ -29,20 +29,12 @@ class Memory {
     std::unique_ptr<T[]> data_;
 };
 
-template <class S, class T>
+// What does not depend on the numbers, which are those of a `SearchOf`.
 class Search {
   public:
-    Search(const Factor& factor, const Arcs& arcs, const T* weights, StopRequested stop_requested)
-        : s_(factor.structure),
-          arcs_(arcs),
-          up_(reinterpret_cast<const T*>(factor.up)),
-          down_(reinterpret_cast<const T*>(factor.down)),
-          weights_(weights),
-          value_(size()),
-          below_(size()),
-          above_(size()),
-          walk_(size()),
-          stop_(stop_requested) {}
+    Search(const Structure& s, StopRequested stop_requested)
+        : s_(s), below_(size()), above_(size()), walk_(size()), stop_(stop_requested) {}
+    virtual ~Search() = default;
 
     Array<Vertex> path(Vertex from, Vertex to) {
         if (!sweep(from, to)) return {};
@@ -59,15 +51,10 @@ class Search {
         return path;
     }
 
-  private:
+  protected:
     const Structure& s_;
-    const Arcs& arcs_;
-    const T *const up_, *const down_, *const weights_;
-    // Of the ancestors of both ends: the best path, and the rank before it, from below or above.
-    Memory<T> value_;
+    // Of the ancestors of both ends: the rank before them on the best path, from below or above.
     Memory<Vertex> below_, above_;
-    Walk walk_;
-    Stop stop_;
 
     std::size_t size() const { return s_.order.size(); }
 
@@ -76,8 +63,56 @@ class Search {
         if (stop_) throw Stopped{};
     }
 
-    // Whether there is a path.
-    bool sweep(Vertex from, Vertex to) {
+    // Fills below_ and above_; whether there is a path.
+    virtual bool sweep(Vertex from, Vertex to) = 0;
+    // The rank through which the entry from a to b leads; -1 where the entry is an edge.
+    virtual Vertex between(Vertex a, Vertex b) = 0;
+
+  private:
+    Walk walk_;
+    Stop stop_;
+
+    // Replaces entries until all are edges.
+    void unpack() {
+        struct Link {
+            Vertex low, from, to;
+            bool operator<(const Link& other) const {
+                return std::tie(low, from) < std::tie(other.low, other.from);
+            }
+        };
+        std::priority_queue<Link> links;
+        const auto push = [&](Vertex r) {
+            if (const Vertex next = walk_.next(r); next >= 0)
+                links.push({std::min(r, next), r, next});
+        };
+        for (Vertex r = walk_.first(); r >= 0; r = walk_.next(r)) push(r);
+        while (!links.empty()) {
+            const Link link = links.top();
+            links.pop();
+            if (walk_.next(link.from) != link.to) continue;
+            if (const Vertex k = between(link.from, link.to); k >= 0)
+                walk_.insert(link.from, k, push);
+        }
+    }
+};
+
+template <class S, class T>
+class SearchOf final : public Search {
+  public:
+    SearchOf(const Factor& factor, const Arcs& arcs, const T* weights, StopRequested stop_requested)
+        : Search(factor.structure, stop_requested),
+          arcs_(arcs),
+          up_(reinterpret_cast<const T*>(factor.up)),
+          down_(reinterpret_cast<const T*>(factor.down)),
+          weights_(weights),
+          value_(size()) {}
+
+  private:
+    const Arcs& arcs_;
+    const T *const up_, *const down_, *const weights_;
+    Memory<T> value_;  // of the best paths to the ancestors of both ends
+
+    bool sweep(Vertex from, Vertex to) override {
         Array<Vertex> chain;
         for (const Vertex end : {from, to})
             for (Vertex r = end; r >= 0; r = s_.parent[r]) {
@@ -106,31 +141,7 @@ class Search {
         via[r] = before;
     }
 
-    // Replaces entries until all are edges.
-    void unpack() {
-        struct Link {
-            Vertex low, from, to;
-            bool operator<(const Link& other) const {
-                return std::tie(low, from) < std::tie(other.low, other.from);
-            }
-        };
-        std::priority_queue<Link> links;
-        const auto push = [&](Vertex r) {
-            if (const Vertex next = walk_.next(r); next >= 0)
-                links.push({std::min(r, next), r, next});
-        };
-        for (Vertex r = walk_.first(); r >= 0; r = walk_.next(r)) push(r);
-        while (!links.empty()) {
-            const Link link = links.top();
-            links.pop();
-            if (walk_.next(link.from) != link.to) continue;
-            if (const Vertex k = between(link.from, link.to); k >= 0)
-                walk_.insert(link.from, k, push);
-        }
-    }
-
-    // The rank through which the entry from a to b leads; -1 where the entry is an edge.
-    Vertex between(Vertex a, Vertex b) {
+    Vertex between(Vertex a, Vertex b) override {
         const Vertex low = std::min(a, b), high = std::max(a, b);
         const ptrdiff_t entry = entry_of(s_, low, high);
         const T whole = (a == low ? up_ : down_)[entry];
@@ -161,7 +172,7 @@ Array<Vertex> best_path(const Factor& factor, const Arcs& arcs, const char* weig
     with_types(factor.semiring, factor.dtype, [&]<class S, class Row>() {
         using T = typename Row::type;
         if constexpr (has_factors<S, typename Row::type>)
-            path = Search<S, T>(factor, arcs, reinterpret_cast<const T*>(weights), stop_requested)
+            path = SearchOf<S, T>(factor, arcs, reinterpret_cast<const T*>(weights), stop_requested)
                        .path(s.rank[from], s.rank[to]);
     });
     return path;

@@ -1,135 +1,43 @@
-// Of most rows, the arcs of the best products are a tree: each leads from a better vertex to a
-// worse one, or each from a worse one. Otherwise, as with cycles of weight zero, ties of maxmin or
-// rounding, arcs may make cycles. Then the vertices whose arcs do not lead back to the source are
-// connected again, one after the other, by the arc whose product is nearest to their value.
+// Predecessors of a block of rows: kernels choose them, trees mend what they doubt.
 #include "graph/elimination/predecessors.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <new>
-#include <queue>
-#include <tuple>
 
 #include "definition.hpp"
+#include "graph/elimination/tree.hpp"
 
 namespace tropical {
 namespace {
 
-// The tree of one source.
 template <class S, class T>
-class Tree {
+class TreeOf final : public Tree {
   public:
-    Tree(const Structure& s, const Predecessors& wanted, const char* x, ptrdiff_t row_bytes,
-         Vertex source, Vertex* before)
-        : s_(s),
-          arcs_(wanted.arcs),
+    TreeOf(const Structure& s, const Predecessors& wanted, const char* x, ptrdiff_t row_bytes,
+           Vertex source, Vertex* before)
+        : Tree(s, wanted.arcs, source, before),
           weights_(reinterpret_cast<const T*>(wanted.weights)),
           x_(x),
-          row_bytes_(row_bytes),
-          source_(source),
-          before_(before),
-          state_(s.order.size(), State::unknown) {}
-
-    void mend() {
-        find_lost();
-        if (lost_.empty()) return;
-        list_arcs_within();
-        for (const Vertex v : lost_) before_[v] = no_predecessor;
-        for (const Vertex v : lost_)
-            for (ptrdiff_t a = arcs_.start[v]; a < arcs_.start[v + 1]; ++a)
-                if (state_[s_.order[arcs_.source[a]]] == State::rooted) offer(v, a);
-        while (!exact_.empty() || !others_.empty()) connect(next());
-    }
+          row_bytes_(row_bytes) {}
 
   private:
-    enum class State : char { unknown, walked, rooted, lost };
-    // That vertex v is connected by arc a, whose product differs from v's value so much.
-    struct Offer {
-        double difference;
-        Vertex v;
-        ptrdiff_t arc;
-        bool operator>(const Offer& other) const {
-            return std::tie(difference, v, arc) > std::tie(other.difference, other.v, other.arc);
-        }
-    };
-
-    const Structure& s_;
-    const Arcs& arcs_;
     const T* const weights_;
     const char* const x_;
     const ptrdiff_t row_bytes_;
-    const Vertex source_;
-    Vertex* const before_;
-    Array<State> state_;
-    Array<Vertex> lost_, place_;    // place_[lost_[i]] = i
-    Array<ptrdiff_t> start_, arc_;  // the arcs from lost_[i] to others
-    Array<Vertex> target_;          // of each of them
-    std::queue<Offer> exact_;
-    std::priority_queue<Offer, std::vector<Offer>, std::greater<>> others_;
 
     T value(Vertex rank) const { return *reinterpret_cast<const T*>(x_ + rank * row_bytes_); }
 
-    void find_lost() {
-        state_[source_] = State::rooted;
-        Array<Vertex> walk;
-        for (Vertex v = 0; v < s_.size(); ++v) {
-            if (value(s_.rank[v]) == S::template zero<T>) continue;
-            walk.clear();
-            Vertex u = v;
-            for (; u >= 0 && state_[u] == State::unknown; u = before_[u]) {
-                state_[u] = State::walked;
-                walk.push_back(u);
-            }
-            const State end = u >= 0 && state_[u] == State::rooted ? State::rooted : State::lost;
-            for (const Vertex w : walk) state_[w] = end;
-            if (end == State::lost) lost_.insert(lost_.end(), walk.begin(), walk.end());
-        }
-    }
+    bool is_reached(Vertex v) const override { return value(s_.rank[v]) != S::template zero<T>; }
 
-    void list_arcs_within() {
-        place_.assign(state_.size(), -1);
-        start_.assign(lost_.size() + 2, 0);
-        for (Vertex i = 0; i < static_cast<Vertex>(lost_.size()); ++i) place_[lost_[i]] = i;
-        const auto each = [&](auto act) {
-            for (const Vertex v : lost_)
-                for (ptrdiff_t a = arcs_.start[v]; a < arcs_.start[v + 1]; ++a)
-                    if (const Vertex i = place_[s_.order[arcs_.source[a]]]; i >= 0) act(v, a, i);
-        };
-        each([&](Vertex, ptrdiff_t, Vertex i) { ++start_[i + 2]; });
-        for (ptrdiff_t i = 2; i < std::ssize(start_); ++i) start_[i] += start_[i - 1];
-        arc_.resize(static_cast<std::size_t>(start_.back()));
-        target_.resize(arc_.size());
-        each([&](Vertex v, ptrdiff_t a, Vertex i) {
-            const ptrdiff_t to = start_[i + 1]++;
-            arc_[to] = a;
-            target_[to] = v;
-        });
-    }
-
-    void offer(Vertex v, ptrdiff_t a) {
+    double difference(Vertex v, ptrdiff_t a) const override {
         const T product = multiply<S>(weights_[a], value(arcs_.source[a])),
                 whole = value(s_.rank[v]);
-        if (product == S::template zero<T>) return;
-        if (product == whole)
-            exact_.push({0, v, a});
-        else
-            others_.push(
-                {std::fabs(static_cast<double>(product) - static_cast<double>(whole)), v, a});
-    }
-
-    Offer next() {
-        Offer best = exact_.empty() ? others_.top() : exact_.front();
-        exact_.empty() ? others_.pop() : exact_.pop();
-        return best;
-    }
-
-    void connect(const Offer& best) {
-        if (state_[best.v] == State::rooted) return;
-        state_[best.v] = State::rooted;
-        before_[best.v] = s_.order[arcs_.source[best.arc]];
-        const Vertex i = place_[best.v];
-        for (ptrdiff_t k = start_[i]; k < start_[i + 1]; ++k)
-            if (state_[target_[k]] != State::rooted) offer(target_[k], arc_[k]);
+        if (product == S::template zero<T>) return -1;
+        if (product == whole) return 0;
+        const double by = std::fabs(static_cast<double>(product) - static_cast<double>(whole));
+        return std::max(by, std::numeric_limits<double>::min());  // of large integers it may be 0
     }
 };
 
@@ -139,9 +47,9 @@ void mend(const Factor& factor, const Predecessors& wanted, const Swept& swept,
     for (ptrdiff_t i = 0; i < swept.count && !stop; ++i) {
         if (!doubtful[i]) continue;
         if (asks) stop.ask();
-        Tree<S, T>(factor.structure, wanted, swept.x + i * static_cast<ptrdiff_t>(sizeof(T)),
-                   swept.row_bytes, swept.sources[i],
-                   reinterpret_cast<Vertex*>(at(wanted.out, swept.first + i, 0).data))
+        TreeOf<S, T>(factor.structure, wanted, swept.x + i * static_cast<ptrdiff_t>(sizeof(T)),
+                     swept.row_bytes, swept.sources[i],
+                     reinterpret_cast<Vertex*>(at(wanted.out, swept.first + i, 0).data))
             .mend();
     }
 }

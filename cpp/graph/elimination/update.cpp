@@ -13,6 +13,13 @@
 namespace tropical {
 namespace {
 
+// What an entry was before, up and down.
+template <class T>
+struct Change {
+    T before[2];
+    bool stale[2] = {};  // must be computed again
+};
+
 template <class S, class T>
 class Update {
   public:
@@ -52,10 +59,6 @@ class Update {
 
   private:
     static constexpr int up = 0, down = 1;
-    struct Change {
-        T before[2];
-        bool stale[2] = {};  // must be computed again
-    };
     using Place = std::pair<ptrdiff_t, Vertex>;  // an entry and its lower rank
 
     const Structure& s_;
@@ -66,18 +69,18 @@ class Update {
     const T* const weights_;
     const bool refuses_;
     Stop stop_;
-    std::unordered_map<ptrdiff_t, Change> changes_;
+    std::unordered_map<ptrdiff_t, Change<T>> changes_;
     std::priority_queue<Place, std::vector<Place>, std::greater<>> pending_;
-    std::vector<std::pair<ptrdiff_t, const Change*>> changed_;  // entries of one rank
+    std::vector<std::pair<ptrdiff_t, const Change<T>*>> changed_;  // entries of one rank
 
     int way(Vertex from, Vertex to) const { return from < to || ways_ == 1 ? up : down; }
     bool beats_one(T weight) const {
         return refuses_ && selective<S> && beats<S>(weight, S::template one<T>);
     }
 
-    Change& touched(ptrdiff_t entry, Vertex low) {
-        const auto [found, fresh] =
-            changes_.try_emplace(entry, Change{{x_[up][entry], x_[down][entry]}, {false, false}});
+    Change<T>& touched(ptrdiff_t entry, Vertex low) {
+        const auto [found, fresh] = changes_.try_emplace(
+            entry, Change<T>{{x_[up][entry], x_[down][entry]}, {false, false}});
         if (fresh) pending_.push({entry, low});
         return found->second;
     }
@@ -88,7 +91,7 @@ class Update {
         while (!pending_.empty() && pending_.top().second == r) {
             const ptrdiff_t entry = pending_.top().first;
             pending_.pop();
-            const Change& change = changes_.find(entry)->second;
+            const Change<T>& change = changes_.find(entry)->second;
             bool differs = false;
             for (int w = 0; w < ways_; ++w) {
                 if (change.stale[w]) x_[w][entry] = computed(r, s_.higher[entry], w);
@@ -123,7 +126,7 @@ class Update {
         count(4 * (s_.start[r + 1] - s_.start[r]));
         std::size_t next = 0;  // of changed_, whose entries ascend
         for (ptrdiff_t other = s_.start[r]; other < s_.start[r + 1]; ++other) {
-            const Change* its = nullptr;
+            const Change<T>* its = nullptr;
             if (next < changed_.size() && changed_[next].first == other)
                 its = changed_[next++].second;
             if (other == entry || (its && other < entry)) continue;  // told with the other one
