@@ -70,7 +70,7 @@ template <class R, int MR, int NV>
 
 // The plain hot loop, interrupted after every segment to note where the accumulators improved. They
 // start from C; numbers in it beyond the range of mapped sums would be decoded to the zero, so C is
-// met again when they are stored.
+// met again when they are stored. C passes through `best`, out of line: what follows takes longer.
 template <class R, int MR, int NV>
 [[gnu::always_inline]] inline void checkpoint_kernel(const MacroArgs& g, const char* a,
                                                      const char* b, const TileOfC& c,
@@ -80,13 +80,14 @@ template <class R, int MR, int NV>
     using M = Mask<V>;
     using T = typename R::T;
     constexpr ptrdiff_t size = sizeof(T), NR = NV * R::lanes;
+    for (int i = 0; i < MR * NV; ++i) {
+        best[i] = R::zero();
+        where[i] = ~M{};
+    }
+    if (g.accumulate) load_tile<typename R::Codec>(best, MR, NV, c);
     V acc[MR][NV];
-    start_tile<R>(acc, c, g.accumulate);
     TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
-        for (int v = 0; v < NV; ++v) {
-            best[i * NV + v] = acc[i][v];
-            where[i * NV + v] = ~M{};
-        }
+        for (int v = 0; v < NV; ++v) acc[i][v] = best[i * NV + v];
     M number{};
     for (ptrdiff_t p = 0; p < g.k; p += segment<R>) {
         const ptrdiff_t steps = g.k - p < segment<R> ? g.k - p : segment<R>;
@@ -101,7 +102,8 @@ template <class R, int MR, int NV>
         number += 1;
     }
     forget_zeros<R>(acc, where);
-    store_tile<R>(acc, c, R::Codec::maps && g.accumulate);
+    store_edge<typename R::Codec, typename R::S::Add, false>(
+        best, MR, NV, c, R::Codec::maps && g.accumulate, Activation::none);
 }
 
 // Searches the segment in which an element improved in its row of A and its unpacked column of B,

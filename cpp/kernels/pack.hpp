@@ -1,4 +1,4 @@
-// 238 lines, as each way to read an operand stands here.
+// 250 lines, as each way to read an operand stands here.
 // Packing: rows of an operand, from any strides, to micro-panels that the hot loop reads with unit
 // stride. The one pass that reads every element, so it also notices NaN and integers beyond the
 // plain arithmetic.
@@ -180,6 +180,17 @@ template <class Codec, int Bytes, int W>
     return first_set<T>(noticed) >= 0;
 }
 
+// The codec with which elements move: elements that stay as they are, of whatever type of their
+// size.
+template <class Codec>
+struct Moves {
+    using As = Codec;
+};
+template <class T>
+struct Moves<AsIs<T>> {
+    using As = AsIs<typename IntegerOf<sizeof(T)>::type>;
+};
+
 // Lines of so few steps are not worth a transposed square.
 constexpr ptrdiff_t few_steps = 4;
 
@@ -188,12 +199,13 @@ constexpr ptrdiff_t few_steps = 4;
 // marked.
 template <class Codec, int Bytes, int W>
 bool pack(const PackArgs& g) {
+    using Moved = typename Moves<Codec>::As;
     const auto far = [](ptrdiff_t stride) { return stride < 0 ? -stride : stride; };
     const bool near_rows = far(g.length_stride) < far(g.depth_stride);
     const bool noticed = g.length_stride == sizeof(typename Codec::T)
-                             ? pack_rows<Codec, Bytes, W>(g)
-                         : near_rows || g.depth < few_steps ? pack_elements<Codec, Bytes, W>(g)
-                                                            : pack_columns<Codec, Bytes, W>(g);
+                             ? pack_rows<Moved, Bytes, W>(g)
+                         : near_rows || g.depth < few_steps ? pack_elements<Moved, Bytes, W>(g)
+                                                            : pack_columns<Moved, Bytes, W>(g);
     return noticed && !mark_nan<Codec, Bytes>(g);
 }
 

@@ -158,7 +158,8 @@ def _places(states: NDArray[np.intp], batch: Batch) -> NDArray[np.intp]:
 
 def _pairs(states: NDArray[np.intp], batch: Batch) -> NDArray[np.intp]:
     """Return where each transition lies in a matrix, (sequences, t - 1); 0 stands for none."""
-    return np.maximum(states[:, :-1] * batch.states + states[:, 1:], 0)
+    pairs: NDArray[np.intp] = np.maximum(states[:, :-1] * batch.states + states[:, 1:], 0)
+    return pairs
 
 
 def _sum_where(within: NDArray[np.bool_], x: Array) -> NDArray[np.float64]:
