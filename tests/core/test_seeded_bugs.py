@@ -43,8 +43,8 @@ special_values: kernels/scan.hpp: a NaN lost in the tail of a row
 - j < length; j += L
 + j + L <= length; j += L
 special_values: kernels/pack.hpp: a NaN lost in a single micro-panel
-- : pack_columns<Codec, Bytes, W>(g);
-+ : (pack_columns<Codec, Bytes, W>(g) && g.length > W);
+- : pack_columns<Moved, Bytes, W>(g);
++ : (pack_columns<Moved, Bytes, W>(g) && g.length > W);
 argmax: semiring.hpp: the last index on ties
 - return term > sum;
 + return term >= sum;
