@@ -194,7 +194,9 @@ def _new(
         ctx.mark_non_differentiable(*output[1:])
         ctx.save_for_backward(*output[1:4], *inputs[:3])
 
-    def gradients(ctx: Any, g: Tensor, *_: None) -> tuple[Tensor | None, ...]:
+    def gradients(ctx: Any, g: Tensor | None, *_: None) -> tuple[Tensor | None, ...]:
+        if g is None:  # an undefined gradient, which PyTorch allows
+            return (None,) * (3 + len(others))
         to_initial, to_transition, to_emission, *inputs = ctx.saved_tensors
         first = (g[..., None] * to_initial).reshape(-1, to_initial.shape[-1]).sum(0)
         weights = (g[..., None, None] * to_transition).reshape(-1, *to_transition.shape[-2:])
