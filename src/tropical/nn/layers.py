@@ -378,7 +378,7 @@ class Sequential(Module):
     def forward(self, x: Any) -> Any:
         """Return the output of the last module."""
         done = False  # the module before computed this one
-        modules: list[Any] = [*iter(self), None]  # of self itself, a list asks for the length first
+        modules: list[Any] = [*iter(self), None]  # [*self] would call __len__ as well
         for module, following in itertools.pairwise(modules):
             if done:
                 done = False
