@@ -104,20 +104,20 @@ void Summer::set_matrix_of_block(ChainGroup& group, ptrdiff_t b) const {
         set_matrix(group.matrix, chains_.transitions(group.chains[0].chain, b * block_ + 1));
 }
 
-// c.emitted: these steps. Known ones are found again, unless some were raised: which, nobody noted.
+// c.emitted: these steps. Known ones are found again.
 void Summer::emit(ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const {
     const ptrdiff_t at = keeps_emissions_ ? first : 0;
     c.emitted = {.logs = c.emissions.logs + at * row_,
                  .values = c.emissions.values + at * row_,
                  .top = c.emissions.top + at,
                  .raised = false};
-    if (keeps_emissions_ && !c.raised && first + steps <= c.emitted_steps) return;
+    if (keeps_emissions_ && first + steps <= c.emitted_steps) return;
     for (ptrdiff_t t = 0; t < steps; ++t)
         chains_.read_row(chains_.emitted(c.chain, first + t), numbers_of(c.emitted.logs + t * row_),
                          advance_.padded());
     advance_.emit(c.emitted, steps);
-    c.raised |= c.emitted.raised;
-    c.emitted_steps = std::max(c.emitted_steps, first + steps);
+    if (!c.emitted.raised && first <= c.emitted_steps)
+        c.emitted_steps = std::max(c.emitted_steps, first + steps);
 }
 
 void Summer::keep(ChainInGroup& c, ptrdiff_t b) const {

@@ -27,8 +27,7 @@ struct ChainInGroup {
     BlockEmissions emitted;
     // Where `emitted` lies: of all steps if they are kept, else of one block.
     BlockEmissions emissions;
-    ptrdiff_t emitted_steps;  // so many are known
-    bool raised;              // emissions of a step were
+    ptrdiff_t emitted_steps;  // the first so many are known, and were not raised
     BlockRows ahead, back;
     char* rows;        // those of `ahead`, of all blocks if they are kept
     char* kept;        // row and sums before each block
