@@ -13,14 +13,28 @@ namespace tropical {
 namespace {
 
 template <class S, class T>
-class TreeOf final : public Tree {
+class TreeOf : Tree {
   public:
     TreeOf(const Structure& s, const Predecessors& wanted, const char* x, ptrdiff_t row_bytes,
            Vertex source, Vertex* before)
         : Tree(s, wanted.arcs, source, before),
           weights_(reinterpret_cast<const T*>(wanted.weights)),
           x_(x),
-          row_bytes_(row_bytes) {}
+          row_bytes_(row_bytes) {
+        for (Vertex v = 0; v < s.size(); ++v)
+            if (value(s.rank[v]) == S::template zero<T>) state_[v] = State::unreached;
+    }
+
+    void mend() {
+        find_lost();
+        if (lost_.empty()) return;
+        list_arcs_within();
+        for (const Vertex v : lost_) before_[v] = no_predecessor;
+        for (const Vertex v : lost_)
+            for (ptrdiff_t a = arcs_.start[v]; a < arcs_.start[v + 1]; ++a)
+                if (state_[s_.order[arcs_.source[a]]] == State::rooted) offer_arc(v, a);
+        while (has_offers()) connect(next());
+    }
 
   private:
     const T* const weights_;
@@ -29,15 +43,22 @@ class TreeOf final : public Tree {
 
     T value(Vertex rank) const { return *reinterpret_cast<const T*>(x_ + rank * row_bytes_); }
 
-    bool is_reached(Vertex v) const override { return value(s_.rank[v]) != S::template zero<T>; }
-
-    double difference(Vertex v, ptrdiff_t a) const override {
+    void offer_arc(Vertex v, ptrdiff_t a) {
         const T product = multiply<S>(weights_[a], value(arcs_.source[a])),
                 whole = value(s_.rank[v]);
-        if (product == S::template zero<T>) return -1;
-        if (product == whole) return 0;
+        if (product == S::template zero<T>) return;
         const double by = std::fabs(static_cast<double>(product) - static_cast<double>(whole));
-        return std::max(by, std::numeric_limits<double>::min());  // of large integers it may be 0
+        // Of large integers that differ, the difference may be 0.
+        offer({product == whole ? 0 : std::max(by, std::numeric_limits<double>::min()), v, a});
+    }
+
+    void connect(const Offer& best) {
+        if (state_[best.v] == State::rooted) return;
+        state_[best.v] = State::rooted;
+        before_[best.v] = s_.order[arcs_.source[best.arc]];
+        const Vertex i = place_[best.v];
+        for (ptrdiff_t k = start_[i]; k < start_[i + 1]; ++k)
+            if (state_[target_[k]] != State::rooted) offer_arc(target_[k], arc_[k]);
     }
 };
 

@@ -2,22 +2,11 @@
 
 namespace tropical {
 
-void Tree::mend() {
-    find_lost();
-    if (lost_.empty()) return;
-    list_arcs_within();
-    for (const Vertex v : lost_) before_[v] = no_predecessor;
-    for (const Vertex v : lost_)
-        for (ptrdiff_t a = arcs_.start[v]; a < arcs_.start[v + 1]; ++a)
-            if (state_[s_.order[arcs_.source[a]]] == State::rooted) offer(v, a);
-    while (!exact_.empty() || !others_.empty()) connect(next());
-}
-
 void Tree::find_lost() {
     state_[source_] = State::rooted;
     Array<Vertex> walk;
     for (Vertex v = 0; v < s_.size(); ++v) {
-        if (!is_reached(v)) continue;
+        if (state_[v] == State::unreached) continue;
         walk.clear();
         Vertex u = v;
         for (; u >= 0 && state_[u] == State::unknown; u = before_[u]) {
@@ -50,27 +39,14 @@ void Tree::list_arcs_within() {
     });
 }
 
-void Tree::offer(Vertex v, ptrdiff_t a) {
-    const double by = difference(v, a);
-    if (by == 0)
-        exact_.push({0, v, a});
-    else if (by > 0)
-        others_.push({by, v, a});
+void Tree::offer(const Offer& offer) {
+    offer.difference == 0 ? exact_.push(offer) : others_.push(offer);
 }
 
 Tree::Offer Tree::next() {
     Offer best = exact_.empty() ? others_.top() : exact_.front();
     exact_.empty() ? others_.pop() : exact_.pop();
     return best;
-}
-
-void Tree::connect(const Offer& best) {
-    if (state_[best.v] == State::rooted) return;
-    state_[best.v] = State::rooted;
-    before_[best.v] = s_.order[arcs_.source[best.arc]];
-    const Vertex i = place_[best.v];
-    for (ptrdiff_t k = start_[i]; k < start_[i + 1]; ++k)
-        if (state_[target_[k]] != State::rooted) offer(target_[k], arc_[k]);
 }
 
 }  // namespace tropical

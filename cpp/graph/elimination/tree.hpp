@@ -11,28 +11,10 @@
 
 namespace tropical {
 
-// The tree of one source. What depends on the numbers is asked of a `TreeOf`.
+// The tree of one source: what does not depend on the numbers, which a `TreeOf` reads.
 class Tree {
-  public:
-    Tree(const Structure& s, const Arcs& arcs, Vertex source, Vertex* before)
-        : s_(s),
-          arcs_(arcs),
-          source_(source),
-          before_(before),
-          state_(s.order.size(), State::unknown) {}
-    virtual ~Tree() = default;
-    void mend();
-
   protected:
-    const Structure& s_;
-    const Arcs& arcs_;
-
-    virtual bool is_reached(Vertex v) const = 0;
-    // By how much the product along arc a differs from v's value; less than 0 if there is none.
-    virtual double difference(Vertex v, ptrdiff_t a) const = 0;
-
-  private:
-    enum class State : char { unknown, walked, rooted, lost };
+    enum class State : char { unknown, unreached, walked, rooted, lost };
     // That vertex v is connected by arc a, whose product differs from v's value so much.
     struct Offer {
         double difference;
@@ -43,20 +25,31 @@ class Tree {
         }
     };
 
+    const Structure& s_;
+    const Arcs& arcs_;
     const Vertex source_;
     Vertex* const before_;
-    Array<State> state_;
+    Array<State> state_;            // of vertices to which no path leads, unreached from the start
     Array<Vertex> lost_, place_;    // place_[lost_[i]] = i
     Array<ptrdiff_t> start_, arc_;  // the arcs from lost_[i] to others
     Array<Vertex> target_;          // of each of them
-    std::queue<Offer> exact_;
-    std::priority_queue<Offer, std::vector<Offer>, std::greater<>> others_;
+
+    Tree(const Structure& s, const Arcs& arcs, Vertex source, Vertex* before)
+        : s_(s),
+          arcs_(arcs),
+          source_(source),
+          before_(before),
+          state_(s.order.size(), State::unknown) {}
 
     void find_lost();         // lost_: the vertices that do not lead back to the source
     void list_arcs_within();  // start_, arc_ and target_, between lost vertices
-    void offer(Vertex v, ptrdiff_t a);
-    Offer next();
-    void connect(const Offer& best);
+    bool has_offers() const { return !exact_.empty() || !others_.empty(); }
+    void offer(const Offer& offer);
+    Offer next();  // the best offer, which is taken out
+
+  private:
+    std::queue<Offer> exact_;
+    std::priority_queue<Offer, std::vector<Offer>, std::greater<>> others_;
 };
 
 }  // namespace tropical
