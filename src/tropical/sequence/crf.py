@@ -151,13 +151,13 @@ def given_minus_expected(
 
 
 def _places(states: NDArray[np.intp], batch: Batch) -> NDArray[np.intp]:
-    """Return where each state lies in the emissions, (sequences, t); some place if there is none."""
+    """Return where each state lies in the emissions, (sequences, t); any place if none does."""
     places: NDArray[np.intp] = np.arange(0, states.size * batch.states, batch.states)
     return places.reshape(states.shape) + np.maximum(states, 0)
 
 
 def _pairs(states: NDArray[np.intp], batch: Batch) -> NDArray[np.intp]:
-    """Return where each transition lies in a matrix, (sequences, t - 1); some place if none is."""
+    """Return where each transition lies in a matrix, (sequences, t - 1); any place if none does."""
     pairs: NDArray[np.intp] = np.maximum(states[:, :-1] * batch.states + states[:, 1:], 0)
     return pairs
 
