@@ -366,8 +366,8 @@ struct PosteriorArgs {
     char* pairs;
 };
 // Chances are the numbers of a row times weights, which lie in parts: of sums k, the first part is
-// number part[k]. Sums of chances take sums_bytes, a register for the lanes before each lane
-// included.
+// number part[k]. Sums of chances take sums_bytes, two registers for the sums up to each lane
+// included; the second begins with those up to the first lane.
 struct ChanceArgs {
     ptrdiff_t count, row_bytes, part_bytes, part_stride, sums_bytes;
     const char* row;
@@ -380,8 +380,14 @@ struct DrawArgs {
     ptrdiff_t count, sums_bytes;
     const char* sums;
     const std::int32_t* slot;
-    const char* draws;  // doubles in [0, 1)
-    ptrdiff_t* chosen;
+    const char* numbers;  // doubles in [0, 1), of 52 bits
+    std::int32_t* chosen;
+};
+// Such numbers, in whole registers: see kernels/random.hpp.
+struct RandomArgs {
+    ptrdiff_t count;
+    std::uint64_t key[2], pair, first;
+    char* numbers[2];
 };
 
 // Packed bits: rows of A are padded to whole units, and 256 registers of tables are scratch.
@@ -486,6 +492,7 @@ struct ChainLogKernels {
     void (*add_pairs)(const PosteriorArgs&);
     void (*add_chances)(const ChanceArgs&);
     void (*draw)(const DrawArgs&);
+    void (*random_numbers)(const RandomArgs&);
 };
 
 // wide: the fastest micro-tile for this arithmetic. narrow: one register wide, for few columns,

@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -186,7 +187,8 @@ void sum_chains(const GivenChains& given, const Indices& place, const py::object
     without_gil([&] { sum_paths(chains, wanted, run); });
 }
 
-void sample_paths(const GivenChains& given, const Indices& place, Indices states) {
+void sample_paths(const GivenChains& given, const Indices& place, Indices states,
+                  std::array<std::uint64_t, 2> key) {
     const Chains chains = given.checked(number_of<LogPlus>);
     check(states.ndim() == 2, "states", "(size, rows)", states);
     check_place(place, given.lengths, states.shape(1));
@@ -195,6 +197,7 @@ void sample_paths(const GivenChains& given, const Indices& place, Indices states
     wanted.paths = states.mutable_data();
     wanted.path_count = states.shape(0);
     wanted.path_stride = states.shape(1);
+    std::copy(key.begin(), key.end(), wanted.key);
     const ChainRun run = new_run();
     without_gil([&] { sum_paths(chains, wanted, run); });
 }
@@ -234,11 +237,11 @@ The states of chain c go to ``states[:, place[c]:]`` (k, rows; intp) and the sco
 
 Results that are None are not computed. Those of chain c begin at row ``place[c]``.)");
     module.def("sample_paths", &sample_paths, py::arg("chains"), py::arg("place").noconvert(),
-               py::arg("states").noconvert(),
+               py::arg("states").noconvert(), py::arg("key"),
                R"(Draws paths of each chain. See `tropical.sequence.sample`.
 
-`states` (size, rows; intp) holds numbers in [0, 1), as float64 in its memory, and becomes the states
-of chain c from ``states[:, place[c]]`` on.)");
+The states of chain c go to ``states[:, place[c]:]`` (size, rows; intp). The number that the state
+``states[i, j]`` takes depends on i, j and the two numbers of `key` alone.)");
 }
 
 }  // namespace tropical

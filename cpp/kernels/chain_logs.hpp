@@ -4,6 +4,7 @@
 
 #include "kernels/chain.hpp"
 #include "kernels/chances.hpp"
+#include "kernels/random.hpp"
 #include "kernels/exponential.hpp"
 
 namespace tropical {
@@ -167,7 +168,8 @@ constexpr ChainLogKernels chain_logs = {.exponentials = exponentials_of_rows<Byt
                                         .posteriors = posteriors_of_block<Bytes>,
                                         .add_pairs = add_pairs<Bytes>,
                                         .add_chances = add_chances<Bytes>,
-                                        .draw = draw<Bytes>};
+                                        .draw = draw<Bytes>,
+                                        .random_numbers = random_numbers<Bytes>};
 
 }  // namespace
 }  // namespace tropical

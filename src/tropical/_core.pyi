@@ -338,7 +338,12 @@ def sum_paths(
     transitions: NDArray[Any] | None,
     log_likelihood: NDArray[np.float64] | None,
 ) -> None: ...
-def sample_paths(chains: Chains, place: NDArray[np.intp], states: NDArray[np.intp]) -> None: ...
+def sample_paths(
+    chains: Chains,
+    place: NDArray[np.intp],
+    states: NDArray[np.intp],
+    key: NDArray[np.uint64],
+) -> None: ...
 
 class LooplessPaths:
     def __init__(

@@ -8,73 +8,76 @@
 #include "graph/chain/summer.hpp"
 
 namespace tropical {
-// Calls act(draws) for all paths, so many at a time: the cells of these steps are copied, lest
-// steps of many paths meet in few sets of a cache.
+// Calls act(draws) for all paths, so many at a time, and writes the states that it draws.
 template <class Act>
 void Summer::for_each_draws(ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps,
                             const Act& act) const {
     Draws& draws = *c.draws;
+    const ptrdiff_t* const behind = wanted_.paths + wanted_.place[c.chain] + first + steps;
     for (draws.first = 0; draws.first < wanted_.path_count; draws.first += Draws::most) {
         draws.count = std::min(Draws::most, wanted_.path_count - draws.first);
-        ptrdiff_t* const cells =
-            wanted_.paths + draws.first * wanted_.path_stride + wanted_.place[c.chain] + first;
-        for (ptrdiff_t i = 0; i < draws.count; ++i)
-            for (ptrdiff_t t = 0; t < steps; ++t)
-                draws.cells[t][i] = cells[i * wanted_.path_stride + t];
-        if (first + steps < c.length)
-            for (ptrdiff_t i = 0; i < draws.count; ++i)
-                draws.state[i] = cells[i * wanted_.path_stride + steps];
+        for (ptrdiff_t i = 0; i < draws.count && first + steps < c.length; ++i)
+            draws.states[steps][i] =
+                static_cast<std::int32_t>(behind[(draws.first + i) * wanted_.path_stride]);
         act(draws);
-        for (ptrdiff_t i = 0; i < draws.count; ++i)
-            for (ptrdiff_t t = 0; t < steps; ++t)
-                cells[i * wanted_.path_stride + t] = draws.cells[t][i];
+        write_paths(c, first, steps);
     }
 }
 
-namespace {
-
-// Step t of some paths; what is drawn replaces the numbers.
-DrawArgs draws_of(Draws& draws, ptrdiff_t t, const ChainInGroup& c, ptrdiff_t bytes) {
-    return {.count = draws.count,
-            .sums_bytes = bytes,
-            .sums = c.chances,
-            .slot = draws.slot,
-            .draws = reinterpret_cast<const char*>(draws.cells[t]),
-            .chosen = draws.cells[t]};
+void Summer::write_paths(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const {
+    const Draws& draws = *c.draws;
+    for (ptrdiff_t i = 0; i < draws.count; ++i) {
+        ptrdiff_t* const path = wanted_.paths + (draws.first + i) * wanted_.path_stride +
+                                wanted_.place[c.chain] + first;
+        for (ptrdiff_t t = 0; t < steps; ++t) path[t] = draws.states[t][i];
+    }
 }
 
-}  // namespace
+// The numbers that some paths take at a step. Two places share what is computed once; `first`: it
+// was not computed for the step behind, which comes before this one.
+const char* Summer::numbers_for(ChainInGroup& c, ptrdiff_t step, bool first) const {
+    Draws& draws = *c.draws;
+    const ptrdiff_t place = wanted_.place[c.chain] + step;
+    if (first || place % 2 == 1)
+        advance_.logs.random_numbers({.count = draws.count,
+                                      .key = {wanted_.key[0], wanted_.key[1]},
+                                      .pair = static_cast<std::uint64_t>(place / 2),
+                                      .first = static_cast<std::uint64_t>(draws.first),
+                                      .numbers = {reinterpret_cast<char*>(draws.numbers[0]),
+                                                  reinterpret_cast<char*>(draws.numbers[1])}});
+    return reinterpret_cast<const char*>(draws.numbers[place % 2]);
+}
 
-// Numbers the states that some paths are in, as they come; draws.slot says which. Beside many draws
-// the sums of a few states that nobody is in cost less than the numbering.
-ptrdiff_t Summer::number_states(ChainInGroup& c) const {
+// Numbers the states that some paths are in, as they come; `states` becomes the numbers. Beside
+// many draws the sums of a few states that nobody is in cost less than the numbering.
+ptrdiff_t Summer::number_states(ChainInGroup& c, const std::int32_t*& states) const {
     Draws& draws = *c.draws;
     if (!chains_.edges && !c.ahead.logs && 2 * chains_.states <= draws.count) {
         std::iota(draws.distinct, draws.distinct + chains_.states, ptrdiff_t{0});
-        for (ptrdiff_t i = 0; i < draws.count; ++i)
-            draws.slot[i] = static_cast<std::int32_t>(draws.state[i]);
         return chains_.states;
     }
     std::int32_t count = 0;
     // Without a branch: nobody could guess which states are new.
     for (ptrdiff_t i = 0; i < draws.count; ++i) {
-        std::int32_t& slot = c.slot_of[draws.state[i]];
+        std::int32_t& slot = c.slot_of[states[i]];
         const bool fresh = slot < 0;
-        draws.distinct[count] = draws.state[i];
+        draws.distinct[count] = states[i];
         draws.slot[i] = slot = fresh ? count : slot;
         count += fresh;
     }
     for (ptrdiff_t k = 0; k < count; ++k) c.slot_of[draws.distinct[k]] = -1;
+    states = draws.slot;
     return count;
 }
 
-// The states of some paths at this step, which is number t of its block.
-void Summer::draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step,
-                       ptrdiff_t t) const {
+// The states of some paths at this step, which is number t of its block of `steps`.
+void Summer::draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t,
+                       ptrdiff_t steps) const {
     Draws& draws = *c.draws;
     const char* const row = c.ahead.rows + t * row_;
     const ptrdiff_t part = advance_.layout.columns * static_cast<ptrdiff_t>(sizeof(double));
-    const ptrdiff_t count = number_states(c), bytes = chances_bytes();
+    const std::int32_t *const behind = draws.states[t + 1], *slot = behind;
+    const ptrdiff_t count = number_states(c, slot), bytes = chances_bytes();
     const ChainEdges* const edges = chains_.edges;
     if (!edges && !c.ahead.logs)
         advance_.logs.add_chances({.count = count,
@@ -92,11 +95,15 @@ void Summer::draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step,
             const ptrdiff_t written = weigh(matrix, c, draws.distinct[k], step, before);
             add_written(c, written, bytes, k);
         }
-    advance_.logs.draw(draws_of(draws, t, c, bytes));
-    ptrdiff_t* const cells = draws.cells[t];
+    std::int32_t* const states = draws.states[t];
+    advance_.logs.draw({.count = draws.count,
+                        .sums_bytes = bytes,
+                        .sums = c.chances,
+                        .slot = slot,
+                        .numbers = numbers_for(c, step, t == steps - 1),
+                        .chosen = states});
     for (ptrdiff_t i = 0; i < draws.count && edges; ++i)
-        cells[i] = edges->source[edges->start[draws.state[i]] + cells[i]];
-    std::copy_n(cells, draws.count, draws.state);
+        states[i] = static_cast<std::int32_t>(edges->source[edges->start[behind[i]] + states[i]]);
 }
 
 // At the last step: by the sums over all paths that end there.
@@ -114,11 +121,17 @@ void Summer::draw_last(ChainInGroup& c) const {
     const double top = c.forward.logs ? *std::max_element(chance, chance + chains_.states) : 0;
     for (ptrdiff_t j = 0; j < chains_.states && c.forward.logs; ++j)
         chance[j] = std::exp(chance[j] - top);
-    const ptrdiff_t bytes = row_ + run_.isa.table->vector_bytes;
+    const ptrdiff_t bytes = row_ + 2 * run_.isa.table->vector_bytes;
     add_written(c, chains_.states, bytes, 0);
     std::fill_n(c.draws->slot, Draws::most, 0);
-    for_each_draws(c, c.length - 1, 1,
-                   [&](Draws& draws) { advance_.logs.draw(draws_of(draws, 0, c, bytes)); });
+    for_each_draws(c, c.length - 1, 1, [&](Draws& draws) {
+        advance_.logs.draw({.count = draws.count,
+                            .sums_bytes = bytes,
+                            .sums = c.chances,
+                            .slot = draws.slot,
+                            .numbers = numbers_for(c, c.length - 1, true),
+                            .chosen = draws.states[0]});
+    });
 }
 
 // The states at the steps of block b but the last, and the step before it.
@@ -134,7 +147,7 @@ void Summer::draw_block(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size,
         // limits.
         if (c.ahead.logs || c.kept_logs[b + 1]) ahead_on_logarithms(group.matrix, c, b, steps);
         for_each_draws(c, first, steps, [&](const Draws&) {
-            for (ptrdiff_t t = steps - 1; t >= 0; --t) draw_step(group.matrix, c, first + t, t);
+            for (ptrdiff_t t = steps - 1; t >= 0; --t) draw_step(group.matrix, c, first + t, t, steps);
         });
     }
 }

@@ -84,7 +84,7 @@ ptrdiff_t Summer::cut(ChainInGroup& c, char* memory) const {
     c.draws = cutter.take<Draws>(sizeof(Draws));
     c.slot_of = cutter.take<std::int32_t>(chains_.states * static_cast<ptrdiff_t>(sizeof(int)));
     c.chances = cutter.take(std::max(std::min(Draws::most, chains_.states) * chances_bytes(),
-                                     row_ + run_.isa.table->vector_bytes));
+                                     row_ + 2 * run_.isa.table->vector_bytes));
     return cutter.bytes();
 }
 

@@ -11,12 +11,12 @@ namespace tropical {
 // Some paths of a chain in a block of steps.
 struct Draws {
     static constexpr ptrdiff_t most = 256;
-    ptrdiff_t first, count;  // the paths
-    // By steps: numbers in [0, 1), then states. Rows whole pages apart would share sets of L1.
-    ptrdiff_t cells[most_block_steps][most + 8];
-    ptrdiff_t state[most];         // at the step behind
+    alignas(64) double numbers[2][most];  // of two steps
+    // At each step, and at the one behind. Rows whole pages apart would share sets of L1.
+    std::int32_t states[most_block_steps + 1][most + 16];
+    std::int32_t slot[most];       // the number of a state among `distinct`
     ptrdiff_t distinct[most + 1];  // states, each once; one element more is scratch
-    std::int32_t slot[most];       // the number of the state among `distinct`
+    ptrdiff_t first, count;        // the paths
 };
 
 // One chain of a group. A block has the steps first, ..., first + steps - 1, where first >= 1; row
@@ -134,8 +134,11 @@ class Summer {
                     const double* row) const;
     void add_written(ChainInGroup& c, ptrdiff_t count, ptrdiff_t bytes, ptrdiff_t slot) const;
     void draw_last(ChainInGroup& c) const;
-    ptrdiff_t number_states(ChainInGroup& c) const;
-    void draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t) const;
+    void write_paths(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const;
+    const char* numbers_for(ChainInGroup& c, ptrdiff_t step, bool first) const;
+    ptrdiff_t number_states(ChainInGroup& c, const std::int32_t*& states) const;
+    void draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t,
+                   ptrdiff_t steps) const;
     void repeat_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
                       ptrdiff_t steps) const;
     void draw_block(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,

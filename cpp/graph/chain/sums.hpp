@@ -13,9 +13,9 @@ namespace tropical {
 // elements, belongs to step t of chain c. transitions: expected transitions, a matrix s x s for
 // each chain; if the chains have transitions of their own for each step, a matrix for each step but
 // the first, transition_steps of them for each chain. It is only added to.
-// paths: path_count of them, path_stride elements apart; element place[c] + t of each has a number
-// in [0, 1), of type double, and becomes the state at step t of a path that is drawn by its
-// probability, or -1 if none is possible.
+// paths: path_count of them, path_stride elements apart; element place[c] + t of each becomes the
+// state at step t of a path that is drawn by its probability, or -1 if none is possible. The number
+// that this takes depends on the key, the path and the place alone.
 struct ChainSums {
     char* log_alpha;
     char* log_beta;
@@ -26,6 +26,7 @@ struct ChainSums {
     ptrdiff_t transition_steps;
     ptrdiff_t* paths = nullptr;
     ptrdiff_t path_count = 0, path_stride = 0;
+    std::uint64_t key[2] = {};
 };
 
 // Of logarithms, float32 or float64, without NaN and +inf. Throws std::bad_alloc before anything is

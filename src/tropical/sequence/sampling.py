@@ -36,8 +36,8 @@ def sample(
     size : int
         How many paths of each sequence; they are independent, and may be the same.
     rng : int or numpy.random.Generator, optional
-        As for `numpy.random.default_rng`. Each step of each path takes one number. Equal numbers
-        give equal paths on every number of threads.
+        As for `numpy.random.default_rng`, which gives a key of 128 bits. Equal keys give equal
+        paths on every number of threads.
 
     Returns
     -------
@@ -54,7 +54,9 @@ def sample(
     -----
     Forward sums, then states from the last step to the first: S. Chib, "Calculating posterior
     distributions and modal estimates in Markov mixture models", Journal of Econometrics 75(1),
-    1996. Paths that are in the same state share the sums of their chances.
+    1996. Paths that are in the same state share the sums of their chances. The numbers that are
+    drawn are functions of the key, the path and the step: Threefry-2x64 of J. K. Salmon et al.,
+    "Parallel random numbers: as easy as 1, 2, 3", SC 2011, with 20 rounds and 52 bits of a word.
 
     Examples
     --------
@@ -76,11 +78,11 @@ def sample(
     batch = read(
         log_initial, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
     )
-    numbers = np.random.default_rng(rng).random((size, batch.row_count))
-    states: NDArray[np.intp] = numbers.view(np.intp)
+    key = np.random.default_rng(rng).integers(2**64, size=2, dtype=np.uint64)
+    states = np.empty((size, batch.row_count), np.intp)
     if batch.steps is not None:
         states[:, ~batch.within().reshape(-1)] = -1
-    _core.sample_paths(batch.chains, batch.place, states)
+    _core.sample_paths(batch.chains, batch.place, states, key)
     if batch.steps is None:
         return states
     return np.ascontiguousarray(batch.shaped(states.T).swapaxes(-1, -2))
