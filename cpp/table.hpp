@@ -375,14 +375,37 @@ struct ChanceArgs {
     const ptrdiff_t* part;
     char* sums;
 };
-// Draw i takes the sums number slot[i].
+// Draw i takes the sums number slot[i]; strides in bytes.
 struct DrawArgs {
     ptrdiff_t count, sums_bytes;
     const char* sums;
-    const std::int32_t* slot;
+    const char* slot;  // of ptrdiff_t
+    ptrdiff_t slot_stride;
     const char* numbers;  // doubles in [0, 1), of 52 bits
-    std::int32_t* chosen;
+    char* chosen;         // of ptrdiff_t
+    ptrdiff_t chosen_stride;
 };
+// Of few states: chances of every state before every other one, which are the numbers of a row
+// times a column of weights, packed as the transitions of ChainArgs are. Only of registers of
+// states that are wanted. sums: for each state a tree of tree_bytes.
+inline constexpr ptrdiff_t most_tree_states = 32;
+struct TreeArgs {
+    ptrdiff_t states, part_bytes;
+    const char* row;
+    const char* weights;
+    const bool* wanted;
+    char* sums;
+};
+// The sums, as shares of the last one. If they do not fit in one register, another one follows them
+// with the last share of each of them.
+[[gnu::always_inline]] constexpr ptrdiff_t tree_bytes(ptrdiff_t states, ptrdiff_t vector_bytes) {
+    const ptrdiff_t lanes = vector_bytes / 8, registers = (states + lanes - 1) / lanes;
+    return (registers == 1 ? 1 : registers + 1) * vector_bytes;
+}
+[[gnu::always_inline]] constexpr bool fits_trees(ptrdiff_t states, ptrdiff_t vector_bytes) {
+    const ptrdiff_t lanes = vector_bytes / 8;
+    return states <= most_tree_states && states <= lanes * lanes;
+}
 // Such numbers, in whole registers: see kernels/random.hpp.
 struct RandomArgs {
     ptrdiff_t count;
@@ -492,6 +515,8 @@ struct ChainLogKernels {
     void (*add_pairs)(const PosteriorArgs&);
     void (*add_chances)(const ChanceArgs&);
     void (*draw)(const DrawArgs&);
+    void (*add_chances_of_all)(const TreeArgs&);
+    void (*draw_from_trees)(const DrawArgs&);
     void (*random_numbers)(const RandomArgs&);
 };
 

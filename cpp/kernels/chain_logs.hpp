@@ -4,8 +4,8 @@
 
 #include "kernels/chain.hpp"
 #include "kernels/chances.hpp"
-#include "kernels/random.hpp"
 #include "kernels/exponential.hpp"
+#include "kernels/random.hpp"
 
 namespace tropical {
 namespace {
@@ -169,6 +169,8 @@ constexpr ChainLogKernels chain_logs = {.exponentials = exponentials_of_rows<Byt
                                         .add_pairs = add_pairs<Bytes>,
                                         .add_chances = add_chances<Bytes>,
                                         .draw = draw<Bytes>,
+                                        .add_chances_of_all = add_chances_of_all<Bytes>,
+                                        .draw_from_trees = draw_from_trees<Bytes>,
                                         .random_numbers = random_numbers<Bytes>};
 
 }  // namespace

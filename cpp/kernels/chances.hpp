@@ -35,22 +35,20 @@ void add_chances(const ChanceArgs& args) {
     }
 }
 
-// a <= b as lane_bits.
+// a > b as lane_bits.
 template <class V>
-[[gnu::always_inline]] inline std::uint64_t not_above(V a, V b) {
+[[gnu::always_inline]] inline std::uint64_t above_bits(V a, V b) {
 #if defined(__AVX512BW__)
     // As it stands below, gcc turns the mask into a register and back.
-    if constexpr (sizeof(V) == 64)
-        return _mm512_cmp_pd_mask(__m512d(a), __m512d(b), _CMP_LE_OQ);
+    if constexpr (sizeof(V) == 64) return _mm512_cmp_pd_mask(__m512d(a), __m512d(b), _CMP_GT_OQ);
 #endif
-    return lane_bits<double>(a <= b);
+    return lane_bits<double>(a > b);
 }
 
-// The lane into which `drawn` falls; sums up to each lane ascend to more than it.
+// The first lane with more than the number that is drawn; there is one.
 template <class V>
-[[gnu::always_inline]] inline int lane_of(const char* until, double drawn) {
-    const std::uint64_t passed = not_above(load<V>(until), broadcast<V>(drawn));
-    return __builtin_ctzll(~passed) / lane_stride<double, Mask<V>>();
+[[gnu::always_inline]] inline int lane_of(const char* sums, V drawn) {
+    return __builtin_ctzll(above_bits(load<V>(sums), drawn)) / lane_stride<double, Mask<V>>();
 }
 
 // Draws that are searched for side by side: one alone would wait for each of its comparisons.
@@ -64,26 +62,22 @@ void draw(const DrawArgs& args) {
     using V = Register<double, Bytes>;
     const DrawArgs g = args;
     const ptrdiff_t registers = g.sums_bytes / Bytes - 2, own = (registers - 1) * Bytes;
-    const auto until = [&](ptrdiff_t i) { return g.sums + g.slot[i] * g.sums_bytes + Bytes; };
-    const auto drawn = [&](ptrdiff_t i, const char* sums) {
-        return load_scalar<double>(g.numbers + i * 8) * load_scalar<double>(sums + Bytes - 8);
-    };
-    for (ptrdiff_t i = 0; i < g.count && registers == 1; ++i)
-        g.chosen[i] = lane_of<V>(until(i), drawn(i, until(i)));
-    for (ptrdiff_t i = 0; i < g.count && registers > 1; i += draws_at_once) {
+    for (ptrdiff_t i = 0; i < g.count; i += draws_at_once) {
         const ptrdiff_t last = g.count - 1 - i;
         const char *sums[draws_at_once], *at[draws_at_once];
         double rest[draws_at_once];
         TROPICAL_UNROLL for (int u = 0; u < draws_at_once; ++u) {
             const ptrdiff_t draw = i + (u < last ? u : last);
-            const char* const lane_sums = until(draw);
-            const double number = drawn(draw, lane_sums);
-            const ptrdiff_t lane = lane_of<V>(lane_sums, number) * 8;
-            sums[u] = lane_sums + Bytes;
+            const ptrdiff_t slot = load_scalar<ptrdiff_t>(g.slot + draw * g.slot_stride);
+            const char* const until = g.sums + slot * g.sums_bytes + Bytes;
+            sums[u] = until + Bytes;
+            const double drawn =
+                load_scalar<double>(g.numbers + draw * 8) * load_scalar<double>(sums[u] - 8);
+            const ptrdiff_t lane = lane_of(until, broadcast<V>(drawn)) * 8;
             at[u] = sums[u] + lane;
             // Rounding may lead to the end of the lane.
             const double all = load_scalar<double>(at[u] + own),
-                         behind = number - load_scalar<double>(lane_sums + lane - 8);
+                         behind = drawn - load_scalar<double>(until + lane - 8);
             rest[u] = behind < all ? behind : all * (1 - 0x1p-53);
         }
         for (ptrdiff_t left = registers; left > 1; left -= left / 2) {
@@ -91,9 +85,90 @@ void draw(const DrawArgs& args) {
             TROPICAL_UNROLL for (int u = 0; u < draws_at_once; ++u)
                 at[u] += half & -ptrdiff_t{load_scalar<double>(at[u] + half - Bytes) <= rest[u]};
         }
-        TROPICAL_UNROLL for (int u = 0; u < draws_at_once; ++u)
-            if (u <= last) g.chosen[i + u] = static_cast<std::int32_t>((at[u] - sums[u]) >> 3);
+        TROPICAL_UNROLL for (int u = 0; u < draws_at_once; ++u) {
+            const ptrdiff_t chosen = (at[u] - sums[u]) >> 3;
+            if (u <= last)
+                __builtin_memcpy(g.chosen + (i + u) * g.chosen_stride, &chosen, sizeof chosen);
+        }
     }
+}
+
+// sums[i] = the sums of chances up to state i, a lane for each of the states that come next. They
+// never descend: each is the sum of those before its register, and of those in its register.
+template <class V>
+[[gnu::always_inline]] inline void add_up(const TreeArgs& g, const char* weights, V* sums) {
+    constexpr int L = lanes<double, V>;
+    V before{};
+    for (ptrdiff_t first = 0; first < g.states; first += L) {
+        V own{};
+        TROPICAL_UNROLL for (int r = 0; r < L; ++r) {
+            const ptrdiff_t i = first + r;
+            if (i < g.states) {
+                const V from = broadcast<V>(load_scalar<double>(g.row + i * 8));
+                own = own + from * load<V>(weights + i * g.part_bytes);
+            }
+            sums[i] = before + own;
+        }
+        before = sums[first + L - 1];
+    }
+}
+
+// As shares: the last one is at least 1 - 2^-53.
+template <int Bytes>
+void add_chances_of_all(const TreeArgs& args) {
+    using V = Register<double, Bytes>;
+    constexpr int L = lanes<double, V>, most = most_tree_states;
+    const TreeArgs g = args;
+    const ptrdiff_t bytes = tree_bytes(g.states, Bytes), registers = (g.states + L - 1) / L;
+    V sums[most / L][most];
+    const char* weights = g.weights;
+    for (ptrdiff_t j = 0, next = g.part_bytes; j < registers; ++j, weights += Bytes) {
+        if (weights == g.weights + next) {
+            weights += (g.states - 1) * g.part_bytes;
+            next += g.states * g.part_bytes;
+        }
+        if (g.wanted[j]) add_up(g, weights, sums[j]);
+    }
+    for (ptrdiff_t j = 0; j < registers; ++j) {
+        if (!g.wanted[j]) continue;
+        const V last = sums[j][registers * L - 1], scale = 1.0 / last;  // padding: infinite
+        char* target = g.sums + j * L * bytes;
+        const auto add_register = [&](auto share) {
+            V rows[L];
+            TROPICAL_UNROLL for (int r = 0; r < L; ++r)
+                rows[r] = share(r) * scale;
+            transpose<L>(rows);
+            TROPICAL_UNROLL for (int r = 0; r < L; ++r)
+                store(target + r * bytes, rows[r]);
+            target += Bytes;
+        };
+        for (ptrdiff_t first = 0; first < g.states; first += L)
+            add_register([&](int r) { return sums[j][first + r]; });
+        if (registers == 1) continue;
+        add_register([&](int r) { return r < registers ? sums[j][(r + 1) * L - 1] : last; });
+    }
+}
+
+// chosen[i]: drawn by the sums of a tree, from its last register back.
+template <int Bytes>
+void draw_from_trees(const DrawArgs& args) {
+    using V = Register<double, Bytes>;
+    const DrawArgs g = args;
+    const auto draw_all = [&](ptrdiff_t bytes, auto find) {
+        for (ptrdiff_t i = 0; i < g.count; ++i) {
+            const ptrdiff_t slot = load_scalar<ptrdiff_t>(g.slot + i * g.slot_stride);
+            const V drawn = broadcast<V>(load_scalar<double>(g.numbers + i * 8));
+            const ptrdiff_t found = find(g.sums + slot * bytes, drawn);
+            __builtin_memcpy(g.chosen + i * g.chosen_stride, &found, sizeof found);
+        }
+    };
+    if (g.sums_bytes == Bytes)
+        return draw_all(Bytes, [](const char* sums, V drawn) { return lane_of(sums, drawn); });
+    const ptrdiff_t last = g.sums_bytes - Bytes;
+    draw_all(g.sums_bytes, [=](const char* sums, V drawn) {
+        const int number = lane_of(sums + last, drawn);
+        return number * lanes<double, V> + lane_of(sums + number * Bytes, drawn);
+    });
 }
 
 }  // namespace

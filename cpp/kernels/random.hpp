@@ -44,7 +44,8 @@ void random_numbers(const RandomArgs& args) {
     const Words key[3] = {zero + g.key[0], zero + g.key[1],
                           zero + (g.key[0] ^ g.key[1] ^ 0x1bd11bdaa9fc1a22u)};
     Words place = zero + g.first;
-    TROPICAL_UNROLL for (int l = 0; l < lanes<double, V>; ++l) place[l] += static_cast<unsigned>(l);
+    TROPICAL_UNROLL for (int l = 0; l < lanes<double, V>; ++l)
+        place[l] += static_cast<unsigned>(l);
     for (ptrdiff_t b = 0; b < g.count * 8; b += Bytes) {
         Words x = zero + g.pair, y = place;
         mix(x, y, key);

@@ -20,7 +20,7 @@ constexpr auto ones = [] {
 ptrdiff_t Summer::chances_bytes() const {
     const ptrdiff_t columns = advance_.layout.columns, item = sizeof(double);
     const ptrdiff_t most = chains_.edges ? chains_.edges->most_into : chains_.states;
-    return (most + columns - 1) / columns * columns * item + 2 * run_.isa.table->vector_bytes;
+    return (most + columns - 1) / columns * columns * item + 2 * vector_bytes_;
 }
 
 // c.scratch = the chances of the states before `state`, in the order of its edges if there are

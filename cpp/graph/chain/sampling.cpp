@@ -3,33 +3,68 @@
 //
 // S. Chib, "Calculating posterior distributions and modal estimates in Markov mixture models",
 // Journal of Econometrics 75(1), 1996, section 2.
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
 #include <numeric>
 
 #include "graph/chain/summer.hpp"
 
 namespace tropical {
+namespace {
+
+// Copies a cache line of states. If it `streams`, the line of the target is not read first, and
+// does not stay in the caches.
+void copy_line(ptrdiff_t* target, const ptrdiff_t* states, bool streams) {
+#if defined(__x86_64__)
+    for (ptrdiff_t t = 0; t < line_steps && streams; ++t)
+        _mm_stream_si64(reinterpret_cast<long long*>(target + t), states[t]);
+    if (streams) return;
+#endif
+    std::copy_n(states, line_steps, target);
+}
+
+// Streams are not ordered with the stores that tell other threads of them.
+void finish_streams() {
+#if defined(__x86_64__)
+    _mm_sfence();
+#endif
+}
+
+}  // namespace
+
 // Calls act(draws) for all paths, so many at a time, and writes the states that it draws.
 template <class Act>
 void Summer::for_each_draws(ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps,
                             const Act& act) const {
     Draws& draws = *c.draws;
-    const ptrdiff_t* const behind = wanted_.paths + wanted_.place[c.chain] + first + steps;
     for (draws.first = 0; draws.first < wanted_.path_count; draws.first += Draws::most) {
         draws.count = std::min(Draws::most, wanted_.path_count - draws.first);
-        for (ptrdiff_t i = 0; i < draws.count && first + steps < c.length; ++i)
-            draws.states[steps][i] =
-                static_cast<std::int32_t>(behind[(draws.first + i) * wanted_.path_stride]);
+        for (ptrdiff_t i = 0; i < draws.count; ++i)
+            std::copy_n(c.carried[draws.first + i], line_steps, draws.states[i] + steps);
         act(draws);
         write_paths(c, first, steps);
+        for (ptrdiff_t i = 0; i < draws.count; ++i)
+            std::copy_n(draws.states[i], line_steps, c.carried[draws.first + i]);
     }
 }
 
+// Writes the cache lines that begin at these steps, each at once. What lies before the first line
+// of a chain is written with it.
 void Summer::write_paths(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const {
     const Draws& draws = *c.draws;
+    const ptrdiff_t known = c.length - first;
     for (ptrdiff_t i = 0; i < draws.count; ++i) {
+        const ptrdiff_t* const states = draws.states[i];
         ptrdiff_t* const path = wanted_.paths + (draws.first + i) * wanted_.path_stride +
                                 wanted_.place[c.chain] + first;
-        for (ptrdiff_t t = 0; t < steps; ++t) path[t] = draws.states[t][i];
+        const auto number = reinterpret_cast<std::uintptr_t>(path) / sizeof *path;
+        ptrdiff_t t = static_cast<ptrdiff_t>(-number % static_cast<std::uintptr_t>(line_steps));
+        if (first == 0) std::copy_n(states, std::min(t, known), path);
+        for (; t < steps && t + line_steps <= known; t += line_steps)
+            copy_line(path + t, states + t, streams_);
+        if (t < steps) std::copy(states + t, states + known, path + t);
     }
 }
 
@@ -48,67 +83,100 @@ const char* Summer::numbers_for(ChainInGroup& c, ptrdiff_t step, bool first) con
     return reinterpret_cast<const char*>(draws.numbers[place % 2]);
 }
 
-// Numbers the states that some paths are in, as they come; `states` becomes the numbers. Beside
-// many draws the sums of a few states that nobody is in cost less than the numbering.
-ptrdiff_t Summer::number_states(ChainInGroup& c, const std::int32_t*& states) const {
+// Numbers the states that some paths are in behind step t, as they come; draws.slot says which.
+// Beside many draws the sums of a few states that nobody is in cost less than the numbering.
+ptrdiff_t Summer::number_states(ChainInGroup& c, ptrdiff_t t) const {
     Draws& draws = *c.draws;
     if (!chains_.edges && !c.ahead.logs && 2 * chains_.states <= draws.count) {
         std::iota(draws.distinct, draws.distinct + chains_.states, ptrdiff_t{0});
+        for (ptrdiff_t i = 0; i < draws.count; ++i) draws.slot[i] = draws.states[i][t + 1];
         return chains_.states;
     }
-    std::int32_t count = 0;
+    ptrdiff_t count = 0;
     // Without a branch: nobody could guess which states are new.
     for (ptrdiff_t i = 0; i < draws.count; ++i) {
-        std::int32_t& slot = c.slot_of[states[i]];
+        const ptrdiff_t state = draws.states[i][t + 1];
+        ptrdiff_t& slot = c.slot_of[state];
         const bool fresh = slot < 0;
-        draws.distinct[count] = states[i];
+        draws.distinct[count] = state;
         draws.slot[i] = slot = fresh ? count : slot;
         count += fresh;
     }
     for (ptrdiff_t k = 0; k < count; ++k) c.slot_of[draws.distinct[k]] = -1;
-    states = draws.slot;
     return count;
+}
+
+// The chances of all states before this step, which is number t of its block, for those that some
+// paths are in.
+void Summer::add_chances(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t,
+                         ptrdiff_t count) const {
+    const char* const row = c.ahead.rows + t * row_;
+    const ptrdiff_t part = advance_.layout.columns * static_cast<ptrdiff_t>(sizeof(double));
+    if (!chains_.edges && !c.ahead.logs)
+        return advance_.logs.add_chances({.count = count,
+                                          .row_bytes = row_,
+                                          .part_bytes = part,
+                                          .part_stride = chains_.states * part,
+                                          .sums_bytes = chances_bytes(),
+                                          .row = row,
+                                          .weights = matrix.backward.panels,
+                                          .part = c.draws->distinct,
+                                          .sums = c.chances});
+    for (ptrdiff_t k = 0; k < count; ++k) {
+        const double* const before = reinterpret_cast<const double*>(row);
+        add_written(c, weigh(matrix, c, c.draws->distinct[k], step, before), chances_bytes(), k);
+    }
+}
+
+// The same as trees, of all states or, beside few draws, of registers with states that some are in.
+void Summer::add_chances_of_all(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t t) const {
+    const Draws& draws = *c.draws;
+    const ptrdiff_t item = sizeof(double), lanes = vector_bytes_ / item;
+    bool wanted[most_tree_states];
+    const bool all = 2 * chains_.states <= draws.count;
+    std::fill_n(wanted, most_tree_states, all);
+    for (ptrdiff_t i = 0; i < draws.count && !all; ++i)
+        wanted[draws.states[i][t + 1] / lanes] = true;
+    advance_.logs.add_chances_of_all({.states = chains_.states,
+                                      .part_bytes = advance_.layout.columns * item,
+                                      .row = c.ahead.rows + t * row_,
+                                      .weights = matrix.forward.panels,
+                                      .wanted = wanted,
+                                      .sums = c.chances});
 }
 
 // The states of some paths at this step, which is number t of its block of `steps`.
 void Summer::draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t,
                        ptrdiff_t steps) const {
     Draws& draws = *c.draws;
-    const char* const row = c.ahead.rows + t * row_;
-    const ptrdiff_t part = advance_.layout.columns * static_cast<ptrdiff_t>(sizeof(double));
-    const std::int32_t *const behind = draws.states[t + 1], *slot = behind;
-    const ptrdiff_t count = number_states(c, slot), bytes = chances_bytes();
+    const ptrdiff_t stride = sizeof draws.states[0];
+    DrawArgs args{.count = draws.count,
+                  .sums_bytes = tree_bytes(chains_.states, vector_bytes_),
+                  .sums = c.chances,
+                  .slot = reinterpret_cast<const char*>(&draws.states[0][t + 1]),
+                  .slot_stride = stride,
+                  .numbers = numbers_for(c, step, t == steps - 1),
+                  .chosen = reinterpret_cast<char*>(&draws.states[0][t]),
+                  .chosen_stride = stride};
+    if (has_trees_ && !c.ahead.logs) {
+        add_chances_of_all(matrix, c, t);
+        return advance_.logs.draw_from_trees(args);
+    }
+    add_chances(matrix, c, step, t, number_states(c, t));
+    args.sums_bytes = chances_bytes();
+    args.slot = reinterpret_cast<const char*>(draws.slot);
+    args.slot_stride = sizeof draws.slot[0];
+    advance_.logs.draw(args);
     const ChainEdges* const edges = chains_.edges;
-    if (!edges && !c.ahead.logs)
-        advance_.logs.add_chances({.count = count,
-                                   .row_bytes = row_,
-                                   .part_bytes = part,
-                                   .part_stride = chains_.states * part,
-                                   .sums_bytes = bytes,
-                                   .row = row,
-                                   .weights = matrix.backward.panels,
-                                   .part = draws.distinct,
-                                   .sums = c.chances});
-    else
-        for (ptrdiff_t k = 0; k < count; ++k) {
-            const double* const before = reinterpret_cast<const double*>(row);
-            const ptrdiff_t written = weigh(matrix, c, draws.distinct[k], step, before);
-            add_written(c, written, bytes, k);
-        }
-    std::int32_t* const states = draws.states[t];
-    advance_.logs.draw({.count = draws.count,
-                        .sums_bytes = bytes,
-                        .sums = c.chances,
-                        .slot = slot,
-                        .numbers = numbers_for(c, step, t == steps - 1),
-                        .chosen = states});
-    for (ptrdiff_t i = 0; i < draws.count && edges; ++i)
-        states[i] = static_cast<std::int32_t>(edges->source[edges->start[behind[i]] + states[i]]);
+    for (ptrdiff_t i = 0; i < draws.count && edges; ++i) {
+        ptrdiff_t* const states = draws.states[i];
+        states[t] = edges->source[edges->start[states[t + 1]] + states[t]];
+    }
 }
 
 // At the last step: by the sums over all paths that end there.
 void Summer::draw_last(ChainInGroup& c) const {
-    std::fill_n(c.slot_of, chains_.states, -1);
+    std::fill_n(c.slot_of, chains_.states, ptrdiff_t{-1});
     if (c.impossible) {
         for (ptrdiff_t path = 0; path < wanted_.path_count; ++path)
             std::fill_n(wanted_.paths + path * wanted_.path_stride + wanted_.place[c.chain],
@@ -121,16 +189,17 @@ void Summer::draw_last(ChainInGroup& c) const {
     const double top = c.forward.logs ? *std::max_element(chance, chance + chains_.states) : 0;
     for (ptrdiff_t j = 0; j < chains_.states && c.forward.logs; ++j)
         chance[j] = std::exp(chance[j] - top);
-    const ptrdiff_t bytes = row_ + 2 * run_.isa.table->vector_bytes;
+    const ptrdiff_t bytes = row_ + 2 * vector_bytes_, same = 0;
     add_written(c, chains_.states, bytes, 0);
-    std::fill_n(c.draws->slot, Draws::most, 0);
     for_each_draws(c, c.length - 1, 1, [&](Draws& draws) {
         advance_.logs.draw({.count = draws.count,
                             .sums_bytes = bytes,
                             .sums = c.chances,
-                            .slot = draws.slot,
+                            .slot = reinterpret_cast<const char*>(&same),
+                            .slot_stride = 0,
                             .numbers = numbers_for(c, c.length - 1, true),
-                            .chosen = draws.states[0]});
+                            .chosen = reinterpret_cast<char*>(draws.states),
+                            .chosen_stride = sizeof draws.states[0]});
     });
 }
 
@@ -147,7 +216,8 @@ void Summer::draw_block(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size,
         // limits.
         if (c.ahead.logs || c.kept_logs[b + 1]) ahead_on_logarithms(group.matrix, c, b, steps);
         for_each_draws(c, first, steps, [&](const Draws&) {
-            for (ptrdiff_t t = steps - 1; t >= 0; --t) draw_step(group.matrix, c, first + t, t, steps);
+            for (ptrdiff_t t = steps - 1; t >= 0; --t)
+                draw_step(group.matrix, c, first + t, t, steps);
         });
     }
 }
@@ -158,12 +228,13 @@ void Summer::draw_paths(ChainGroup& group) const {
         if (group.chains[c].length > 0) draw_last(group.chains[c]);
     const double draws = static_cast<double>(block_ * group.size * wanted_.path_count) * 64;
     for (ptrdiff_t b = blocks_of(group.chains[0]) - 1; b >= 0; --b) {
-        if (group.ends(work(group) + draws)) return;
+        if (group.ends(work(group) + draws)) break;
         set_matrix_of_block(group, b);
         for_each_part(group, b, [&](ChainInGroup* chains, ptrdiff_t size, ptrdiff_t steps) {
             draw_block(group, chains, size, b, steps);
         });
     }
+    finish_streams();
 }
 
 }  // namespace tropical

@@ -82,9 +82,13 @@ ptrdiff_t Summer::cut(ChainInGroup& c, char* memory) const {
     c.scratch = cutter.take(2 * row_);
     if (!wanted_.paths) return cutter.bytes();
     c.draws = cutter.take<Draws>(sizeof(Draws));
-    c.slot_of = cutter.take<std::int32_t>(chains_.states * static_cast<ptrdiff_t>(sizeof(int)));
-    c.chances = cutter.take(std::max(std::min(Draws::most, chains_.states) * chances_bytes(),
-                                     row_ + 2 * run_.isa.table->vector_bytes));
+    const ptrdiff_t index = sizeof(ptrdiff_t);
+    c.slot_of = cutter.take<ptrdiff_t>(chains_.states * index);
+    c.carried = cutter.take<ptrdiff_t[line_steps]>(wanted_.path_count * line_steps * index);
+    const ptrdiff_t trees =
+        has_trees_ ? advance_.padded() * tree_bytes(chains_.states, vector_bytes_) : 0;
+    c.chances = cutter.take(std::max({std::min(Draws::most, chains_.states) * chances_bytes(),
+                                      row_ + 2 * vector_bytes_, trees}));
     return cutter.bytes();
 }
 

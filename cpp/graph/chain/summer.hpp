@@ -5,16 +5,19 @@
 
 #include "graph/chain/advance.hpp"
 #include "graph/chain/sums.hpp"
+#include "runtime/caches.hpp"
 
 namespace tropical {
+
+// States in a cache line of paths.
+inline constexpr ptrdiff_t line_steps = 64 / sizeof(ptrdiff_t);
 
 // Some paths of a chain in a block of steps.
 struct Draws {
     static constexpr ptrdiff_t most = 256;
-    alignas(64) double numbers[2][most];  // of two steps
-    // At each step, and at the one behind. Rows whole pages apart would share sets of L1.
-    std::int32_t states[most_block_steps + 1][most + 16];
-    std::int32_t slot[most];       // the number of a state among `distinct`
+    alignas(64) double numbers[2][most];                    // of two steps
+    ptrdiff_t states[most][most_block_steps + line_steps];  // at each step, and at those behind
+    ptrdiff_t slot[most];          // the number of a state among `distinct`
     ptrdiff_t distinct[most + 1];  // states, each once; one element more is scratch
     ptrdiff_t first, count;        // the paths
 };
@@ -39,7 +42,8 @@ struct ChainInGroup {
     double* weights;
     char* scratch;  // two rows
     Draws* draws;
-    std::int32_t* slot_of;  // numbers of states; -1 between steps
+    ptrdiff_t (*carried)[line_steps];  // of all paths, the states at the first steps of a block
+    ptrdiff_t* slot_of;                // numbers of states; -1 between steps
     char* chances;
     bool impossible;
     // Of the backward row behind the block. If it was of logarithms, these lie in back.sums.
@@ -136,7 +140,10 @@ class Summer {
     void draw_last(ChainInGroup& c) const;
     void write_paths(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const;
     const char* numbers_for(ChainInGroup& c, ptrdiff_t step, bool first) const;
-    ptrdiff_t number_states(ChainInGroup& c, const std::int32_t*& states) const;
+    ptrdiff_t number_states(ChainInGroup& c, ptrdiff_t t) const;
+    void add_chances(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t,
+                     ptrdiff_t count) const;
+    void add_chances_of_all(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t t) const;
     void draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t,
                    ptrdiff_t steps) const;
     void repeat_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
@@ -153,6 +160,10 @@ class Summer {
     const bool shared_ = chains_.transition_stride == 0;
     const ptrdiff_t block_ = chains_.block_steps(), row_ = advance_.layout.row_bytes;
     const ptrdiff_t longest_ = chains_.count ? chains_.lengths[order_.front()] : 0;
+    const ptrdiff_t vector_bytes_ = run_.isa.table->vector_bytes;
+    const bool has_trees_ = !chains_.edges && fits_trees(chains_.states, vector_bytes_);
+    const bool streams_ = wanted_.path_count * wanted_.path_stride >
+                          2 * caches().l2 / static_cast<ptrdiff_t>(sizeof(ptrdiff_t));
     // Posteriors may leave logarithms behind, which draws would not expect.
     const bool keeps_all_ = keeps_rows() && !(wanted_.paths && wants_posteriors()) &&
                             longest_ * row_ <= most_kept / most_chains;
