@@ -69,13 +69,30 @@ def test_states_and_transitions_are_those_of_posteriors(isa, states, steps):
     assert_moves(paths, known)
 
 
-@pytest.mark.parametrize("states", [5, 33])
+@pytest.mark.parametrize("states", [5, 16, 32, 33])
 def test_paths_do_not_depend_on_their_number(isa, states):
     """Kernels draw some at a time; equal numbers give equal paths beside any others."""
     parts = model(states, 40)
     paths = sample(*parts, 300, rng=8)
     for size in (*range(1, 18), 255, 256, 257):
         np.testing.assert_array_equal(sample(*parts, size, rng=8), paths[:size])
+
+
+@pytest.mark.parametrize("states", [5, 33])
+def test_results_larger_than_caches(isa, states):
+    """They are written past the caches; sequences begin and end anywhere in a cache line."""
+    lengths = [3, 1, 700, 0, 9, 16, 1201, 8, 2]
+    parts = model(states, sum(lengths))
+    paths = sample(*parts, 600, lengths, concatenated=True, rng=2)
+    assert paths.nbytes > 8 << 20
+    few = sample(*parts, 2, lengths, concatenated=True, rng=2)
+    np.testing.assert_array_equal(paths[:2], few)
+    assert paths.min() >= 0 and paths.max() < states
+    ends = np.cumsum(lengths)
+    alone = sample(
+        *(parts[0], parts[1], parts[2][: ends[2]]), 600, lengths[:3], concatenated=True, rng=2
+    )
+    np.testing.assert_array_equal(paths[:, : ends[2]], alone)
 
 
 def test_a_sequence_whose_rows_are_not_kept():

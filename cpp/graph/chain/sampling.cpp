@@ -18,11 +18,14 @@ namespace {
 // does not stay in the caches.
 void copy_line(ptrdiff_t* target, const ptrdiff_t* states, bool streams) {
 #if defined(__x86_64__)
-    for (ptrdiff_t t = 0; t < line_steps && streams; ++t)
-        _mm_stream_si64(reinterpret_cast<long long*>(target + t), states[t]);
-    if (streams) return;
+    if (streams) {
+        for (ptrdiff_t t = 0; t < line_steps; t += 2)
+            _mm_stream_si128(reinterpret_cast<__m128i*>(target + t),
+                             _mm_loadu_si128(reinterpret_cast<const __m128i*>(states + t)));
+        return;
+    }
 #endif
-    std::copy_n(states, line_steps, target);
+    std::memcpy(target, states, line_bytes);
 }
 
 // Streams are not ordered with the stores that tell other threads of them.
@@ -42,11 +45,11 @@ void Summer::for_each_draws(ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps,
     for (draws.first = 0; draws.first < wanted_.path_count; draws.first += Draws::most) {
         draws.count = std::min(Draws::most, wanted_.path_count - draws.first);
         for (ptrdiff_t i = 0; i < draws.count; ++i)
-            std::copy_n(c.carried[draws.first + i], line_steps, draws.states[i] + steps);
+            std::memcpy(draws.states[i] + steps, c.carried[draws.first + i], line_bytes);
         act(draws);
         write_paths(c, first, steps);
         for (ptrdiff_t i = 0; i < draws.count; ++i)
-            std::copy_n(draws.states[i], line_steps, c.carried[draws.first + i]);
+            std::memcpy(c.carried[draws.first + i], draws.states[i], line_bytes);
     }
 }
 

@@ -9,8 +9,8 @@
 
 namespace tropical {
 
-// States in a cache line of paths.
-inline constexpr ptrdiff_t line_steps = 64 / sizeof(ptrdiff_t);
+// Cache lines of paths: so many states.
+inline constexpr ptrdiff_t line_bytes = 64, line_steps = line_bytes / sizeof(ptrdiff_t);
 
 // Some paths of a chain in a block of steps.
 struct Draws {
@@ -163,7 +163,7 @@ class Summer {
     const ptrdiff_t vector_bytes_ = run_.isa.table->vector_bytes;
     const bool has_trees_ = !chains_.edges && fits_trees(chains_.states, vector_bytes_);
     const bool streams_ = wanted_.path_count * wanted_.path_stride >
-                          2 * caches().l2 / static_cast<ptrdiff_t>(sizeof(ptrdiff_t));
+                          caches().l2 / static_cast<ptrdiff_t>(sizeof(ptrdiff_t));
     // Posteriors may leave logarithms behind, which draws would not expect.
     const bool keeps_all_ = keeps_rows() && !(wanted_.paths && wants_posteriors()) &&
                             longest_ * row_ <= most_kept / most_chains;

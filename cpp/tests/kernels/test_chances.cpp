@@ -10,7 +10,10 @@ namespace {
 
 using Numbers = std::array<std::vector<double>, 2>;
 
-char* bytes_of(auto& numbers) { return reinterpret_cast<char*>(numbers.data()); }
+template <class T>
+char* bytes_of(std::vector<T>& numbers) {
+    return reinterpret_cast<char*>(numbers.data());
+}
 
 Numbers random_numbers(const Isa& isa, std::array<std::uint64_t, 2> key, std::uint64_t pair,
                        std::uint64_t first, ptrdiff_t count) {
@@ -84,7 +87,7 @@ TEST_CASE("draws from trees fall where sums that are added up one by one pass th
                                                        .wanted = wanted,
                                                        .sums = sums.data()});
             constexpr ptrdiff_t count = 500;
-            const Numbers numbers = random_numbers(*isa, {1, 2}, 0, 0, count);
+            Numbers numbers = random_numbers(*isa, {1, 2}, 0, 0, count);
             std::vector<ptrdiff_t> slots(count), chosen(count, -1);
             for (ptrdiff_t i = 0; i < count; ++i) slots[static_cast<std::size_t>(i)] = i % states;
             isa->table->chain_logs.draw_from_trees({.count = count,
