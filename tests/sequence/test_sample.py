@@ -127,6 +127,8 @@ def test_batches():
         np.testing.assert_array_equal(sample(*parts, 5, lengths, rng=1), paths)
     assert (sample(*parts, 5, lengths, rng=2) != paths).any()
     assert sample(*parts, 0).shape == (2, 3, 0, 33)
+    assert sample(*model(4, 0), 10**12).shape == (10**12, 0)
+    assert sample(*model(4, 3, batch=(0,)), 2).shape == (0, 2, 3)
 
 
 def test_layouts():
