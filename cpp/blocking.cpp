@@ -34,8 +34,8 @@ ptrdiff_t balanced(ptrdiff_t size, ptrdiff_t block, ptrdiff_t unit) {
 }
 
 // Bytes of a panel of B that is gathered: A has few rows, such as filters, so that the panel is
-// read once or twice, from L2.
-constexpr ptrdiff_t gathered_panel = 256 * 1024;
+// read once or twice, and a micro-panel or two are still in L1.
+constexpr ptrdiff_t gathered_panel = 32 * KiB;
 
 // The steps of the fewest equal blocks of at most `most`.
 ptrdiff_t balanced_steps(ptrdiff_t k, ptrdiff_t most) { return ceil_div(k, ceil_div(k, most)); }

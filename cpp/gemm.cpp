@@ -8,7 +8,6 @@
 #include <new>
 #include <utility>
 
-#include "gather.hpp"
 #include "reference.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
@@ -138,15 +137,16 @@ void run_macro_kernel(const Product& p, const Run& run, char* memory, const Prod
 }
 
 // A panel of B, from strides, from sums of blocks or from offsets; true if operands were noticed.
-bool pack_panel(const Product& p, const Kernels& kernels, const PackArgs& panel) {
+bool pack_panel(const Product& p, const Isa& isa, const Kernels& kernels, const PackArgs& panel) {
     if (!p.offsets.rows) return (panel.sum ? kernels.pack_b_sum : kernels.pack_b)(panel);
-    pack_gathered({.target = panel.target,
-                   .source = p.b.data,
-                   .offsets = {p.offsets.rows + panel.p, p.offsets.columns + panel.line},
-                   .length = panel.length,
-                   .depth = panel.depth,
-                   .width = kernels.nr,
-                   .item = item_size(p.dtype)});
+    isa.table->pack_gathered({.target = panel.target,
+                              .source = p.b.data,
+                              .rows = p.offsets.rows + panel.p,
+                              .columns = p.offsets.columns + panel.line,
+                              .length = panel.length,
+                              .depth = panel.depth,
+                              .width = kernels.nr,
+                              .item = item_size(p.dtype)});
     return false;
 }
 
@@ -163,7 +163,7 @@ void packed_kernel(const Product& p, Run& run, int slot, NaNMarks* nan,
         const ptrdiff_t n = std::min(nc, p.n - jc);
         for (ptrdiff_t pc = 0; pc < p.k; pc += kc) {  // panel of B: B[pc:pc+k, jc:jc+n]
             const ptrdiff_t k = std::min(kc, p.k - pc);
-            if (pack_panel(p, kernels,
+            if (pack_panel(p, *run.plan.isa, kernels,
                            {.target = packed_b,
                             .source = at(p.b, pc, jc).data,
                             .length = n,

@@ -367,7 +367,7 @@ struct PosteriorArgs {
 };
 // Chances are the numbers of a row times weights, which lie in parts: of sums k, the first part is
 // number part[k]. Sums of chances take sums_bytes, two registers for the sums up to each lane
-// included; the second begins with those up to the first lane.
+// included: 0 in the last lane of the first one, the sums in the second one.
 struct ChanceArgs {
     ptrdiff_t count, row_bytes, part_bytes, part_stride, sums_bytes;
     const char* row;
@@ -406,7 +406,7 @@ struct TreeArgs {
     const ptrdiff_t lanes = vector_bytes / 8;
     return states <= most_tree_states && states <= lanes * lanes;
 }
-// Such numbers, in whole registers: see kernels/random.hpp.
+// Random numbers in [0, 1), of 52 bits, in whole registers: see kernels/random.hpp.
 struct RandomArgs {
     ptrdiff_t count;
     std::uint64_t key[2], pair, first;
@@ -656,8 +656,31 @@ struct PieceKernels {
     std::int64_t (*ceiling)(std::int64_t repeats);
 };
 
+// The micro-panels of B of pack_b, where element (p, j) of B lies at rows[p] + columns[j] elements
+// behind source: windows of images.
+struct GatherArgs {
+    char* target;
+    const char* source;
+    const ptrdiff_t *rows, *columns;
+    ptrdiff_t length, depth, width, item;
+};
+
+// `count` windows side by side, `kernel` pixels wide and `stride` pixels apart, in `height` rows of
+// `width` pixels, row_stride bytes apart; the first one begins at pixel `left`, which may be before
+// the row. value: the largest pixel of each, or its first NaN. index: where the first such pixel
+// lies, counted from the pixel whose number is corner - left.
+struct PoolArgs {
+    ptrdiff_t count, kernel, stride, height, width, left, row_stride;
+    const char* rows;
+    ptrdiff_t corner;
+    char* value;
+    char* index;  // of std::int64_t
+};
+
 struct KernelTable {
     int vector_bytes;
+    void (*pack_gathered)(const GatherArgs&);
+    void (*find_largest[2])(const PoolArgs&);  // float32, float64
     StorageKernels storages[storage_count];
     BitGraphKernels bit_graph;
     ChainLogKernels chain_logs;

@@ -190,7 +190,7 @@ void sum_chains(const GivenChains& given, const Indices& place, const py::object
 void sample_paths(const GivenChains& given, const Indices& place, Indices states,
                   std::array<std::uint64_t, 2> key) {
     const Chains chains = given.checked(number_of<LogPlus>);
-    check(states.ndim() == 2, "states", "(size, rows)", states);
+    check(states.ndim() == 2 && aligned(states), "states", "(size, rows), aligned", states);
     check_place(place, given.lengths, states.shape(1));
     ChainSums wanted{};
     wanted.place = place.data();

@@ -73,8 +73,8 @@ void max_pool(const py::array& x, const Pair& kernel, const Pair& stride, const 
     p.row_stride = x.strides(2);
     p.value = bytes_of(value);
     p.index = reinterpret_cast<ptrdiff_t*>(bytes_of(index));
-    const int threads = choose({}, 0).threads;
-    without_gil([&] { find_largest(p, threads); });
+    const Choice choice = choose({}, 0);
+    without_gil([&] { find_largest(p, *choice.isa, choice.threads); });
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ void draw(const DrawArgs& args) {
             // Rounding may lead to the end of the lane.
             const double all = load_scalar<double>(at[u] + own),
                          behind = drawn - load_scalar<double>(until + lane - 8);
-            rest[u] = behind < all ? behind : all * (1 - 0x1p-53);
+            rest[u] = behind < 0 ? 0 : behind < all ? behind : all * (1 - 0x1p-53);
         }
         for (ptrdiff_t left = registers; left > 1; left -= left / 2) {
             const ptrdiff_t half = left / 2 * Bytes;
@@ -145,7 +145,7 @@ void add_chances_of_all(const TreeArgs& args) {
         for (ptrdiff_t first = 0; first < g.states; first += L)
             add_register([&](int r) { return sums[j][first + r]; });
         if (registers == 1) continue;
-        add_register([&](int r) { return r < registers ? sums[j][(r + 1) * L - 1] : last; });
+        add_register([&](int r) { return sums[j][(r < registers ? r + 1 : registers) * L - 1]; });
     }
 }
 

@@ -24,6 +24,7 @@
 #include "kernels/rows_argmax.hpp"
 #include "kernels/star.hpp"
 #include "kernels/warshall.hpp"
+#include "kernels/windows.hpp"
 
 namespace tropical {
 namespace {
@@ -271,6 +272,9 @@ constexpr KernelTable make_table(List<S...>) {
                        .corner = reach_corner<Isa::bytes>,
                        .rows = reach_rows<Isa::bytes>,
                        .unpack = unpack_bits<Isa::bytes>};
+    table.pack_gathered = pack_gathered<Isa::bytes>;
+    table.find_largest[0] = find_largest<float, Isa::bytes>;
+    table.find_largest[1] = find_largest<double, Isa::bytes>;
     table.chain_logs = chain_logs<Isa::bytes>;
     table.quads = make_quads<Isa::bytes, Isa::quad_mr, Isa::quad_nv>();
     fill_end_elements<Isa::bytes>(table.end_elements, DTypes{});

@@ -30,8 +30,7 @@ template <class V>
 // The upper 52 bits of a word, as a number in [0, 1): those of a number in [1, 2), less 1.
 template <class V, class Words>
 [[gnu::always_inline]] inline V fraction(Words bits) {
-    const Words number = bits >> 12 | Words{} + 0x3ff0000000000000u;
-    return reinterpret_cast<const V&>(number) - 1.0;
+    return V((bits >> 12) | (Words{} + 0x3ff0000000000000u)) - 1.0;
 }
 
 // numbers[h][i], for i < count and up to the end of a register: word h of (pair, first + i).

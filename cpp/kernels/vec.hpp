@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -295,6 +296,16 @@ template <int L, int Step = 1, class V>
         transpose<L, 2 * Step>(rows);
     }
 }
+
+// Every second lane of two registers, from the first one on.
+template <class V, int... J>
+[[gnu::always_inline]] inline V even_lanes(V low, V high, Sequence<J...>) {
+    return __builtin_shufflevector(low, high, 2 * J...);
+}
+
+// The type of a lane.
+template <class V>
+using LaneOf = std::remove_cvref_t<decltype(V{}[0])>;
 
 }  // namespace
 }  // namespace tropical

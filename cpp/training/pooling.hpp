@@ -1,6 +1,7 @@
 // The largest pixel of each window of images.
 #pragma once
 
+#include "dispatch.hpp"
 #include "product.hpp"
 
 namespace tropical {
@@ -26,7 +27,7 @@ struct Pool {
 
 // value: the largest pixel of each window, or its first NaN; index: the first such pixel, counted
 // row by row from the image's first.
-void find_largest(const Pool& pool, int threads);
+void find_largest(const Pool& pool, const Isa& isa, int threads);
 
 // Pixels of an image at most, so that places in float32 images fit 32 bits.
 inline constexpr ptrdiff_t most_pool_pixels = ptrdiff_t{1} << 30;

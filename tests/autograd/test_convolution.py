@@ -151,19 +151,24 @@ def test_conv2d_of_arrays_and_of_nothing():
         assert autograd.conv2d(x, weight).shape == (n, count, 2, 2)
 
 
+POOLS = [(2, 2, 0), (2, 2, 1), (3, 1, 1), (3, 2, 1), (4, 5, 2), (1, 3, 0)]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("kernel, stride, padding", [(2, 2, 0), (3, 1, 1), (4, 5, 2), (1, 3, 0)])
-def test_max_pool(kernel, stride, padding, dtype):
-    """More windows in a row than are met at once, ties, NaN, and images that are not contiguous."""
-    x = RNG(0).integers(-2, 3, (3, 2, 9, 150)).astype(dtype)[:, ::-1, 1:]
-    x[0, 0, 0, :50] = -np.inf
-    x[1, 1, 3, 20:30] = np.nan
+@pytest.mark.parametrize("kernel, stride, padding", POOLS)
+@pytest.mark.parametrize("width", [5, 16, 29, 33, 150])
+def test_max_pool(width, kernel, stride, padding, dtype, isa):
+    """Windows of less and more than a register, ties, NaN, images that are not contiguous."""
+    x = RNG(0).integers(-2, 3, (3, 2, 9, width)).astype(dtype)[:, ::-1, 1:]
+    x[0, 0, 0, : width // 2] = -np.inf
+    x[0, 0, 1:4, :4] = -np.inf
+    x[1, 1, 3, width // 2 :][:10] = np.nan
     windows = Windows((kernel,) * 2, (stride,) * 2, (padding,) * 2)
     down, across = windows.count(*x.shape[2:])
     value, index = np.empty((3, 2, down, across), dtype), np.empty((3, 2, down, across), np.intp)
     given = windows.kernel, windows.stride, windows.padding
     _core.max_pool(x, *given, value, index)
-    numbers = np.arange(8 * 150).reshape(8, 150)
+    numbers = np.arange(8 * width).reshape(8, width)
     for i, j in np.ndindex(down, across):
         y, z = i * stride - padding, j * stride - padding
         part = np.s_[max(y, 0) : y + kernel, max(z, 0) : z + kernel]

@@ -28,6 +28,14 @@ void copy_line(ptrdiff_t* target, const ptrdiff_t* states, bool streams) {
     std::memcpy(target, states, line_bytes);
 }
 
+// Without a call for as many states as a line has.
+void copy_states(ptrdiff_t* target, const ptrdiff_t* states, ptrdiff_t count) {
+    if (count == line_steps)
+        std::memcpy(target, states, line_bytes);
+    else
+        std::copy_n(states, count, target);
+}
+
 // Streams are not ordered with the stores that tell other threads of them.
 void finish_streams() {
 #if defined(__x86_64__)
@@ -44,12 +52,13 @@ void Summer::for_each_draws(ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps,
     Draws& draws = *c.draws;
     for (draws.first = 0; draws.first < wanted_.path_count; draws.first += Draws::most) {
         draws.count = std::min(Draws::most, wanted_.path_count - draws.first);
+        ptrdiff_t* const carried = c.carried + draws.first * carried_steps_;
         for (ptrdiff_t i = 0; i < draws.count; ++i)
-            std::memcpy(draws.states[i] + steps, c.carried[draws.first + i], line_bytes);
+            copy_states(draws.states[i] + steps, carried + i * carried_steps_, carried_steps_);
         act(draws);
         write_paths(c, first, steps);
         for (ptrdiff_t i = 0; i < draws.count; ++i)
-            std::memcpy(c.carried[draws.first + i], draws.states[i], line_bytes);
+            copy_states(carried + i * carried_steps_, draws.states[i], carried_steps_);
     }
 }
 

@@ -88,8 +88,7 @@ ptrdiff_t Summer::cut(ChainInGroup& c, char* memory) const {
     c.draws = cutter.take<Draws>(sizeof(Draws));
     const ptrdiff_t index = sizeof(ptrdiff_t);
     c.slot_of = cutter.take<ptrdiff_t>(chains_.states * index);
-    const ptrdiff_t carried = longest_ > 0 ? wanted_.path_count * line_bytes : 0;
-    c.carried = cutter.take<ptrdiff_t[line_steps]>(carried);
+    c.carried = cutter.take<ptrdiff_t>(wanted_.path_count * carried_steps_ * index);
     const ptrdiff_t trees =
         has_trees_ ? advance_.padded() * tree_bytes(chains_.states, vector_bytes_) : 0;
     c.chances = cutter.take(std::max({std::min(Draws::most, chains_.states) * chances_bytes(),

@@ -42,8 +42,8 @@ struct ChainInGroup {
     double* weights;
     char* scratch;  // two rows
     Draws* draws;
-    ptrdiff_t (*carried)[line_steps];  // of all paths, the states at the first steps of a block
-    ptrdiff_t* slot_of;                // numbers of states; -1 between steps
+    ptrdiff_t* carried;  // of each path, the states at carried_steps_ steps from a block's first on
+    ptrdiff_t* slot_of;  // numbers of states; -1 between steps
     char* chances;
     bool impossible;
     // Of the backward row behind the block. If it was of logarithms, these lie in back.sums.
@@ -160,6 +160,8 @@ class Summer {
     const bool shared_ = chains_.transition_stride == 0;
     const ptrdiff_t block_ = chains_.block_steps(), row_ = advance_.layout.row_bytes;
     const ptrdiff_t longest_ = chains_.count ? chains_.lengths[order_.front()] : 0;
+    // What a path must keep to write whole cache lines: states behind a block.
+    const ptrdiff_t carried_steps_ = std::clamp<ptrdiff_t>(longest_ - 1, 0, line_steps);
     const ptrdiff_t vector_bytes_ = run_.isa.table->vector_bytes;
     const bool has_trees_ = !chains_.edges && fits_trees(chains_.states, vector_bytes_);
     const bool streams_ = wanted_.path_count * wanted_.path_stride >

@@ -37,7 +37,7 @@ def sample(
         How many paths of each sequence; they are independent, and may be the same.
     rng : int or numpy.random.Generator, optional
         As for `numpy.random.default_rng`, which gives a key of 128 bits. Equal keys give equal
-        paths on every number of threads.
+        paths on every number of threads, on one instruction set.
 
     Returns
     -------
@@ -55,8 +55,10 @@ def sample(
     Forward sums, then states from the last step to the first: S. Chib, "Calculating posterior
     distributions and modal estimates in Markov mixture models", Journal of Econometrics 75(1),
     1996. Paths that are in the same state share the sums of their chances. The numbers that are
-    drawn are functions of the key, the path and the step: Threefry-2x64 of J. K. Salmon et al.,
-    "Parallel random numbers: as easy as 1, 2, 3", SC 2011, with 20 rounds and 52 bits of a word.
+    drawn are functions of the key, the path and the row of ``log_emission`` (of all sequences, with
+    padding): Threefry-2x64 of J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+    SC 2011, with 20 rounds and 52 bits of a word. Which state a number means depends on the
+    instruction set, as sums are taken in the order of its lanes.
 
     Examples
     --------

@@ -1,0 +1,128 @@
+// Windows of images: micro-panels of their pixels, and the largest pixel of each.
+#pragma once
+
+#include "kernels/tile.hpp"
+#include "table.hpp"
+
+namespace tropical {
+namespace {
+
+// Copies `size` bytes, at least a chunk, from each row of a micro-panel's source. Chunks are as
+// large as fit; the last one may overlap the one before.
+template <int Bytes, ptrdiff_t chunk = 4>
+void copy_run(const GatherArgs& g, ptrdiff_t from, ptrdiff_t place, ptrdiff_t size) {
+    if constexpr (chunk < Bytes)
+        if (size >= 2 * chunk) return copy_run<Bytes, 2 * chunk>(g, from, place, size);
+    using V = Register<char, chunk>;
+    const char* const source = g.source + from;
+    char* target = g.target + place;
+    const ptrdiff_t depth = g.depth, item = g.item, row = g.width * item, last = size - chunk;
+    const ptrdiff_t* const rows = g.rows;
+    for (ptrdiff_t p = 0; p < depth; ++p, target += row) {
+        const char* const here = source + rows[p] * item;
+        for (ptrdiff_t b = 0; b < last; b += chunk) store(target + b, load<V>(here + b));
+        store(target + last, load<V>(here + last));
+    }
+}
+
+// Some rows of one micro-panel. Columns that are neighbors in the operand are found once.
+template <int Bytes>
+void pack_gathered_rows(const GatherArgs& g) {
+    const ptrdiff_t length = g.length < g.width ? g.length : g.width, row = g.width * g.item;
+    for (ptrdiff_t v = 0, end; v < length; v = end) {
+        end = v + 1;
+        while (end < length && g.columns[end] - g.columns[v] == end - v) ++end;
+        copy_run<Bytes>(g, g.columns[v] * g.item, v * g.item, (end - v) * g.item);
+    }
+    for (ptrdiff_t p = 0; p < g.depth && length < g.width; ++p)
+        for (ptrdiff_t b = length * g.item; b < row; ++b) g.target[p * row + b] = 0;
+}
+
+template <int Bytes>
+void pack_gathered(const GatherArgs& args) {
+    constexpr ptrdiff_t group = 64;  // rows, which stay in L1 with what they are copied from
+    const GatherArgs all = args;
+    for (ptrdiff_t i = 0; i < all.length; i += all.width)
+        for (ptrdiff_t p = 0; p < all.depth; p += group) {
+            GatherArgs g = all;
+            g.target += (i * all.depth + p * all.width) * all.item;
+            g.rows += p;
+            g.columns += i;
+            g.length -= i;
+            g.depth = all.depth - p < group ? all.depth - p : group;
+            pack_gathered_rows<Bytes>(g);
+        }
+}
+
+// The pixels that some windows meet, of which the first one lies at `at` and the others `stride`
+// apart; -inf outside of the row. Out of line: few windows leave the row, or are far apart.
+template <class T, class V>
+[[gnu::noinline]] V pixels_one_by_one(const PoolArgs& g, const char* row, ptrdiff_t at,
+                                      ptrdiff_t windows) {
+    T pixels[lanes<T, V>];
+    for (ptrdiff_t l = 0; l < lanes<T, V>; ++l, at += g.stride) {
+        const bool within = l < windows && at >= 0 && at < g.width;
+        pixels[l] = within ? load_scalar<T>(row + at * static_cast<ptrdiff_t>(sizeof(T)))
+                           : T(-__builtin_huge_val());
+    }
+    return load<V>(reinterpret_cast<const char*>(pixels));
+}
+template <class T, class V>
+[[gnu::always_inline]] inline V pixels_of(const PoolArgs& g, const char* row, ptrdiff_t at,
+                                          ptrdiff_t windows) {
+    constexpr ptrdiff_t L = lanes<T, V>, size = sizeof(T);
+    const ptrdiff_t room = g.width - at;
+    if (at < 0 || g.stride > 2 || room <= (windows - 1) * g.stride)
+        return pixels_one_by_one<T, V>(g, row, at, windows);
+    const V low = load_some<T, V>(row + at * size, size, room);
+    if (g.stride == 1) return low;
+    V high{};
+    if (room > L) high = load_some<T, V>(row + (at + L) * size, size, room - L);
+    return even_lanes(low, high, typename MakeSequence<static_cast<int>(L)>::type{});
+}
+
+// Windows side by side, a lane for each. A NaN is larger than what is none. No branch: which pixel
+// is the largest cannot be predicted.
+template <class T, int Bytes>
+void find_largest(const PoolArgs& args) {
+    using V = Register<T, Bytes>;
+    using Place = Mask<V>;  // as wide as T, so that both fill registers alike
+    using Index = Register<std::int64_t, Bytes>;
+    using Part = Register<LaneOf<Place>, Bytes * sizeof(LaneOf<Place>) / 8>;
+    constexpr ptrdiff_t L = lanes<T, V>, wide = Bytes / 8, size = sizeof(T);
+    const PoolArgs g = args;
+    Index distances;
+    TROPICAL_UNROLL for (int l = 0; l < wide; ++l)
+        distances[l] = l * g.stride;
+    for (ptrdiff_t first = 0; first < g.count; first += L) {
+        const ptrdiff_t windows = g.count - first < L ? g.count - first : L;
+        const ptrdiff_t left = g.left + first * g.stride;
+        V largest = broadcast<V>(T(-__builtin_huge_val()));
+        Place place{};  // of the first pixel
+        if (left < 0) {
+            LaneOf<Place> places[L];
+            for (ptrdiff_t l = 0, x = left; l < L; ++l, x += g.stride)
+                places[l] = static_cast<LaneOf<Place>>(l < windows && x < 0 ? -x : 0);
+            place = load<Place>(reinterpret_cast<const char*>(places));
+        }
+        for (ptrdiff_t y = 0; y < g.height; ++y)
+            for (ptrdiff_t x = 0; x < g.kernel; ++x) {
+                const V pixels = pixels_of<T, V>(g, g.rows + y * g.row_stride, left + x, windows);
+                const Place better = ~(pixels <= largest) & (largest == largest);
+                largest = better ? pixels : largest;
+                place = better ? Place{} + static_cast<LaneOf<Place>>(y * g.width + x) : place;
+            }
+        store_some<T, V>(g.value + first * size, largest, size, windows);
+        Index index = distances + (g.corner + first * g.stride);
+        for (ptrdiff_t l = 0; l < windows; l += wide, index += wide * g.stride) {
+            Part part;
+            __builtin_memcpy(&part, reinterpret_cast<const char*>(&place) + l * size, sizeof part);
+            store_some<std::int64_t, Index>(g.index + (first + l) * 8,
+                                            index + __builtin_convertvector(part, Index), 8,
+                                            windows - l);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tropical
