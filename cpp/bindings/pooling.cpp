@@ -1,4 +1,4 @@
-// The largest pixels of windows, for tropical.autograd.
+// Images: the largest pixels of windows, and borders of zeros, for tropical.autograd.
 #include "training/pooling.hpp"
 
 #include <string>
@@ -7,20 +7,37 @@
 #include "bindings/arrays.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
+#include "training/padding.hpp"
 
 namespace tropical {
 namespace {
 
 using Pair = std::pair<ptrdiff_t, ptrdiff_t>;
 
-void check_out(const py::array& out, const char* name, const py::dtype& dtype, const Pool& p,
-               const py::array& x) {
+// Where the images of x lie, in bytes behind the first one. Throws unless their rows are
+// contiguous.
+std::vector<ptrdiff_t> places_of_images(const py::array& x) {
+    if (x.ndim() != 4)
+        throw py::value_error("x: expected (channels, n, height, width), got " + shape_text(x));
+    if ((x.size() > 0 && x.shape(3) > 1 && x.strides(3) != x.itemsize()) ||
+        !(x.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_))
+        throw py::value_error("x: expected contiguous rows");
+    std::vector<ptrdiff_t> images;
+    for (ptrdiff_t c = 0; c < x.shape(0); ++c)
+        for (ptrdiff_t n = 0; n < x.shape(1); ++n)
+            images.push_back(c * x.strides(0) + n * x.strides(1));
+    return images;
+}
+
+// One image for each of x.
+void check_out(const py::array& out, const char* name, const py::dtype& dtype, ptrdiff_t down,
+               ptrdiff_t across, const py::array& x) {
     const std::string prefix = std::string(name) + ": expected ";
-    const ptrdiff_t shape[] = {x.shape(0), x.shape(1), p.down, p.across};
+    const ptrdiff_t shape[] = {x.shape(0), x.shape(1), down, across};
     if (out.ndim() != 4 || !std::equal(shape, shape + 4, out.shape()))
         throw py::value_error(prefix + "(" + std::to_string(shape[0]) + ", " +
-                              std::to_string(shape[1]) + ", " + std::to_string(p.down) + ", " +
-                              std::to_string(p.across) + "), got " + shape_text(out));
+                              std::to_string(shape[1]) + ", " + std::to_string(down) + ", " +
+                              std::to_string(across) + "), got " + shape_text(out));
     if (!out.dtype().equal(dtype))
         throw py::type_error(prefix + "dtype " + std::string(py::str(dtype)) + ", got " +
                              std::string(py::str(out.dtype())));
@@ -46,12 +63,7 @@ void max_pool(const py::array& x, const Pair& kernel, const Pair& stride, const 
               const py::array& value, const py::array& index) {
     Pool p{};
     p.dtype = float_dtype(x, "x");
-    const ptrdiff_t item = x.itemsize();
-    if (x.ndim() != 4)
-        throw py::value_error("x: expected (channels, n, height, width), got " + shape_text(x));
-    if ((x.shape(3) > 1 && x.strides(3) != item) ||
-        !(x.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_))
-        throw py::value_error("x: expected contiguous rows");
+    const std::vector<ptrdiff_t> images = places_of_images(x);
     p.height = x.shape(2);
     p.width = x.shape(3);
     if (p.height > most_pool_pixels / std::max<ptrdiff_t>(p.width, 1))
@@ -61,12 +73,8 @@ void max_pool(const py::array& x, const Pair& kernel, const Pair& stride, const 
                  {padding.first, padding.second}};
     p.down = count_windows(p.height, kernel.first, stride.first, padding.first);
     p.across = count_windows(p.width, kernel.second, stride.second, padding.second);
-    check_out(value, "value", x.dtype(), p, x);
-    check_out(index, "index", py::dtype::of<py::ssize_t>(), p, x);
-    std::vector<ptrdiff_t> images;
-    for (ptrdiff_t c = 0; c < x.shape(0); ++c)
-        for (ptrdiff_t n = 0; n < x.shape(1); ++n)
-            images.push_back(c * x.strides(0) + n * x.strides(1));
+    check_out(value, "value", x.dtype(), p.down, p.across, x);
+    check_out(index, "index", py::dtype::of<py::ssize_t>(), p.down, p.across, x);
     p.m = static_cast<ptrdiff_t>(images.size());
     p.x = bytes_of(x);
     p.images = images.data();
@@ -75,6 +83,28 @@ void max_pool(const py::array& x, const Pair& kernel, const Pair& stride, const 
     p.index = reinterpret_cast<ptrdiff_t*>(bytes_of(index));
     const Choice choice = choose({}, 0);
     without_gil([&] { find_largest(p, *choice.isa, choice.threads); });
+}
+
+void pad_images(const py::array& x, const Pair& border, const py::array& out) {
+    if (x.dtype().kind() == 'O') throw py::type_error("x: expected numbers, got objects");
+    const std::vector<ptrdiff_t> images = places_of_images(x);
+    const ptrdiff_t most = std::min(most_elements - x.shape(2), most_elements - x.shape(3)) / 2;
+    if (std::min(border.first, border.second) < 0 || std::max(border.first, border.second) > most)
+        throw py::value_error("border: expected 0 to " + std::to_string(most) + ", got " +
+                              std::to_string(border.first) + ", " + std::to_string(border.second));
+    check_out(out, "out", x.dtype(), x.shape(2) + 2 * border.first, x.shape(3) + 2 * border.second,
+              x);
+    const Padding padding{.m = static_cast<ptrdiff_t>(images.size()),
+                          .height = x.shape(2),
+                          .width = x.shape(3),
+                          .item = x.itemsize(),
+                          .x = bytes_of(x),
+                          .images = images.data(),
+                          .row_stride = x.strides(2),
+                          .border = {border.first, border.second},
+                          .out = bytes_of(out)};
+    const int threads = choose({}, 0).threads;
+    without_gil([&] { pad_images(padding, threads); });
 }
 
 }  // namespace
@@ -89,6 +119,12 @@ void bind_pooling(py::module_& module) {
                "one, else of the first of equal pixels. Windows are given as (down, across), and "
                "the padding is at most half of the kernel. `value` and `index` are in C order, and "
                "no arrays share memory.");
+    module.def("pad_images",
+               py::overload_cast<const py::array&, const Pair&, const py::array&>(pad_images),
+               arg("x").noconvert(), arg("border"), arg("out").noconvert(),
+               "Write the images of `x`, (channels, n, height, width) with contiguous rows, with a "
+               "border of zeros (down, across) into `out`, of the same dtype and in C order. The "
+               "arrays share no memory.");
 }
 
 }  // namespace tropical

@@ -399,6 +399,7 @@ def max_pool(
     value: NDArray[Any],
     index: NDArray[np.intp],
 ) -> None: ...
+def pad_images(x: NDArray[Any], border: tuple[int, int], out: NDArray[Any]) -> None: ...
 def optimizer_step(
     algorithm: str,
     p: NDArray[Any],

@@ -206,3 +206,33 @@ def test_max_pool_refuses():
     ]:
         with pytest.raises(error, match=f"{name}.*: expected"):
             _core.max_pool(**{**good, name: wrong})
+
+
+@pytest.mark.parametrize("border", [(0, 0), (2, 3), (0, 1), (1, 0)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "complex128"])
+def test_pad_images(dtype, border):
+    x = RNG(0).integers(1, 100, (5, 3, 4, 6)).astype(dtype).transpose(1, 0, 2, 3)[:, ::-2, ::-1, :4]
+    want = np.pad(x, [(0, 0), (0, 0), *((b, b) for b in border)])
+    out = np.full_like(want, 7)
+    for threads in (1, 2):
+        with tropical.options(threads=threads):
+            _core.pad_images(x, border, out)
+        assert_same_bits(out, want)
+
+
+def test_pad_images_refuses():
+    x = np.zeros((2, 3, 4, 6))
+    good = {"x": x, "border": (1, 2), "out": np.zeros((2, 3, 6, 10))}
+    _core.pad_images(**good)
+    for name, error, wrong in [
+        ("x", ValueError, x[0]),
+        ("x", ValueError, x[..., ::2]),
+        ("x", TypeError, x.astype(object)),
+        ("border", ValueError, (-1, 2)),
+        ("border", ValueError, (1, 1 << 62)),
+        ("out", ValueError, x),
+        ("out", TypeError, good["out"].astype("f4")),
+        ("out", ValueError, read_only(good["out"])),
+    ]:
+        with pytest.raises(error, match=f"{name}.*: expected"):
+            _core.pad_images(**{**good, name: wrong})

@@ -72,8 +72,10 @@ class Windows:
 
     def padded(self, x: Array, dtype: Any) -> Array:
         """Return images, channels first, with a border of zeros."""
-        result = np.zeros(self.padded_shape(x.shape), dtype)
-        self.cropped(result, *x.shape[2:])[...] = x
+        result = np.empty(self.padded_shape(x.shape), dtype)
+        _core.pad_images(
+            _with_rows(np.asarray(x.transpose(1, 0, 2, 3), dtype)), self.padding, result
+        )
         return result
 
     def cropped(self, x: Array, height: int, width: int) -> Array:
@@ -85,6 +87,12 @@ class Windows:
         """Return the shape of the padded images, channels first."""
         n, channels, height, width = shape
         return channels, n, height + 2 * self.padding[0], width + 2 * self.padding[1]
+
+
+def _with_rows(images: Array) -> Array:
+    """Return images, or a copy of them, whose rows are contiguous."""
+    plain = images.strides[-1] == images.itemsize and images.flags.aligned
+    return images if plain else images.copy()
 
 
 @functools.lru_cache(maxsize=16)
@@ -218,9 +226,7 @@ def _largest(x: Array, windows: Windows) -> tuple[Array, Array]:
     """Return the largest pixel of each window, and where the first such pixel is in its image."""
     n, channels, height, width = x.shape
     dtype = x.dtype.newbyteorder("=") if x.dtype.char in "fd" else np.float64
-    images = np.asarray(x.transpose(1, 0, 2, 3), dtype)
-    if images.strides[-1] != images.itemsize or not images.flags.aligned:
-        images = images.copy()
+    images = _with_rows(np.asarray(x.transpose(1, 0, 2, 3), dtype))
     shape = channels, n, *windows.count(height, width)
     value, index = np.empty(shape, images.dtype), np.empty(shape, np.intp)
     _core.max_pool(images, windows.kernel, windows.stride, windows.padding, value, index)
