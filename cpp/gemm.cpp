@@ -150,10 +150,40 @@ bool pack_panel(const Product& p, const Isa& isa, const Kernels& kernels, const 
     return false;
 }
 
+// Whether columns of a gathered B are neighbors so often that registers of them are half full.
+bool has_neighbors(const Product& p, const Isa& isa) {
+    constexpr ptrdiff_t most = 512;
+    const ptrdiff_t seen = std::min(p.n, most), *const columns = p.offsets.columns;
+    ptrdiff_t runs = 1;
+    for (ptrdiff_t j = 1; j < seen; ++j) runs += columns[j] - columns[j - 1] != 1;
+    return runs * isa.table->vector_bytes <= 2 * seen * item_size(p.dtype);
+}
+
+// Few rows of A and a gathered B, both in place.
+void windows_kernel(const Product& p, Run& run, int slot) {
+    constexpr ptrdiff_t columns = 1024;  // of which the caller may stop the product
+    const KernelTable& table = *run.plan.isa->table;
+    const auto kernel = table.multiply_windows[p.dtype == id_of<Float32> ? 0 : 1];
+    for (ptrdiff_t j = 0; j < p.n; j += columns) {
+        const Product part = block(p, 0, p.m, j, std::min(columns, p.n - j));
+        if (run.ends_before(products(part.m, part.n, part.k), slot)) return;
+        kernel({.m = part.m,
+                .n = part.n,
+                .k = part.k,
+                .a = part.a,
+                .source = part.b.data,
+                .source_count = part.offsets.source_count,
+                .rows = part.offsets.rows,
+                .columns = part.offsets.columns,
+                .c = part.c});
+    }
+}
+
 // The five loops: NC columns, KC steps, MC rows, then jr and ir in the macro-kernel. sums: unless
 // null, of the blocks whose first one p is, in place of A and B, and the blocks of C they go to.
 void packed_kernel(const Product& p, Run& run, int slot, NaNMarks* nan,
                    const BlockProduct* sums = nullptr) {
+    if (keeps_a_in_place(p) && has_neighbors(p, *run.plan.isa)) return windows_kernel(p, run, slot);
     const auto [mc, kc, nc] = run.plan.blocks;
     char* const memory = run.workspace + slot * run.plan.slot.bytes;
     const Kernels& kernels = *run.plan.kernels;

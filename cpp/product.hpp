@@ -28,10 +28,11 @@ struct PostOps {
 };
 
 // Where elements lie that no two strides describe: (p, j) at rows[p] + columns[j] elements behind
-// the first. Null: the strides of the view count.
+// the first, among source_count of them. Null: the strides of the view count.
 struct Offsets {
     const ptrdiff_t* rows = nullptr;
     const ptrdiff_t* columns = nullptr;
+    ptrdiff_t source_count = 0;
 };
 
 // A is m x k, B is k x n, C is m x n. `attained` and `epilogue`: see table.hpp. post_ops: unless

@@ -665,6 +665,17 @@ struct GatherArgs {
     ptrdiff_t length, depth, width, item;
 };
 
+// C = A x B over (+, x) for such a B, whose elements lie among source_count of them. m is a
+// multiple of most_direct_rows, and rows of C are contiguous.
+struct WindowArgs {
+    ptrdiff_t m, n, k;
+    ConstView a;
+    const char* source;
+    ptrdiff_t source_count;
+    const ptrdiff_t *rows, *columns;
+    View c;
+};
+
 // `count` windows side by side, `kernel` pixels wide and `stride` pixels apart, in `height` rows of
 // `width` pixels, row_stride bytes apart; the first one begins at pixel `left`, which may be before
 // the row. value: the largest pixel of each, or its first NaN. index: where the first such pixel
@@ -680,7 +691,8 @@ struct PoolArgs {
 struct KernelTable {
     int vector_bytes;
     void (*pack_gathered)(const GatherArgs&);
-    void (*find_largest[2])(const PoolArgs&);  // float32, float64
+    void (*multiply_windows[2])(const WindowArgs&);  // float32, float64
+    void (*find_largest[2])(const PoolArgs&);
     StorageKernels storages[storage_count];
     BitGraphKernels bit_graph;
     ChainLogKernels chain_logs;

@@ -67,7 +67,7 @@ bool gather_product(const py::array& a, const py::array& source, const IndexArra
     problem.a = matrix_view<ConstView>(a);
     problem.b = {.data = bytes_of(source), .row_stride = 0, .col_stride = 0};
     problem.c = matrix_view(out);
-    problem.offsets = {rows.data(), columns.data()};
+    problem.offsets = {rows.data(), columns.data(), source.shape(0)};
     run_in(Py_None, problem, choice);
     return true;
 }

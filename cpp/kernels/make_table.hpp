@@ -273,6 +273,8 @@ constexpr KernelTable make_table(List<S...>) {
                        .rows = reach_rows<Isa::bytes>,
                        .unpack = unpack_bits<Isa::bytes>};
     table.pack_gathered = pack_gathered<Isa::bytes>;
+    table.multiply_windows[0] = multiply_windows<float, Isa::bytes>;
+    table.multiply_windows[1] = multiply_windows<double, Isa::bytes>;
     table.find_largest[0] = find_largest<float, Isa::bytes>;
     table.find_largest[1] = find_largest<double, Isa::bytes>;
     table.chain_logs = chain_logs<Isa::bytes>;

@@ -267,6 +267,11 @@ struct Constant {
     static constexpr int value = N;
 };
 
+template <bool B>
+struct BoolConstant {
+    static constexpr bool value = B;
+};
+
 template <int... I>
 struct Sequence {};
 template <int N, int... I>
