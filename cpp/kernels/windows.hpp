@@ -26,17 +26,19 @@ void copy_run(const GatherArgs& g, ptrdiff_t from, ptrdiff_t place, ptrdiff_t si
     }
 }
 
-// Some rows of one micro-panel. Columns that are neighbors in the operand are found once.
+// Some rows of one micro-panel, which are whole registers, over zeros. Columns that are neighbors in
+// the operand are found once.
 template <int Bytes>
 void pack_gathered_rows(const GatherArgs& g) {
-    const ptrdiff_t length = g.length < g.width ? g.length : g.width, row = g.width * g.item;
+    const ptrdiff_t length = g.length < g.width ? g.length : g.width;
+    if (length < g.width)
+        for (ptrdiff_t b = 0; b < g.depth * g.width * g.item; b += Bytes)
+            store(g.target + b, Register<char, Bytes>{});
     for (ptrdiff_t v = 0, end; v < length; v = end) {
         end = v + 1;
         while (end < length && g.columns[end] - g.columns[v] == end - v) ++end;
         copy_run<Bytes>(g, g.columns[v] * g.item, v * g.item, (end - v) * g.item);
     }
-    for (ptrdiff_t p = 0; p < g.depth && length < g.width; ++p)
-        for (ptrdiff_t b = length * g.item; b < row; ++b) g.target[p * row + b] = 0;
 }
 
 template <int Bytes>
