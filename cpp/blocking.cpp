@@ -33,9 +33,9 @@ ptrdiff_t balanced(ptrdiff_t size, ptrdiff_t block, ptrdiff_t unit) {
                     unit);
 }
 
-// Bytes of a panel of B that is gathered: A has few rows, such as filters, so that the panel is
-// read once or twice, and a micro-panel or two are still in L1.
-constexpr ptrdiff_t gathered_panel = 32 * KiB;
+// Bytes of a panel of B that is gathered. Few rows of A, such as filters, read it a few times: then
+// one or two micro-panels are still in L1. For more rows L2 holds it, lest A is packed as often.
+constexpr ptrdiff_t gathered_panel(ptrdiff_t m) { return (m <= 64 ? 32 : 256) * KiB; }
 
 // The steps of the fewest equal blocks of at most `most`.
 ptrdiff_t balanced_steps(ptrdiff_t k, ptrdiff_t most) { return ceil_div(k, ceil_div(k, most)); }
@@ -86,7 +86,7 @@ CacheBlocks packed_blocks(const Product& p, const Kernels& kernels, ptrdiff_t bl
     const ptrdiff_t steps = balanced_steps(p.k, needs.most_kc ? needs.most_kc : suggested_kc);
     const ptrdiff_t kc = std::min(round_up(steps, needs.depth_unit), std::max<ptrdiff_t>(p.k, 1));
     const ptrdiff_t mc = needs.most_mc ? needs.most_mc : std::min(block / (kc * item), most_mc);
-    const ptrdiff_t panel = p.offsets.rows ? gathered_panel : setting(Setting::panel);
+    const ptrdiff_t panel = p.offsets.rows ? gathered_panel(p.m) : setting(Setting::panel);
     const ptrdiff_t nc = needs.most_nc ? needs.most_nc : panel / (kc * item);
     return {
         .mc = balanced(block_m, mc, kernels.mr), .kc = kc, .nc = balanced(block_n, nc, kernels.nr)};

@@ -73,8 +73,9 @@ void redirect_to_part(Product& p, const Run& run, ptrdiff_t part) {
     p.accumulate = false;
 }
 
-// Whether few rows of A, such as filters, meet a gathered panel of B in place: by the tiles of
-// direct, which are 4 and 8 rows high and take fewer loads for each product than the narrow tile.
+// Whether few rows of A, such as filters, stay in place. They meet a gathered B there, too
+// (windows_kernel), or, where its columns are no neighbors, a panel of it: by the tiles of direct,
+// which are 4 and 8 rows high and take fewer loads for each product than the narrow tile.
 bool keeps_a_in_place(const Product& p) {
     return p.offsets.rows && p.m <= 16 && p.m % most_direct_rows == 0;
 }

@@ -678,8 +678,9 @@ struct WindowArgs {
 
 // `count` windows side by side, `kernel` pixels wide and `stride` pixels apart, in `height` rows of
 // `width` pixels, row_stride bytes apart; the first one begins at pixel `left`, which may be before
-// the row. value: the largest pixel of each, or its first NaN. index: where the first such pixel
-// lies, counted from the pixel whose number is corner - left.
+// the row. value: the largest pixel of each, or its first NaN. index: the number of the first such
+// pixel; numbers ascend by 1 in a row, by `width` from row to row, and that of pixel 0 of the first
+// row is corner - left.
 struct PoolArgs {
     ptrdiff_t count, kernel, stride, height, width, left, row_stride;
     const char* rows;

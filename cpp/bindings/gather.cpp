@@ -24,6 +24,11 @@ void check_length(const py::array& x, const char* name, py::ssize_t n) {
                               shape_text(x));
 }
 
+void check_aligned(const IndexArray& x, const char* name) {
+    if (!(x.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_))
+        throw py::value_error(std::string(name) + ": expected an aligned array");
+}
+
 // Throws unless every element is within the source.
 void check_offsets(const IndexArray& rows, const IndexArray& columns, const py::array& source) {
     const auto [first_row, last_row] =
@@ -57,6 +62,8 @@ bool gather_product(const py::array& a, const py::array& source, const IndexArra
         throw py::value_error("out: expected (" + std::to_string(a.shape(0)) + ", " +
                               std::to_string(columns.shape(0)) + "), got " + shape_text(out));
     check_writeable(out, "out");
+    check_aligned(rows, "rows");
+    check_aligned(columns, "columns");
     if (rows.size() && columns.size()) check_offsets(rows, columns, source);
     const Choice choice = choose({}, 0);
     if (choice.kernel.value_or(KernelKind::packed) != KernelKind::packed) return false;

@@ -2,31 +2,31 @@
 #include "training/pooling.hpp"
 
 #include <string>
-#include <vector>
 
 #include "bindings/arrays.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
-#include "training/padding.hpp"
 
 namespace tropical {
 namespace {
 
 using Pair = std::pair<ptrdiff_t, ptrdiff_t>;
 
-// Where the images of x lie, in bytes behind the first one. Throws unless their rows are
-// contiguous.
-std::vector<ptrdiff_t> places_of_images(const py::array& x) {
+// Throws unless x has four axes and contiguous rows.
+Images images_of(const py::array& x) {
     if (x.ndim() != 4)
         throw py::value_error("x: expected (channels, n, height, width), got " + shape_text(x));
     if ((x.size() > 0 && x.shape(3) > 1 && x.strides(3) != x.itemsize()) ||
         !(x.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_))
         throw py::value_error("x: expected contiguous rows");
-    std::vector<ptrdiff_t> images;
-    for (ptrdiff_t c = 0; c < x.shape(0); ++c)
-        for (ptrdiff_t n = 0; n < x.shape(1); ++n)
-            images.push_back(c * x.strides(0) + n * x.strides(1));
-    return images;
+    return {.x = bytes_of(x),
+            .channels = x.shape(0),
+            .n = x.shape(1),
+            .height = x.shape(2),
+            .width = x.shape(3),
+            .channel_stride = x.strides(0),
+            .image_stride = x.strides(1),
+            .row_stride = x.strides(2)};
 }
 
 // One image for each of x.
@@ -50,7 +50,7 @@ void check_out(const py::array& out, const char* name, const py::dtype& dtype, p
 // The number of windows along an axis. Throws unless each has a pixel of the image.
 ptrdiff_t count_windows(ptrdiff_t length, ptrdiff_t kernel, ptrdiff_t stride, ptrdiff_t padding) {
     const ptrdiff_t most = most_pool_pixels;
-    const bool fits = 0 < kernel && kernel <= most && 0 < stride && stride <= most &&
+    const bool fits = 0 < length && 0 < kernel && kernel <= most && 0 < stride && stride <= most &&
                       0 <= padding && 2 * padding <= kernel && kernel <= length + 2 * padding;
     if (!fits)
         throw py::value_error("kernel, stride, padding: expected windows within " +
@@ -63,22 +63,17 @@ void max_pool(const py::array& x, const Pair& kernel, const Pair& stride, const 
               const py::array& value, const py::array& index) {
     Pool p{};
     p.dtype = float_dtype(x, "x");
-    const std::vector<ptrdiff_t> images = places_of_images(x);
-    p.height = x.shape(2);
-    p.width = x.shape(3);
-    if (p.height > most_pool_pixels / std::max<ptrdiff_t>(p.width, 1))
+    p.images = images_of(x);
+    const auto [height, width] = std::pair(p.images.height, p.images.width);
+    if (height > most_pool_pixels / std::max<ptrdiff_t>(width, 1))
         throw py::value_error("x: expected at most 2^30 pixels in an image, got " + shape_text(x));
     p.windows = {{kernel.first, kernel.second},
                  {stride.first, stride.second},
                  {padding.first, padding.second}};
-    p.down = count_windows(p.height, kernel.first, stride.first, padding.first);
-    p.across = count_windows(p.width, kernel.second, stride.second, padding.second);
+    p.down = count_windows(height, kernel.first, stride.first, padding.first);
+    p.across = count_windows(width, kernel.second, stride.second, padding.second);
     check_out(value, "value", x.dtype(), p.down, p.across, x);
     check_out(index, "index", py::dtype::of<py::ssize_t>(), p.down, p.across, x);
-    p.m = static_cast<ptrdiff_t>(images.size());
-    p.x = bytes_of(x);
-    p.images = images.data();
-    p.row_stride = x.strides(2);
     p.value = bytes_of(value);
     p.index = reinterpret_cast<ptrdiff_t*>(bytes_of(index));
     const Choice choice = choose({}, 0);
@@ -86,21 +81,17 @@ void max_pool(const py::array& x, const Pair& kernel, const Pair& stride, const 
 }
 
 void pad_images(const py::array& x, const Pair& border, const py::array& out) {
-    if (x.dtype().kind() == 'O') throw py::type_error("x: expected numbers, got objects");
-    const std::vector<ptrdiff_t> images = places_of_images(x);
-    const ptrdiff_t most = std::min(most_elements - x.shape(2), most_elements - x.shape(3)) / 2;
+    if (std::string("biufc").find(x.dtype().kind()) == std::string::npos)
+        throw py::type_error("x: expected numbers, got " + std::string(py::str(x.dtype())));
+    const Images images = images_of(x);
+    const ptrdiff_t most = (most_elements - std::max(images.height, images.width)) / 2;
     if (std::min(border.first, border.second) < 0 || std::max(border.first, border.second) > most)
         throw py::value_error("border: expected 0 to " + std::to_string(most) + ", got " +
                               std::to_string(border.first) + ", " + std::to_string(border.second));
-    check_out(out, "out", x.dtype(), x.shape(2) + 2 * border.first, x.shape(3) + 2 * border.second,
-              x);
-    const Padding padding{.m = static_cast<ptrdiff_t>(images.size()),
-                          .height = x.shape(2),
-                          .width = x.shape(3),
+    check_out(out, "out", x.dtype(), images.height + 2 * border.first,
+              images.width + 2 * border.second, x);
+    const Padding padding{.images = images,
                           .item = x.itemsize(),
-                          .x = bytes_of(x),
-                          .images = images.data(),
-                          .row_stride = x.strides(2),
                           .border = {border.first, border.second},
                           .out = bytes_of(out)};
     const int threads = choose({}, 0).threads;

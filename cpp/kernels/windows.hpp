@@ -26,8 +26,8 @@ void copy_run(const GatherArgs& g, ptrdiff_t from, ptrdiff_t place, ptrdiff_t si
     }
 }
 
-// Some rows of one micro-panel, which are whole registers, over zeros. Columns that are neighbors in
-// the operand are found once.
+// Some rows of one micro-panel, which are whole registers, over zeros. Columns that are neighbors
+// in the operand are found once.
 template <int Bytes>
 void pack_gathered_rows(const GatherArgs& g) {
     const ptrdiff_t length = g.length < g.width ? g.length : g.width;
@@ -131,11 +131,16 @@ void multiply_windows(const WindowArgs& args) {
 template <class T, class V>
 [[gnu::noinline]] V pixels_one_by_one(const PoolArgs& g, const char* row, ptrdiff_t at,
                                       ptrdiff_t windows) {
-    T pixels[lanes<T, V>];
-    for (ptrdiff_t l = 0; l < lanes<T, V>; ++l, at += g.stride) {
+    constexpr ptrdiff_t L = lanes<T, V>, size = sizeof(T);
+    T pixels[L];
+    if (at >= 0 && g.width - at > (windows - 1) * g.stride) {
+        TROPICAL_UNROLL for (ptrdiff_t l = 0; l < L; ++l)
+            pixels[l] = load_scalar<T>(row + (at + (l < windows ? l * g.stride : 0)) * size);
+        return load<V>(reinterpret_cast<const char*>(pixels));
+    }
+    for (ptrdiff_t l = 0; l < L; ++l, at += g.stride) {
         const bool within = l < windows && at >= 0 && at < g.width;
-        pixels[l] = within ? load_scalar<T>(row + at * static_cast<ptrdiff_t>(sizeof(T)))
-                           : T(-__builtin_huge_val());
+        pixels[l] = within ? load_scalar<T>(row + at * size) : T(-__builtin_huge_val());
     }
     return load<V>(reinterpret_cast<const char*>(pixels));
 }

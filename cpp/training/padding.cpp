@@ -12,24 +12,26 @@ char* add_zeros(char* out, ptrdiff_t bytes) { return std::fill_n(out, bytes, cha
 
 // Zeros above the image and before its first row, between rows, and behind its last row and below.
 void pad_image(const Padding& g, ptrdiff_t number) {
-    const ptrdiff_t row = g.width * g.item, side = g.border[1] * g.item;
+    const Images& all = g.images;
+    const ptrdiff_t row = all.width * g.item, side = g.border[1] * g.item;
     const ptrdiff_t above = g.border[0] * (row + 2 * side);
-    char* out = g.out + number * (2 * above + g.height * (row + 2 * side));
-    const char* x = g.x + g.images[number];
+    char* out = g.out + number * (2 * above + all.height * (row + 2 * side));
+    const char* x = all.image(number);
     out = add_zeros(out, above + side);
-    for (ptrdiff_t i = 0; i < g.height; ++i, x += g.row_stride) {
+    for (ptrdiff_t i = 0; i < all.height; ++i, x += all.row_stride) {
         std::memcpy(out, x, static_cast<std::size_t>(row));
-        out = add_zeros(out + row, i + 1 < g.height ? 2 * side : side + above);
+        out = add_zeros(out + row, i + 1 < all.height ? 2 * side : side + above);
     }
 }
 
 }  // namespace
 
 void pad_images(const Padding& g, int threads) {
-    const ptrdiff_t images = elements_per_task / std::max<ptrdiff_t>(g.height * g.width, 1) + 1;
-    parallel_for_blocks(threads, g.m, images, [&](ptrdiff_t begin, ptrdiff_t end) {
-        for (ptrdiff_t i = begin; i < end; ++i) pad_image(g, i);
-    });
+    const ptrdiff_t pixels = std::max<ptrdiff_t>(g.images.height * g.images.width, 1);
+    parallel_for_blocks(threads, g.images.count(), elements_per_task / pixels + 1,
+                        [&](ptrdiff_t begin, ptrdiff_t end) {
+                            for (ptrdiff_t i = begin; i < end; ++i) pad_image(g, i);
+                        });
 }
 
 }  // namespace tropical

@@ -7,15 +7,23 @@ namespace tropical {
 
 using std::ptrdiff_t;
 
-// m images of height x width pixels of `item` bytes, whose rows are contiguous and row_stride bytes
-// apart: image i lies at images[i] bytes behind x. out: (m, height + 2 border[0], width + 2
-// border[1]), one after the other.
-struct Padding {
-    ptrdiff_t m, height, width, item;
+// (channels, n, height, width), with strides in bytes; the pixels of a row are contiguous.
+struct Images {
     const char* x;
-    const ptrdiff_t* images;
-    ptrdiff_t row_stride;
-    ptrdiff_t border[2];
+    ptrdiff_t channels, n, height, width;
+    ptrdiff_t channel_stride, image_stride, row_stride;
+
+    ptrdiff_t count() const { return channels * n; }
+    const char* image(ptrdiff_t i) const {
+        return x + i / n * channel_stride + i % n * image_stride;
+    }
+};
+
+// Pixels have `item` bytes. out: (channels, n, height + 2 border[0], width + 2 border[1]), one
+// after the other.
+struct Padding {
+    Images images;
+    ptrdiff_t item, border[2];
     char* out;
 };
 void pad_images(const Padding& padding, int threads);

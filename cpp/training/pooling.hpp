@@ -3,6 +3,7 @@
 
 #include "dispatch.hpp"
 #include "product.hpp"
+#include "training/padding.hpp"
 
 namespace tropical {
 
@@ -12,14 +13,11 @@ struct PoolWindows {
     ptrdiff_t kernel[2], stride[2], padding[2];
 };
 
-// m images of height x width pixels, whose rows are contiguous: image i lies at images[i] bytes
-// behind x. value and index: (m, down, across), one after the other.
+// value and index: (images.count(), down, across), one after the other.
 struct Pool {
     DType dtype;
-    ptrdiff_t m, height, width, down, across;
-    const char* x;
-    const ptrdiff_t* images;
-    ptrdiff_t row_stride;
+    Images images;
+    ptrdiff_t down, across;
     PoolWindows windows;
     char* value;
     ptrdiff_t* index;

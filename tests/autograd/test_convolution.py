@@ -184,6 +184,8 @@ def test_max_pool_refuses():
     good = {"x": x, "kernel": (2, 3), "stride": (2, 3), "padding": (1, 0)}
     good |= {"value": np.zeros((2, 3, 3, 2)), "index": np.zeros((2, 3, 3, 2), np.intp)}
     _core.max_pool(**good)
+    with pytest.raises(ValueError, match="expected windows within 0 pixels"):
+        autograd.max_pool2d(np.zeros((2, 3, 0, 6)), 2, padding=1)
     value = good["value"]
     for name, error, wrong in [
         ("x", ValueError, x[0]),
@@ -228,6 +230,7 @@ def test_pad_images_refuses():
         ("x", ValueError, x[0]),
         ("x", ValueError, x[..., ::2]),
         ("x", TypeError, x.astype(object)),
+        ("x", TypeError, np.zeros(x.shape, [("a", "O")])),
         ("border", ValueError, (-1, 2)),
         ("border", ValueError, (1, 1 << 62)),
         ("out", ValueError, x),
