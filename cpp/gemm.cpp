@@ -1,4 +1,4 @@
-// 625 lines, as the tasks, the five loops and the reruns are read as one algorithm.
+// 658 lines, as the tasks, the five loops and the reruns are read as one algorithm.
 // Start reading here: gemm() plans, runs every task, and mends what the vector kernels leave.
 #include "gemm.hpp"
 
@@ -184,7 +184,6 @@ void windows_kernel(const Product& p, Run& run, int slot) {
 // null, of the blocks whose first one p is, in place of A and B, and the blocks of C they go to.
 void packed_kernel(const Product& p, Run& run, int slot, NaNMarks* nan,
                    const BlockProduct* sums = nullptr) {
-    if (keeps_a_in_place(p) && has_neighbors(p, *run.plan.isa)) return windows_kernel(p, run, slot);
     const auto [mc, kc, nc] = run.plan.blocks;
     char* const memory = run.workspace + slot * run.plan.slot.bytes;
     const Kernels& kernels = *run.plan.kernels;
@@ -307,8 +306,11 @@ void compute_sums(const Product& p, Run& run, int slot) {
                 }
             });
         case KernelKind::packed:
-            return with_nan_spread(p, run, slot,
-                                   [&](NaNMarks* nan) { packed_kernel(p, run, slot, nan); });
+            return with_nan_spread(p, run, slot, [&](NaNMarks* nan) {
+                if (keeps_a_in_place(p) && has_neighbors(p, *run.plan.isa))
+                    return windows_kernel(p, run, slot);
+                packed_kernel(p, run, slot, nan);
+            });
         case KernelKind::strassen:
             return strassen_kernel(p, run, slot);
     }

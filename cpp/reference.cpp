@@ -1,4 +1,4 @@
-// 257 lines, as what knows the definition, and needs no vectors, stands in one file.
+// 258 lines, as what knows the definition, and needs no vectors, stands in one file.
 #include "reference.hpp"
 
 #include <algorithm>

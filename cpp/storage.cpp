@@ -1,4 +1,4 @@
-// 346 lines, as the forms of a block and the loops over blocks are read together.
+// 331 lines, as the forms of a block and the loops over blocks are read together.
 // Blocks of A and B are widened to float32 that stays in a cache, and gemm multiplies them. A block
 // of C is rounded when the sums over all of k are in it.
 #include "storage.hpp"

@@ -1,4 +1,4 @@
-// 284 lines, as the table of an instruction set is one list.
+// 291 lines, as the table of an instruction set is one list.
 // Builds the table of function pointers of one instruction set: every semiring over every dtype,
 // each with its micro-tiles.
 #pragma once
@@ -17,6 +17,7 @@
 #include "kernels/macro_kernel.hpp"
 #include "kernels/narrow.hpp"
 #include "kernels/pieces.hpp"
+#include "kernels/pooling.hpp"
 #include "kernels/post_ops.hpp"
 #include "kernels/predecessors.hpp"
 #include "kernels/quads.hpp"

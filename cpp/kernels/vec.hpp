@@ -1,4 +1,4 @@
-// 300 lines, as every operation on a register stands here once.
+// 311 lines, as every operation on a register stands here once.
 // One register of T for every instruction set: load, store, broadcast, select, transpose, find.
 // Written on the compilers' vector extensions, so that the same lines become SSE2, AVX2, AVX-512 or
 // NEON; intrinsics only where those extensions fall short. All of it has internal linkage: see
@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -307,10 +306,6 @@ template <class V, int... J>
 [[gnu::always_inline]] inline V even_lanes(V low, V high, Sequence<J...>) {
     return __builtin_shufflevector(low, high, 2 * J...);
 }
-
-// The type of a lane.
-template <class V>
-using LaneOf = std::remove_cvref_t<decltype(V{}[0])>;
 
 }  // namespace
 }  // namespace tropical

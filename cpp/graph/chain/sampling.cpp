@@ -7,8 +7,6 @@
 #include <emmintrin.h>
 #endif
 
-#include <numeric>
-
 #include "graph/chain/summer.hpp"
 
 namespace tropical {
@@ -93,68 +91,6 @@ const char* Summer::numbers_for(ChainInGroup& c, ptrdiff_t step, bool first) con
                                       .numbers = {reinterpret_cast<char*>(draws.numbers[0]),
                                                   reinterpret_cast<char*>(draws.numbers[1])}});
     return reinterpret_cast<const char*>(draws.numbers[place % 2]);
-}
-
-// Numbers the states that some paths are in behind step t, as they come; draws.slot says which.
-// Beside many draws the sums of a few states that nobody is in cost less than the numbering.
-ptrdiff_t Summer::number_states(ChainInGroup& c, ptrdiff_t t) const {
-    Draws& draws = *c.draws;
-    if (!chains_.edges && !c.ahead.logs && 2 * chains_.states <= draws.count) {
-        std::iota(draws.distinct, draws.distinct + chains_.states, ptrdiff_t{0});
-        for (ptrdiff_t i = 0; i < draws.count; ++i) draws.slot[i] = draws.states[i][t + 1];
-        return chains_.states;
-    }
-    ptrdiff_t count = 0;
-    // Without a branch: nobody could guess which states are new.
-    for (ptrdiff_t i = 0; i < draws.count; ++i) {
-        const ptrdiff_t state = draws.states[i][t + 1];
-        ptrdiff_t& slot = c.slot_of[state];
-        const bool fresh = slot < 0;
-        draws.distinct[count] = state;
-        draws.slot[i] = slot = fresh ? count : slot;
-        count += fresh;
-    }
-    for (ptrdiff_t k = 0; k < count; ++k) c.slot_of[draws.distinct[k]] = -1;
-    return count;
-}
-
-// The chances of all states before this step, which is number t of its block, for those that some
-// paths are in.
-void Summer::add_chances(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t,
-                         ptrdiff_t count) const {
-    const char* const row = c.ahead.rows + t * row_;
-    const ptrdiff_t part = advance_.layout.columns * static_cast<ptrdiff_t>(sizeof(double));
-    if (!chains_.edges && !c.ahead.logs)
-        return advance_.logs.add_chances({.count = count,
-                                          .row_bytes = row_,
-                                          .part_bytes = part,
-                                          .part_stride = chains_.states * part,
-                                          .sums_bytes = chances_bytes(),
-                                          .row = row,
-                                          .weights = matrix.backward.panels,
-                                          .part = c.draws->distinct,
-                                          .sums = c.chances});
-    for (ptrdiff_t k = 0; k < count; ++k) {
-        const double* const before = reinterpret_cast<const double*>(row);
-        add_written(c, weigh(matrix, c, c.draws->distinct[k], step, before), chances_bytes(), k);
-    }
-}
-
-// The same as trees, of all states or, beside few draws, of registers with states that some are in.
-void Summer::add_chances_of_all(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t t) const {
-    const Draws& draws = *c.draws;
-    const ptrdiff_t item = sizeof(double), lanes = vector_bytes_ / item;
-    bool wanted[most_tree_states];
-    const bool all = 2 * chains_.states <= draws.count;
-    std::fill_n(wanted, most_tree_states, all);
-    for (ptrdiff_t i = 0; i < draws.count && !all; ++i)
-        wanted[draws.states[i][t + 1] / lanes] = true;
-    advance_.logs.add_chances_of_all({.states = chains_.states,
-                                      .part_bytes = advance_.layout.columns * item,
-                                      .row = c.ahead.rows + t * row_,
-                                      .weights = matrix.forward.panels,
-                                      .wanted = wanted,
-                                      .sums = c.chances});
 }
 
 // The states of some paths at this step, which is number t of its block of `steps`.
