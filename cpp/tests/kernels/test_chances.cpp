@@ -50,7 +50,7 @@ TEST_CASE("random numbers depend on the key and their place alone") {
         const Numbers all = random_numbers(*isa, {3, 4}, 5, 0, 100);
         for (const ptrdiff_t first : {1, 7, 64}) {
             const Numbers part = random_numbers(*isa, {3, 4}, 5, static_cast<unsigned>(first), 30);
-            for (int word = 0; word < 2; ++word)
+            for (std::size_t word = 0; word < 2; ++word)
                 CHECK(std::equal(part[word].begin(), part[word].begin() + 30,
                                  all[word].begin() + first));
         }
