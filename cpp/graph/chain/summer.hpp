@@ -15,7 +15,7 @@ inline constexpr ptrdiff_t line_bytes = 64, line_steps = line_bytes / sizeof(ptr
 // Some paths of a chain in a block of steps.
 struct Draws {
     static constexpr ptrdiff_t most = 256;
-    alignas(64) double numbers[2][most];                    // of two steps
+    double numbers[2][most];                                // of two steps
     ptrdiff_t states[most][most_block_steps + line_steps];  // at each step, and at those behind
     ptrdiff_t slot[most];          // the number of a state among `distinct`
     ptrdiff_t distinct[most + 1];  // states, each once; one element more is scratch
