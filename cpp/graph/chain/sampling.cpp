@@ -14,7 +14,7 @@ namespace {
 
 // Copies a cache line of states. If it `streams`, the line of the target is not read first, and
 // does not stay in the caches.
-void copy_line(ptrdiff_t* target, const ptrdiff_t* states, bool streams) {
+void copy_line(ptrdiff_t* target, const ptrdiff_t* states, [[maybe_unused]] bool streams) {
 #if defined(__x86_64__)
     if (streams) {
         for (ptrdiff_t t = 0; t < line_steps; t += 2)
