@@ -10,18 +10,19 @@ namespace {
 
 char* add_zeros(char* out, ptrdiff_t bytes) { return std::fill_n(out, bytes, char{0}); }
 
-// Zeros above the image and before its first row, between rows, and behind its last row and below.
 void pad_image(const Padding& g, ptrdiff_t number) {
     const Images& all = g.images;
     const ptrdiff_t row = all.width * g.item, side = g.border[1] * g.item;
     const ptrdiff_t above = g.border[0] * (row + 2 * side);
     char* out = g.out + number * (2 * above + all.height * (row + 2 * side));
     const char* x = all.image(number);
-    out = add_zeros(out, above + side);
+    out = add_zeros(out, above);
     for (ptrdiff_t i = 0; i < all.height; ++i, x += all.row_stride) {
+        out = add_zeros(out, side);
         std::memcpy(out, x, static_cast<std::size_t>(row));
-        out = add_zeros(out + row, i + 1 < all.height ? 2 * side : side + above);
+        out = add_zeros(out + row, side);
     }
+    add_zeros(out, above);
 }
 
 }  // namespace

@@ -222,6 +222,23 @@ def test_pad_images(dtype, border):
         assert_same_bits(out, want)
 
 
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0), (1, 1)])
+@pytest.mark.parametrize("border", [(0, 2), (1, 0), (3, 1)])
+def test_pad_images_without_pixels(shape, border):
+    """All that is written is a border, and nothing is written behind it."""
+    x = np.ones((2, 3, *shape))
+    want = np.pad(x, [(0, 0), (0, 0), *((b, b) for b in border)])
+    memory = np.full(want.size + 50, 7.0)
+    _core.pad_images(x, border, memory[: want.size].reshape(want.shape))
+    assert_same_bits(memory[: want.size], want.ravel())
+    assert (memory[want.size :] == 7).all()
+
+
+def test_conv2d_of_images_without_rows():
+    got = autograd.conv2d(np.ones((2, 1, 0, 5)), np.ones((4, 1, 1, 1)), np.arange(4.0), padding=1)
+    assert_same_bits(got.data, np.broadcast_to(np.arange(4.0)[:, None, None], (2, 4, 2, 7)).copy())
+
+
 def test_pad_images_refuses():
     x = np.zeros((2, 3, 4, 6))
     good = {"x": x, "border": (1, 2), "out": np.zeros((2, 3, 6, 10))}
