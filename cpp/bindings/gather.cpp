@@ -10,23 +10,22 @@ namespace {
 
 using IndexArray = py::array_t<py::ssize_t, py::array::c_style>;
 
+void check_plain(const py::array& x, const char* name) {
+    if (!is_plain(x)) throw py::value_error(std::string(name) + ": expected an array in C order");
+}
+
 void check_like(const py::array& x, const char* name, const py::array& a) {
     if (!x.dtype().equal(a.dtype()))
         throw py::type_error(std::string(name) + ": expected dtype " +
                              std::string(py::str(a.dtype())) + ", as a has, got " +
                              std::string(py::str(x.dtype())));
-    if (!is_plain(x)) throw py::value_error(std::string(name) + ": expected an array in C order");
+    check_plain(x, name);
 }
 
 void check_length(const py::array& x, const char* name, py::ssize_t n) {
     if (x.ndim() != 1 || x.shape(0) != n)
         throw py::value_error(std::string(name) + ": expected (" + std::to_string(n) + ",), got " +
                               shape_text(x));
-}
-
-void check_aligned(const IndexArray& x, const char* name) {
-    if (!(x.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_))
-        throw py::value_error(std::string(name) + ": expected an aligned array");
 }
 
 // Throws unless every element is within the source.
@@ -62,8 +61,8 @@ bool gather_product(const py::array& a, const py::array& source, const IndexArra
         throw py::value_error("out: expected (" + std::to_string(a.shape(0)) + ", " +
                               std::to_string(columns.shape(0)) + "), got " + shape_text(out));
     check_writeable(out, "out");
-    check_aligned(rows, "rows");
-    check_aligned(columns, "columns");
+    check_plain(rows, "rows");
+    check_plain(columns, "columns");
     if (rows.size() && columns.size()) check_offsets(rows, columns, source);
     const Choice choice = choose({}, 0);
     if (choice.kernel.value_or(KernelKind::packed) != KernelKind::packed) return false;

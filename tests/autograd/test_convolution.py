@@ -93,6 +93,9 @@ def test_gather_product_refuses():
         _core.gather_product(**{**good, "rows": good["rows"][1:]})
     size = len(good["source"])
     for name in ("rows", "columns"):
+        unaligned = np.frombuffer(b" " + good[name].tobytes(), np.uint8)[1:].view(np.intp)
+        with pytest.raises(ValueError, match=f"^{name}: expected an array in C order"):
+            _core.gather_product(**{**good, name: unaligned})
         for wrong in (-1, size, np.iinfo(np.intp).max, np.iinfo(np.intp).min):
             offsets = good[name].copy()
             offsets[2] = wrong
