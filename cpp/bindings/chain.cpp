@@ -156,7 +156,8 @@ char* rows_of(const py::object& out, const char* name, const Chains& chains, con
 
 void sum_chains(const GivenChains& given, const Indices& place, const py::object& log_alpha,
                 const py::object& log_beta, const py::object& states, const py::object& transitions,
-                const std::optional<py::array_t<double, py::array::c_style>>& log_likelihood) {
+                const std::optional<py::array_t<double, py::array::c_style>>& log_likelihood,
+                const std::optional<Indices>& given_states) {
     const Chains chains = given.checked(number_of<LogPlus>);
     if (!is_floating(chains.dtype)) throw py::type_error("emission: expected floats");
     check_place(place, given.lengths, most_elements);
@@ -182,6 +183,13 @@ void sum_chains(const GivenChains& given, const Indices& place, const py::object
               *log_likelihood);
         wanted.log_likelihood =
             py::reinterpret_borrow<py::array_t<double>>(*log_likelihood).mutable_data();
+    }
+    if (given_states) {
+        check(chains.transition_step == 0 && !chains.edges, "transition",
+              "one matrix for all steps beside given", given.transition);
+        check(given_states->ndim() == 1, "given", "(rows,)", *given_states);
+        check_place(place, given.lengths, given_states->size());
+        wanted.given = given_states->data();
     }
     const ChainRun run = new_run();
     without_gil([&] { sum_paths(chains, wanted, run); });
@@ -232,10 +240,11 @@ The states of chain c go to ``states[:, place[c]:]`` (k, rows; intp) and the sco
 (k, chains). Those of paths that do not exist stay. Only maxplus and minplus over floats take k > 1.)");
     module.def("sum_paths", &sum_chains, py::arg("chains"), py::arg("place").noconvert(),
                py::arg("log_alpha"), py::arg("log_beta"), py::arg("states"), py::arg("transitions"),
-               py::arg("log_likelihood").noconvert(),
+               py::arg("log_likelihood").noconvert(), py::arg("given").noconvert() = py::none(),
                R"(Sums over the paths of each chain. See `tropical.sequence.posteriors`.
 
-Results that are None are not computed. Those of chain c begin at row ``place[c]``.)");
+Results that are None are not computed. Those of chain c begin at row ``place[c]``. With `given`
+(rows,), a state for each row (intp): see `tropical.sequence.crf_log_likelihood`.)");
     module.def("sample_paths", &sample_paths, py::arg("chains"), py::arg("place").noconvert(),
                py::arg("states").noconvert(), py::arg("key"),
                R"(Draws paths of each chain. See `tropical.sequence.sample`.

@@ -337,6 +337,7 @@ def sum_paths(
     states: NDArray[Any] | None,
     transitions: NDArray[Any] | None,
     log_likelihood: NDArray[np.float64] | None,
+    given: NDArray[np.intp] | None = None,
 ) -> None: ...
 def sample_paths(
     chains: Chains,

@@ -89,6 +89,7 @@ void Summer::go_forward(ChainGroup& group) const {
             likelihood = advance_.total(group.matrix, chain.forward);
         }
         chain.impossible = likelihood == lowest<double>;
+        if (wanted_.given) likelihood = score_of_given(chain) - likelihood;
         if (wanted_.log_likelihood) wanted_.log_likelihood[chain.chain] = likelihood;
     }
 }

@@ -9,6 +9,7 @@ constexpr double least_norm = 0x1p-300;
 }  // namespace
 
 void Summer::write_states(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const {
+    if (wanted_.given) subtract_from_given(c, first, steps);
     for (ptrdiff_t t = 0; wanted_.states && t < steps; ++t)
         chains_.write_numbers(c.posteriors + t * advance_.padded(),
                               row_of(wanted_.states, c, first + t), chains_.states);
@@ -21,6 +22,7 @@ void Summer::write_pairs(const ChainGroup& group, const ChainInGroup& c, ptrdiff
         wanted_.transitions + (c.chain * wanted_.transition_steps + matrix) * elements * item;
     for (ptrdiff_t i = 0; i < pair_numbers(); ++i)
         c.expected[i] += c.products[i] * group.matrix.values[i];
+    if (wanted_.given) subtract_from_given_pairs(c);
     if (chains_.edges) return chains_.write_numbers(c.expected, out, elements);
     for (ptrdiff_t i = 0; i < s; ++i)
         chains_.write_numbers(c.expected + i * advance_.padded(), out + i * s * item, s);

@@ -109,6 +109,15 @@ class Summer {
     void write_states(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const;
     void write_pairs(const ChainGroup& group, const ChainInGroup& c, ptrdiff_t matrix) const;
 
+    // Given states, in given.cpp.
+    ptrdiff_t given_state(const ChainInGroup& c, ptrdiff_t step) const {
+        const ptrdiff_t state = wanted_.given[wanted_.place[c.chain] + step];
+        return std::clamp<ptrdiff_t>(state, 0, chains_.states - 1);
+    }
+    double score_of_given(const ChainInGroup& c) const;
+    void subtract_from_given(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const;
+    void subtract_from_given_pairs(const ChainInGroup& c) const;
+
     // The passes.
     void begin(ChainInGroup& c) const;
     void run_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t steps,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropical.arrays import Array, is_kind, unmasked
 from tropical.sequence.chains import Batch, Layout, read
-from tropical.sequence.marginals import Posteriors, posteriors_of
+from tropical.sequence.marginals import posteriors_of
 
 __all__ = ["CRFLikelihood", "crf_log_likelihood"]
 
@@ -89,16 +89,14 @@ def crf_log_likelihood(
            [-0.593,  0.593]])
     """
     batch = read_model(initial, transition, emission, lengths)
-    chosen = _states(states, batch)
-    first, weights, scores = (np.asarray(x, batch.dtype) for x in (initial, transition, emission))
-    known = posteriors_of(batch)
-    value = _score(first, weights, scores, chosen, batch) - known.log_likelihood.reshape(-1)
+    known = posteriors_of(batch, _states(states, batch))
+    value = known.log_likelihood
     if not np.isfinite(value).all():
-        worst = np.unravel_index(int(np.flatnonzero(~np.isfinite(value))[0]), batch.shape)
-        at = tuple(int(i) for i in worst)
+        at = tuple(int(i) for i in np.argwhere(~np.isfinite(value))[0])
         raise ValueError(f"states: expected states of finite scores, got -inf at {at}")
-    gradients = given_minus_expected(known, chosen, batch)
-    return CRFLikelihood(batch.each(value.astype(batch.dtype))[()], *map(batch.each, gradients))
+    # A sequence without steps has no first state.
+    first = known.states[..., :1, :].sum(axis=-2)
+    return CRFLikelihood(value, first, known.transitions[..., 0, :, :], known.states)
 
 
 def read_model(
@@ -119,67 +117,19 @@ def read_model(
     return batch
 
 
-def _score(
-    initial: Array, transition: Array, emission: Array, states: NDArray[np.intp], batch: Batch
-) -> NDArray[np.float64]:
-    """Return the scores of states (sequences, t), in float64."""
-    within = states >= 0
-    scores = emission.reshape(-1).take(_places(states, batch))
-    score = _sum_where(within, scores)
-    score += _sum_where(within[:, 1:], transition.reshape(-1).take(_pairs(states, batch)))
-    return score + _sum_where(within[:, :1], initial.take(np.maximum(states[:, :1], 0)))
-
-
-def given_minus_expected(
-    known: Posteriors, states: NDArray[np.intp], batch: Batch
-) -> tuple[Array, Array, Array]:
-    """Return the gradients of initial, transition and emission, of each sequence.
-
-    `states` (sequences, t) are -1 where there is none. The gradients take the memory of `known`.
-    """
-    within, count = states >= 0, batch.states
-    items, steps = states.shape
-    to_emission = np.negative(known.states, out=known.states).reshape(items, steps, count)
-    to_emission.reshape(-1)[_places(states, batch)[within]] += 1
-    # A sequence without steps has no first state.
-    to_initial = to_emission[:, 0] if steps else np.zeros((items, count), batch.dtype)
-    cell = _pairs(states, batch) + np.arange(items)[:, None] * (count * count)
-    given = np.bincount(cell[within[:, 1:]], minlength=items * count * count)
-    to_transition = known.transitions.reshape(-1)
-    np.subtract(given.astype(batch.dtype), to_transition, out=to_transition)
-    return to_initial.copy(), to_transition.reshape(items, count, count), to_emission
-
-
-def _places(states: NDArray[np.intp], batch: Batch) -> NDArray[np.intp]:
-    """Return where each state lies in the emissions, (sequences, t); any place if none does."""
-    places: NDArray[np.intp] = np.arange(0, states.size * batch.states, batch.states)
-    return places.reshape(states.shape) + np.maximum(states, 0)
-
-
-def _pairs(states: NDArray[np.intp], batch: Batch) -> NDArray[np.intp]:
-    """Return where each transition lies in a matrix, (sequences, t - 1); any place if none does."""
-    pairs: NDArray[np.intp] = np.maximum(states[:, :-1] * batch.states + states[:, 1:], 0)
-    return pairs
-
-
-def _sum_where(within: NDArray[np.bool_], x: Array) -> NDArray[np.float64]:
-    """Return the sums over the steps."""
-    sums: NDArray[np.float64] = np.where(within, x, 0).sum(axis=1, dtype=np.float64)
-    return sums
-
-
 def _states(states: ArrayLike, batch: Batch) -> NDArray[np.intp]:
-    """Return checked states, (sequences, t), -1 beyond the lengths."""
+    """Return checked states, (sequences * t,); any number beyond the lengths."""
     chosen = unmasked("states", states)
     if not is_kind(chosen.dtype, "integer"):
         raise TypeError(f"states: expected integers, got {chosen.dtype}")
-    steps = batch.steps or 0
-    wanted = (*batch.shape, steps)
+    wanted = (*batch.shape, batch.steps or 0)
     if chosen.shape != wanted:
         raise ValueError(f"states: expected {wanted}, as emission has, got {chosen.shape}")
-    within = batch.within().reshape(wanted)
-    wrong = ((chosen < 0) | (chosen >= batch.states)) & within
-    if wrong.any():
-        at = tuple(int(i) for i in np.argwhere(wrong)[0])
-        raise ValueError(f"states: expected 0 to {batch.states - 1}, got {chosen[at]} at {at}")
-    return np.where(within, chosen, -1).astype(np.intp).reshape(len(batch.lengths), steps)
+    # One pass is enough for most: as unsigned numbers, negative ones are the greatest.
+    flat = np.require(chosen, np.intp, ["C", "A"]).reshape(-1)
+    if np.max(flat.view(np.uintp), initial=0) >= batch.states:
+        wrong = ((chosen < 0) | (chosen >= batch.states)) & batch.within().reshape(wanted)
+        if wrong.any():
+            at = tuple(int(i) for i in np.argwhere(wrong)[0])
+            raise ValueError(f"states: expected 0 to {batch.states - 1}, got {chosen[at]} at {at}")
+    return flat

@@ -7,9 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropical import semirings
 from tropical.arrays import Array
-from tropical.sequence.crf import given_minus_expected, read_model
+from tropical.sequence.chains import Batch
+from tropical.sequence.crf import read_model
 from tropical.sequence.decode import best_paths_of
-from tropical.sequence.marginals import Posteriors, posteriors_of
+from tropical.sequence.marginals import posteriors_of
 
 
 def log_likelihood_and_gradients(
@@ -33,6 +34,17 @@ def viterbi_and_gradients(
     batch = read_model(initial, transition, emission, lengths)
     (states,), (scores,) = best_paths_of(batch, semirings.maxplus, 1)
     paths = states.reshape(len(batch.lengths), batch.steps or 0)
-    nothing = Posteriors(batch.rows(), batch.transitions(), scores)
-    first, transitions, each = map(batch.each, given_minus_expected(nothing, paths, batch))
+    first, transitions, each = map(batch.each, _used(paths, batch))
     return batch.each(scores)[()], first, transitions, each, batch.shaped(states)
+
+
+def _used(paths: NDArray[np.intp], batch: Batch) -> tuple[Array, Array, Array]:
+    """Return how often each path (sequences, t) uses each number; -1 stands for no state."""
+    (items, steps), states = paths.shape, batch.states
+    emission = batch.rows().reshape(items, steps, states)
+    item, step = np.nonzero(paths >= 0)
+    emission[item, step, paths[item, step]] = 1
+    pair = paths[:, :-1] * states + paths[:, 1:] + np.arange(items)[:, None] * (states * states)
+    pairs = np.bincount(pair[paths[:, 1:] >= 0], minlength=items * states * states)
+    transition = pairs.astype(batch.dtype).reshape(items, states, states)
+    return emission[:, :1].sum(axis=1), transition, emission

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from tropical import _core
 from tropical.arrays import Array
@@ -243,11 +243,15 @@ def posteriors(
     return known
 
 
-def posteriors_of(batch: Batch) -> Posteriors:
-    """Return the posteriors of a batch; transitions are (..., matrices, s, s) or (..., edges)."""
+def posteriors_of(batch: Batch, given: NDArray[np.intp] | None = None) -> Posteriors:
+    """Return the posteriors of a batch; transitions are (..., matrices, s, s) or (..., edges).
+
+    With a state given for each row: what these use minus the posteriors, and the logarithm of their
+    own likelihood.
+    """
     states = batch.rows()
     transitions = batch.transitions()
-    likelihood = _sum_paths(batch, states=states, transitions=transitions)
+    likelihood = _sum_paths(batch, states=states, transitions=transitions, given=given)
     return Posteriors(batch.shaped(states), batch.each(transitions), likelihood)
 
 
@@ -256,9 +260,12 @@ def _sum_paths(
     log_alpha: Array | None = None,
     states: Array | None = None,
     transitions: Array | None = None,
+    given: NDArray[np.intp] | None = None,
 ) -> Array:
     """Fill the results that are given, and return the logarithms of the likelihoods."""
     likelihood = np.empty(len(batch.lengths))
-    _core.sum_paths(batch.chains, batch.place, log_alpha, None, states, transitions, likelihood)
+    _core.sum_paths(
+        batch.chains, batch.place, log_alpha, None, states, transitions, likelihood, given
+    )
     result: Array = batch.each(likelihood.astype(batch.dtype))[()]
     return result
