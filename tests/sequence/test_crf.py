@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import values
 
-from tropical.sequence import crf_log_likelihood
+from tropical.sequence import crf_log_likelihood, posteriors
 
 
 def model(states, steps, batch=(), seed=0):
@@ -66,6 +66,46 @@ def test_float32_and_impossible_transitions():
     states[1, 3:5] = 0, 1
     with pytest.raises(ValueError, match=r"states: expected states of finite scores.*\(1,\)"):
         crf_log_likelihood(initial, transition, emission, states)
+
+
+@pytest.mark.parametrize("scale", [1, 1000])  # the second leaves the range of float64
+@pytest.mark.parametrize("count", [3, 9, 40])
+def test_gradients_are_what_is_given_minus_what_is_expected(isa, count, scale):
+    parts = [x * scale for x in model(count, 70, (6,))]
+    lengths = np.array([70, 1, 33, 0, 34, 2])
+    states = values((6, 70), "int64", 5) % count
+    known, expected = (
+        crf_log_likelihood(*parts, states, lengths),
+        posteriors(*parts, lengths),
+    )
+    for c, length in enumerate(lengths):
+        path = states[c, :length]
+        steps, pairs = np.zeros((70, count)), np.zeros((count, count))
+        steps[np.arange(length), path] = 1
+        np.add.at(pairs, (path[:-1], path[1:]), 1)
+        near = {"rtol": 1e-9, "atol": 1e-12}
+        np.testing.assert_allclose(known.emission[c], steps - expected.states[c], **near)
+        np.testing.assert_allclose(known.transition[c], pairs - expected.transitions[c], **near)
+        np.testing.assert_array_equal(known.initial[c], known.emission[c, 0])
+        if length:
+            total = score(path, *parts[:2], parts[2][c])
+            want = total - expected.log_likelihood[c]
+            assert known.value[c] == pytest.approx(want, rel=1e-12, abs=1e-9)
+
+
+def test_states_of_any_integers_and_layout():
+    parts = model(3, 4, (2,))
+    states = np.array([[0, 1, 2, 1], [2, 2, 0, 1]])
+    want = crf_log_likelihood(*parts, states).value
+    for dtype in (np.int8, np.uint64, ">i4"):
+        given = np.asfortranarray(states.astype(dtype))
+        np.testing.assert_array_equal(crf_log_likelihood(*parts, given).value, want)
+    for wrong in (2**64 - 1, 2**63):
+        given = states.astype(np.uint64)
+        given[1, 3] = wrong
+        with pytest.raises(ValueError, match=rf"states: expected 0 to 2, got {wrong} at \(1, 3\)"):
+            crf_log_likelihood(*parts, given)
+        crf_log_likelihood(*parts, given, [4, 3])  # which does not read it
 
 
 @pytest.mark.parametrize(

@@ -54,11 +54,15 @@ void Advance::to_logarithms(Track& track) const {
 
 bool Advance::to_probabilities(Track& track) const {
     double* const row = numbers_of(track.row);
-    const double top = *std::max_element(row, row + padded());
+    double top = *std::max_element(row, row + padded());
     if (top == nothing) return false;
     for (ptrdiff_t j = 0; j < padded(); ++j)
         if (row[j] > nothing && row[j] - top < -160) return false;
-    for (ptrdiff_t j = 0; j < padded(); ++j) row[j] = std::exp(row[j] - top);
+    logs.exponentials({.rows = 1,
+                       .row_bytes = layout.row_bytes,
+                       .logs = track.row,
+                       .values = track.row,
+                       .offset = &top});
     track.divide_out(top);
     track.logs = false;
     return true;
@@ -89,7 +93,7 @@ void Advance::on_logarithms(const SumMatrix& matrix, const BlockOfChain& chain, 
                            .panels = (backward ? matrix.backward : matrix.forward).log_panels,
                            .before = track.row,
                            .sums = chain.out->sums + at});
-        chain.out->offset[t] = track.logarithm(matrix.top);
+        if (chain.out->offset) chain.out->offset[t] = track.logarithm(matrix.top);
         const double* const sums = numbers_of(chain.out->sums + at);
         const double* const emitted = numbers_of(chain.emitted->logs + at);
         double* const row = numbers_of(chain.out->rows + at);
@@ -150,7 +154,7 @@ void Advance::take_last(const SumMatrix& matrix, const BlockOfChain& chain, ptrd
     const ptrdiff_t first = backward ? steps - 1 : 0, sign = backward ? -1 : 1;
     Track& track = *chain.track;
     chain.out->logs = false;
-    for (ptrdiff_t i = 0; i < steps; ++i) {
+    for (ptrdiff_t i = 0; chain.out->offset && i < steps; ++i) {
         const ptrdiff_t t = first + sign * i;
         track.power += chain.out->exponents[t];
         if (one_matrix_)

@@ -56,7 +56,7 @@ struct Track {
 };
 
 // The steps of a block of one chain, in one direction. The row of each step, and without its
-// emission `sums`, times exp(offset), or plus offset if `logs`.
+// emission `sums`, times exp(offset), or plus offset if `logs`. No offset: nobody asks for it.
 struct BlockRows {
     char* rows;
     char* sums;

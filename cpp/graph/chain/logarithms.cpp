@@ -1,15 +1,21 @@
 // Posteriors of blocks whose range float64 does not span, and their forward rows: on logarithms.
+#include <numeric>
+
 #include "graph/chain/summer.hpp"
 
 namespace tropical {
+
+void divide_by_sum(double* numbers, ptrdiff_t count) {
+    const double sum = std::accumulate(numbers, numbers + count, 0.0);
+    for (ptrdiff_t j = 0; j < count; ++j) numbers[j] /= sum;
+}
 
 bool normalize(double* logs, ptrdiff_t count) {
     if (count == 0) return false;
     const double top = *std::max_element(logs, logs + count);
     if (top == lowest<double>) return false;
-    double sum = 0;
-    for (ptrdiff_t j = 0; j < count; ++j) sum += logs[j] = std::exp(logs[j] - top);
-    for (ptrdiff_t j = 0; j < count; ++j) logs[j] /= sum;
+    for (ptrdiff_t j = 0; j < count; ++j) logs[j] = std::exp(logs[j] - top);
+    divide_by_sum(logs, count);
     return true;
 }
 

@@ -20,12 +20,19 @@ void Summer::write_pairs(const ChainGroup& group, const ChainInGroup& c, ptrdiff
     const ptrdiff_t elements = chains_.edges ? chains_.edges->count() : s * s;
     char* const out =
         wanted_.transitions + (c.chain * wanted_.transition_steps + matrix) * elements * item;
+    const double sign = wanted_.given ? -1 : 1;
     for (ptrdiff_t i = 0; i < pair_numbers(); ++i)
-        c.expected[i] += c.products[i] * group.matrix.values[i];
-    if (wanted_.given) subtract_from_given_pairs(c);
+        c.expected[i] = sign * (c.expected[i] + c.products[i] * group.matrix.values[i]);
+    if (wanted_.given) add_given_pairs(c);
     if (chains_.edges) return chains_.write_numbers(c.expected, out, elements);
     for (ptrdiff_t i = 0; i < s; ++i)
         chains_.write_numbers(c.expected + i * advance_.padded(), out + i * s * item, s);
+}
+
+void Summer::clear_states(const ChainInGroup& c) const {
+    if (!wanted_.states) return;
+    const ptrdiff_t bytes = c.length * chains_.states * item_size(chains_.dtype);
+    std::memset(row_of(wanted_.states, c, 0), 0, static_cast<std::size_t>(bytes));
 }
 
 void Summer::clear_pairs(ChainInGroup& c) const {
@@ -44,11 +51,14 @@ void Summer::begin_back(ChainInGroup& c) const {
         chains_.write_numbers(numbers_of(c.backward.sums), row_of(wanted_.log_beta, c, last),
                               chains_.states);
     if (wants_pairs()) clear_pairs(c);
-    if (!wants_posteriors() || c.impossible) return;
+    if (!wants_posteriors()) return;
+    if (c.impossible) return clear_states(c);
     take_kept(c, blocks_of(c));
-    advance_.to_logarithms(c.forward);
     std::memcpy(c.posteriors, c.forward.row, static_cast<std::size_t>(row_));
-    normalize(c.posteriors, chains_.states);
+    if (c.forward.logs)
+        normalize(c.posteriors, chains_.states);
+    else
+        divide_by_sum(c.posteriors, chains_.states);
     write_states(c, last, 1);
 }
 

@@ -70,7 +70,8 @@ ptrdiff_t Summer::cut(ChainInGroup& c, char* memory) const {
     for (BlockRows* out : {&c.ahead, &c.back}) {
         out->sums = cutter.take(rows);
         out->exponents = cutter.take<std::int32_t>((block_ + 1) * item);
-        out->offset = cutter.take<double>((block_ + 1) * item);
+        const bool wanted = out == &c.ahead || wanted_.log_beta;
+        out->offset = wanted ? cutter.take<double>((block_ + 1) * item) : nullptr;
     }
     const ptrdiff_t emissions = keeps_emissions_ ? longest_ : block_ + 1;
     c.emissions.logs = cutter.take(emissions * row_);

@@ -64,6 +64,9 @@ struct ChainGroup {
     }
 };
 
+// numbers[0:count] become numbers / sum.
+void divide_by_sum(double* numbers, ptrdiff_t count);
+
 // logs[0:count] become exp(logs) / sum; nothing happens if the sum is 0.
 bool normalize(double* logs, ptrdiff_t count);
 
@@ -116,7 +119,7 @@ class Summer {
     }
     double score_of_given(const ChainInGroup& c) const;
     void subtract_from_given(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const;
-    void subtract_from_given_pairs(const ChainInGroup& c) const;
+    void add_given_pairs(const ChainInGroup& c) const;
 
     // The passes.
     void begin(ChainInGroup& c) const;
@@ -135,6 +138,7 @@ class Summer {
     void compute_on_logarithms(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t b,
                                ptrdiff_t steps) const;
     void add_pairs(ChainInGroup& c, const PosteriorArgs& args) const;
+    void clear_states(const ChainInGroup& c) const;
     void clear_pairs(ChainInGroup& c) const;
     void combine_logarithms(ChainInGroup& c, ptrdiff_t b, ptrdiff_t steps) const;
     void go_back(ChainGroup& group) const;

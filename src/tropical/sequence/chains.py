@@ -53,16 +53,15 @@ class Batch:
         """The steps of all sequences in the results."""
         return int(self.lengths.sum()) if self.steps is None else len(self.lengths) * self.steps
 
-    def rows(self) -> Array:
-        """Return results for each state at each step, (rows, s), 0."""
-        return np.zeros((self.row_count, self.states), self.dtype)
+    def rows(self, beyond: float) -> Array:
+        """Return memory for results of each state at each step, (rows, s).
 
-    def log_rows(self) -> Array:
-        """Return results for each state at each step, (rows, s), -inf beyond the lengths."""
+        The core fills it within the lengths, and it has the number `beyond` them.
+        """
         shape = self.row_count, self.states
-        if self.lengths.sum() == self.row_count:  # the core writes all of them
+        if self.lengths.sum() == self.row_count:
             return np.empty(shape, self.dtype)
-        return np.full(shape, -np.inf, self.dtype)
+        return np.full(shape, beyond, self.dtype)
 
     def transitions(self) -> Array:
         """Return results for each transition of each sequence, 0."""

@@ -41,7 +41,7 @@ def viterbi_and_gradients(
 def _used(paths: NDArray[np.intp], batch: Batch) -> tuple[Array, Array, Array]:
     """Return how often each path (sequences, t) uses each number; -1 stands for no state."""
     (items, steps), states = paths.shape, batch.states
-    emission = batch.rows().reshape(items, steps, states)
+    emission = np.zeros((items, steps, states), batch.dtype)
     item, step = np.nonzero(paths >= 0)
     emission[item, step, paths[item, step]] = 1
     pair = paths[:, :-1] * states + paths[:, 1:] + np.arange(items)[:, None] * (states * states)

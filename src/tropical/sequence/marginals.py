@@ -90,7 +90,7 @@ def forward(
     batch = read(
         log_initial, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
     )
-    log_alpha = batch.log_rows()
+    log_alpha = batch.rows(-np.inf)
     likelihood = _sum_paths(batch, log_alpha=log_alpha)
     return batch.shaped(log_alpha), likelihood
 
@@ -182,7 +182,7 @@ def backward(
     batch = read(
         None, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
     )
-    log_beta = batch.log_rows()
+    log_beta = batch.rows(-np.inf)
     _core.sum_paths(batch.chains, batch.place, None, log_beta, None, None, None)
     return batch.shaped(log_beta)
 
@@ -249,7 +249,7 @@ def posteriors_of(batch: Batch, given: NDArray[np.intp] | None = None) -> Poster
     With a state given for each row: what these use minus the posteriors, and the logarithm of their
     own likelihood.
     """
-    states = batch.rows()
+    states = batch.rows(0)
     transitions = batch.transitions()
     likelihood = _sum_paths(batch, states=states, transitions=transitions, given=given)
     return Posteriors(batch.shaped(states), batch.each(transitions), likelihood)

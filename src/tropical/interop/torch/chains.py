@@ -66,7 +66,7 @@ def crf_log_likelihood(
             [-0.5000,  0.5000],
             [-0.5000,  0.5000]])
     """
-    value: Tensor = _crf(initial, transition, emission, states, _lengths(emission, lengths))[0]
+    value: Tensor = _crf(*_model(initial, transition, emission), states, lengths)[0]
     return value
 
 
@@ -100,7 +100,7 @@ def log_likelihood(
     >>> initial.grad
     tensor([0.7500, 0.2500])
     """
-    value: Tensor = _likelihood(initial, transition, emission, _lengths(emission, lengths))[0]
+    value: Tensor = _likelihood(*_model(initial, transition, emission), lengths)[0]
     return value
 
 
@@ -140,17 +140,14 @@ def viterbi(
     tensor([[0., 0.],
             [1., 1.]])
     """
-    known: tuple[Tensor, ...] = _viterbi(initial, transition, emission, _lengths(emission, lengths))
+    known: tuple[Tensor, ...] = _viterbi(*_model(initial, transition, emission), lengths)
     return known[4], known[0]
 
 
-def _lengths(emission: Tensor, lengths: Tensor | None) -> Tensor:
+def _model(initial: Tensor, transition: Tensor, emission: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     if emission.ndim < 2:
         raise ValueError(f"emission: expected (..., t, s), got {tuple(emission.shape)}")
-    if lengths is not None:
-        return lengths
-    steps: Tensor = torch.full(emission.shape[:-2], emission.shape[-2], dtype=torch.int64)
-    return steps
+    return initial, transition, emission
 
 
 def _refuse(ctx: Any, g: Tensor) -> None:
@@ -174,11 +171,11 @@ def _new(
     name: str, function: Callable[..., Any], *, states: bool = False, paths: bool = False
 ) -> Callable[..., Any]:
     """Return the operator of a function that returns values, gradients and perhaps paths."""
-    others = ["states", "lengths"] if states else ["lengths"]
+    others = ["Tensor states"] * states + ["Tensor? lengths"]
     results = 5 if paths else 4
 
-    def compute(*tensors: Tensor) -> tuple[Tensor, ...]:
-        known = function(*(x.detach().numpy() for x in tensors))
+    def compute(*tensors: Tensor | None) -> tuple[Tensor, ...]:
+        known = function(*(None if x is None else x.detach().numpy() for x in tensors))
         return tuple(torch.as_tensor(x) for x in known)
 
     def fake(
@@ -198,23 +195,28 @@ def _new(
         if g is None:  # an undefined gradient, which PyTorch allows
             return (None,) * (3 + len(others))
         to_initial, to_transition, to_emission, *inputs = ctx.saved_tensors
-        first = (g[..., None] * to_initial).reshape(-1, to_initial.shape[-1]).sum(0)
-        weights = (g[..., None, None] * to_transition).reshape(-1, *to_transition.shape[-2:])
-        results = first, weights.sum(0), g[..., None, None] * to_emission
+        states, each = to_initial.shape[-1], g.reshape(-1)
+        first = each @ to_initial.reshape(-1, states)
+        weights = (each @ to_transition.reshape(-1, states * states)).reshape(states, states)
+        results = first, weights, g[..., None, None] * to_emission
         if torch.is_grad_enabled():  # PyTorch would take second derivatives to be 0
             results = tuple(_once.apply(x, *inputs) for x in results)
         return *results, *(None for _ in others)
 
-    def vmap(info: Any, dims: tuple[int | None, ...], *tensors: Tensor) -> tuple[Any, Any]:
+    def vmap(info: Any, dims: tuple[int | None, ...], *tensors: Any) -> tuple[Any, Any]:
         if dims[0] is not None or dims[1] is not None:
             raise NotImplementedError(f"{name}: vmap over initial and transition")
         moved = [
-            x.expand(info.batch_size, *x.shape) if dim is None else x.movedim(dim, 0)
+            x
+            if x is None
+            else x.expand(info.batch_size, *x.shape)
+            if dim is None
+            else x.movedim(dim, 0)
             for x, dim in zip(tensors[2:], dims[2:], strict=True)
         ]
         return call(*tensors[:2], *moved), (0,) * results
 
-    arguments = ", ".join(f"Tensor {x}" for x in ["initial", "transition", "emission", *others])
+    arguments = ", ".join(["Tensor initial", "Tensor transition", "Tensor emission", *others])
     schema = f"({arguments}) -> ({', '.join(['Tensor'] * results)})"
     call = differentiable(operator(name, schema, compute, fake), save, gradients, vmap)
     return call

@@ -6,6 +6,7 @@ gradients of operators, so outside of the compiler the same rules also make an a
 
 from __future__ import annotations
 
+import inspect
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,8 @@ def differentiable(
     def forward(*arguments: Any) -> Any:
         return made(*arguments)
 
+    # PyTorch asks for the signature at each call, which else takes longer than a small product.
+    forward.__signature__ = inspect.signature(forward)  # type: ignore[attr-defined]
     body = {
         "forward": staticmethod(forward),
         "setup_context": staticmethod(save),
