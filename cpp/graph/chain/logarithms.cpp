@@ -5,9 +5,9 @@
 
 namespace tropical {
 
-void divide_by_sum(double* numbers, ptrdiff_t count) {
-    const double sum = std::accumulate(numbers, numbers + count, 0.0);
-    for (ptrdiff_t j = 0; j < count; ++j) numbers[j] /= sum;
+void divide_by_sum(double* row, ptrdiff_t count) {
+    const double sum = std::accumulate(row, row + count, 0.0);
+    for (ptrdiff_t j = 0; j < count; ++j) row[j] /= sum;
 }
 
 bool normalize(double* logs, ptrdiff_t count) {

@@ -64,8 +64,8 @@ struct ChainGroup {
     }
 };
 
-// numbers[0:count] become numbers / sum.
-void divide_by_sum(double* numbers, ptrdiff_t count);
+// row[0:count] becomes row / sum.
+void divide_by_sum(double* row, ptrdiff_t count);
 
 // logs[0:count] become exp(logs) / sum; nothing happens if the sum is 0.
 bool normalize(double* logs, ptrdiff_t count);
