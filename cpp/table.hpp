@@ -375,37 +375,46 @@ struct ChanceArgs {
     const ptrdiff_t* part;
     char* sums;
 };
-// Draw i takes the sums number slot[i]; strides in bytes.
+// Draw i takes the sums number slot[i].
 struct DrawArgs {
     ptrdiff_t count, sums_bytes;
     const char* sums;
-    const char* slot;  // of ptrdiff_t
-    ptrdiff_t slot_stride;
-    const char* numbers;  // doubles in [0, 1), of 52 bits
-    char* chosen;         // of ptrdiff_t
-    ptrdiff_t chosen_stride;
+    const ptrdiff_t* slot;
+    const double* numbers;  // in [0, 1), of 52 bits
+    ptrdiff_t* chosen;
 };
-// Of few states: chances of every state before every other one, which are the numbers of a row
-// times a column of weights, packed as the transitions of ChainArgs are. Only of registers of
-// states that are wanted. sums: for each state a tree of tree_bytes.
-inline constexpr ptrdiff_t most_tree_states = 32;
-struct TreeArgs {
-    ptrdiff_t states, part_bytes;
+// Of few states: draw i chooses a state before the state behind[i]. The chances are the numbers of
+// a row times a column of weights, which are packed as the transitions of ChainArgs are. behind,
+// numbers and chosen have memory for whole groups of `draws_together`.
+inline constexpr ptrdiff_t draws_together = 16, most_few_states = 64;
+struct FewStatesArgs {
+    ptrdiff_t states, part_bytes, count;
     const char* row;
     const char* weights;
-    const bool* wanted;
-    char* sums;
+    const ptrdiff_t* behind;
+    const double* numbers;
+    ptrdiff_t* chosen;
+    char* scratch;
 };
-// The sums, as shares of the last one. If they do not fit in one register, another one follows them
-// with the last share of each of them.
-[[gnu::always_inline]] constexpr ptrdiff_t tree_bytes(ptrdiff_t states, ptrdiff_t vector_bytes) {
-    const ptrdiff_t lanes = vector_bytes / 8, registers = (states + lanes - 1) / lanes;
-    return (registers == 1 ? 1 : registers + 1) * vector_bytes;
-}
-[[gnu::always_inline]] constexpr bool fits_trees(ptrdiff_t states, ptrdiff_t vector_bytes) {
+// How many states are few, and the scratch: see kernels/few_states.hpp.
+[[gnu::always_inline]] constexpr bool are_few(ptrdiff_t states, ptrdiff_t vector_bytes) {
     const ptrdiff_t lanes = vector_bytes / 8;
-    return states <= most_tree_states && states <= lanes * lanes;
+    return states <= (vector_bytes == 64 ? most_few_states : lanes * lanes);
 }
+[[gnu::always_inline]] constexpr ptrdiff_t few_states_bytes(ptrdiff_t states,
+                                                            ptrdiff_t vector_bytes) {
+    const ptrdiff_t lanes = vector_bytes / 8, registers = (states + lanes - 1) / lanes;
+    if (vector_bytes == 64) return states * most_few_states * 4;
+    return registers * lanes * (registers + 1) * vector_bytes;
+}
+// turned[i][t] = rows[t][i] for the states of `count` draws, in whole registers, at `steps` steps.
+struct TurnArgs {
+    ptrdiff_t count, steps;
+    const ptrdiff_t* rows;
+    ptrdiff_t row_stride;
+    ptrdiff_t* turned;
+    ptrdiff_t turned_stride;
+};
 // Random numbers in [0, 1), of 52 bits, in whole registers: see kernels/random.hpp.
 struct RandomArgs {
     ptrdiff_t count;
@@ -515,8 +524,8 @@ struct ChainLogKernels {
     void (*add_pairs)(const PosteriorArgs&);
     void (*add_chances)(const ChanceArgs&);
     void (*draw)(const DrawArgs&);
-    void (*add_chances_of_all)(const TreeArgs&);
-    void (*draw_from_trees)(const DrawArgs&);
+    void (*draw_few_states)(const FewStatesArgs&);
+    void (*turn)(const TurnArgs&);
     void (*random_numbers)(const RandomArgs&);
 };
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kernels/chain.hpp"
-#include "kernels/chances.hpp"
 #include "kernels/exponential.hpp"
+#include "kernels/few_states.hpp"
 #include "kernels/random.hpp"
 
 namespace tropical {
@@ -169,8 +169,8 @@ constexpr ChainLogKernels chain_logs = {.exponentials = exponentials_of_rows<Byt
                                         .add_pairs = add_pairs<Bytes>,
                                         .add_chances = add_chances<Bytes>,
                                         .draw = draw<Bytes>,
-                                        .add_chances_of_all = add_chances_of_all<Bytes>,
-                                        .draw_from_trees = draw_from_trees<Bytes>,
+                                        .draw_few_states = draw_few_states<Bytes>,
+                                        .turn = turn<Bytes>,
                                         .random_numbers = random_numbers<Bytes>};
 
 }  // namespace

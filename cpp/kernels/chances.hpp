@@ -68,11 +68,9 @@ void draw(const DrawArgs& args) {
         double rest[draws_at_once];
         TROPICAL_UNROLL for (int u = 0; u < draws_at_once; ++u) {
             const ptrdiff_t draw = i + (u < last ? u : last);
-            const ptrdiff_t slot = load_scalar<ptrdiff_t>(g.slot + draw * g.slot_stride);
-            const char* const until = g.sums + slot * g.sums_bytes + Bytes;
+            const char* const until = g.sums + g.slot[draw] * g.sums_bytes + Bytes;
             sums[u] = until + Bytes;
-            const double drawn =
-                load_scalar<double>(g.numbers + draw * 8) * load_scalar<double>(sums[u] - 8);
+            const double drawn = g.numbers[draw] * load_scalar<double>(sums[u] - 8);
             const ptrdiff_t lane = lane_of(until, broadcast<V>(drawn)) * 8;
             at[u] = sums[u] + lane;
             // Rounding may lead to the end of the lane.
@@ -86,17 +84,16 @@ void draw(const DrawArgs& args) {
                 at[u] += half & -ptrdiff_t{load_scalar<double>(at[u] + half - Bytes) <= rest[u]};
         }
         TROPICAL_UNROLL for (int u = 0; u < draws_at_once; ++u) {
-            const ptrdiff_t chosen = (at[u] - sums[u]) >> 3;
-            if (u <= last)
-                __builtin_memcpy(g.chosen + (i + u) * g.chosen_stride, &chosen, sizeof chosen);
+            if (u <= last) g.chosen[i + u] = (at[u] - sums[u]) >> 3;
         }
     }
 }
 
 // sums[i] = the sums of chances up to state i, a lane for each of the states that come next. They
 // never descend: each is the sum of those before its register, and of those in its register.
+// Returns the last one.
 template <class V>
-[[gnu::always_inline]] inline void add_up(const TreeArgs& g, const char* weights, V* sums) {
+[[gnu::always_inline]] inline V add_up(const FewStatesArgs& g, const char* weights, V* sums) {
     constexpr int L = lanes<double, V>;
     V before{};
     for (ptrdiff_t first = 0; first < g.states; first += L) {
@@ -111,64 +108,37 @@ template <class V>
         }
         before = sums[first + L - 1];
     }
+    return before;
 }
 
-// As shares: the last one is at least 1 - 2^-53.
-template <int Bytes>
-void add_chances_of_all(const TreeArgs& args) {
-    using V = Register<double, Bytes>;
-    constexpr int L = lanes<double, V>, most = most_tree_states;
-    const TreeArgs g = args;
-    const ptrdiff_t bytes = tree_bytes(g.states, Bytes), registers = (g.states + L - 1) / L;
-    V sums[most / L][most];
-    const char* weights = g.weights;
-    for (ptrdiff_t j = 0, next = g.part_bytes; j < registers; ++j, weights += Bytes) {
-        if (weights == g.weights + next) {
-            weights += (g.states - 1) * g.part_bytes;
-            next += g.states * g.part_bytes;
-        }
-        if (g.wanted[j]) add_up(g, weights, sums[j]);
-    }
-    for (ptrdiff_t j = 0; j < registers; ++j) {
-        if (!g.wanted[j]) continue;
-        const V last = sums[j][registers * L - 1], scale = 1.0 / last;  // padding: infinite
-        char* target = g.sums + j * L * bytes;
-        const auto add_register = [&](auto share) {
-            V rows[L];
-            TROPICAL_UNROLL for (int r = 0; r < L; ++r)
-                rows[r] = share(r) * scale;
-            transpose<L>(rows);
-            TROPICAL_UNROLL for (int r = 0; r < L; ++r)
-                store(target + r * bytes, rows[r]);
-            target += Bytes;
-        };
-        for (ptrdiff_t first = 0; first < g.states; first += L)
-            add_register([&](int r) { return sums[j][first + r]; });
-        if (registers == 1) continue;
-        add_register([&](int r) { return sums[j][(r < registers ? r + 1 : registers) * L - 1]; });
-    }
+// The weights of register j of the states that come next.
+template <class V>
+[[gnu::always_inline]] inline const char* weights_of(const FewStatesArgs& g, ptrdiff_t j) {
+    const ptrdiff_t size = sizeof(V), in_part = j * size & (g.part_bytes - 1);
+    return g.weights + (j * size - in_part) * g.states + in_part;
 }
 
-// chosen[i]: drawn by the sums of a tree, from its last register back.
+// A square of states at a time; steps that are left over one by one.
 template <int Bytes>
-void draw_from_trees(const DrawArgs& args) {
+void turn(const TurnArgs& args) {
     using V = Register<double, Bytes>;
-    const DrawArgs g = args;
-    const auto draw_all = [&](ptrdiff_t bytes, auto find) {
-        for (ptrdiff_t i = 0; i < g.count; ++i) {
-            const ptrdiff_t slot = load_scalar<ptrdiff_t>(g.slot + i * g.slot_stride);
-            const V drawn = broadcast<V>(load_scalar<double>(g.numbers + i * 8));
-            const ptrdiff_t found = find(g.sums + slot * bytes, drawn);
-            __builtin_memcpy(g.chosen + i * g.chosen_stride, &found, sizeof found);
+    constexpr int L = lanes<double, V>;
+    const TurnArgs g = args;
+    for (ptrdiff_t i = 0; i < g.count; i += L) {
+        ptrdiff_t t = 0;
+        for (; t + L <= g.steps; t += L) {
+            V square[L];
+            TROPICAL_UNROLL for (int r = 0; r < L; ++r)
+                square[r] =
+                    load<V>(reinterpret_cast<const char*>(g.rows + (t + r) * g.row_stride + i));
+            transpose<L>(square);
+            TROPICAL_UNROLL for (int l = 0; l < L; ++l)
+                store(reinterpret_cast<char*>(g.turned + (i + l) * g.turned_stride + t), square[l]);
         }
-    };
-    if (g.sums_bytes == Bytes)
-        return draw_all(Bytes, [](const char* sums, V drawn) { return lane_of(sums, drawn); });
-    const ptrdiff_t last = g.sums_bytes - Bytes;
-    draw_all(g.sums_bytes, [=](const char* sums, V drawn) {
-        const int number = lane_of(sums + last, drawn);
-        return number * lanes<double, V> + lane_of(sums + number * Bytes, drawn);
-    });
+        for (; t < g.steps; ++t)
+            for (int l = 0; l < L; ++l)
+                g.turned[(i + l) * g.turned_stride + t] = g.rows[t * g.row_stride + i + l];
+    }
 }
 
 }  // namespace

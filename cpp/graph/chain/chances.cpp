@@ -1,5 +1,5 @@
-// The chances of the states before those that some paths are in: as trees, as sums by lanes, or, of
-// sparse transitions and on logarithms, written one by one.
+// The chances of the states before those that some paths are in: as sums by lanes or, of sparse
+// transitions and on logarithms, written one by one.
 #include <array>
 #include <numeric>
 
@@ -66,19 +66,19 @@ void Summer::add_written(ChainInGroup& c, ptrdiff_t count, ptrdiff_t bytes, ptrd
                                .sums = c.chances + slot * bytes});
 }
 
-// Numbers the states that some paths are in behind step t, as they come; draws.slot says which.
+// Numbers the states that some paths are in, as they come; draws.slot says which.
 // Beside many draws the sums of a few states that nobody is in cost less than the numbering.
-ptrdiff_t Summer::number_states(ChainInGroup& c, ptrdiff_t t) const {
+ptrdiff_t Summer::number_states(ChainInGroup& c, const ptrdiff_t* behind) const {
     Draws& draws = *c.draws;
     if (!chains_.edges && !c.ahead.logs && 2 * chains_.states <= draws.count) {
         std::iota(draws.distinct, draws.distinct + chains_.states, ptrdiff_t{0});
-        for (ptrdiff_t i = 0; i < draws.count; ++i) draws.slot[i] = draws.states[i][t + 1];
+        std::copy_n(behind, draws.count, draws.slot);
         return chains_.states;
     }
     ptrdiff_t count = 0;
     // Without a branch: nobody could guess which states are new.
     for (ptrdiff_t i = 0; i < draws.count; ++i) {
-        const ptrdiff_t state = draws.states[i][t + 1];
+        const ptrdiff_t state = behind[i];
         ptrdiff_t& slot = c.slot_of[state];
         const bool fresh = slot < 0;
         draws.distinct[count] = state;
@@ -109,23 +109,6 @@ void Summer::add_chances(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t ste
         const double* const before = reinterpret_cast<const double*>(row);
         add_written(c, weigh(matrix, c, c.draws->distinct[k], step, before), chances_bytes(), k);
     }
-}
-
-// The same as trees, of all states or, beside few draws, of registers with states that some are in.
-void Summer::add_chances_of_all(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t t) const {
-    const Draws& draws = *c.draws;
-    const ptrdiff_t item = sizeof(double), lanes = vector_bytes_ / item;
-    bool wanted[most_tree_states];
-    const bool all = 2 * chains_.states <= draws.count;
-    std::fill_n(wanted, most_tree_states, all);
-    for (ptrdiff_t i = 0; i < draws.count && !all; ++i)
-        wanted[draws.states[i][t + 1] / lanes] = true;
-    advance_.logs.add_chances_of_all({.states = chains_.states,
-                                      .part_bytes = advance_.layout.columns * item,
-                                      .row = c.ahead.rows + t * row_,
-                                      .weights = matrix.forward.panels,
-                                      .wanted = wanted,
-                                      .sums = c.chances});
 }
 
 }  // namespace tropical

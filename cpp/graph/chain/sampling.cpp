@@ -80,7 +80,7 @@ void Summer::write_paths(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps
 
 // The numbers that some paths take at a step. Two places share what is computed once; `first`: it
 // was not computed for the step behind, which comes before this one.
-const char* Summer::numbers_for(ChainInGroup& c, ptrdiff_t step, bool first) const {
+const double* Summer::numbers_for(ChainInGroup& c, ptrdiff_t step, bool first) const {
     Draws& draws = *c.draws;
     const ptrdiff_t place = wanted_.place[c.chain] + step;
     if (first || place % 2 == 1)
@@ -90,36 +90,47 @@ const char* Summer::numbers_for(ChainInGroup& c, ptrdiff_t step, bool first) con
                                       .first = static_cast<std::uint64_t>(draws.first),
                                       .numbers = {reinterpret_cast<char*>(draws.numbers[0]),
                                                   reinterpret_cast<char*>(draws.numbers[1])}});
-    return reinterpret_cast<const char*>(draws.numbers[place % 2]);
+    return draws.numbers[place % 2];
 }
 
-// The states of some paths at this step, which is number t of its block of `steps`.
+// The states of some paths at this step, which is number t of its block; `first`: no step behind it
+// was drawn with it.
 void Summer::draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t,
-                       ptrdiff_t steps) const {
+                       bool first) const {
     Draws& draws = *c.draws;
-    const ptrdiff_t stride = sizeof draws.states[0];
-    DrawArgs args{.count = draws.count,
-                  .sums_bytes = tree_bytes(chains_.states, vector_bytes_),
-                  .sums = c.chances,
-                  .slot = reinterpret_cast<const char*>(&draws.states[0][t + 1]),
-                  .slot_stride = stride,
-                  .numbers = numbers_for(c, step, t == steps - 1),
-                  .chosen = reinterpret_cast<char*>(&draws.states[0][t]),
-                  .chosen_stride = stride};
-    if (has_trees_ && !c.ahead.logs) {
-        add_chances_of_all(matrix, c, t);
-        return advance_.logs.draw_from_trees(args);
-    }
-    add_chances(matrix, c, step, t, number_states(c, t));
-    args.sums_bytes = chances_bytes();
-    args.slot = reinterpret_cast<const char*>(draws.slot);
-    args.slot_stride = sizeof draws.slot[0];
-    advance_.logs.draw(args);
+    const double* const numbers = numbers_for(c, step, first);
+    ptrdiff_t *const behind = draws.rows[t + 1], *const chosen = draws.rows[t];
+    if (few_states_ && !c.ahead.logs)
+        return advance_.logs.draw_few_states(
+            {.states = chains_.states,
+             .part_bytes = advance_.layout.columns * static_cast<ptrdiff_t>(sizeof(double)),
+             .count = draws.count,
+             .row = c.ahead.rows + t * row_,
+             .weights = matrix.forward.panels,
+             .behind = behind,
+             .numbers = numbers,
+             .chosen = chosen,
+             .scratch = c.chances});
+    add_chances(matrix, c, step, t, number_states(c, behind));
+    advance_.logs.draw({.count = draws.count,
+                        .sums_bytes = chances_bytes(),
+                        .sums = c.chances,
+                        .slot = draws.slot,
+                        .numbers = numbers,
+                        .chosen = chosen});
     const ChainEdges* const edges = chains_.edges;
-    for (ptrdiff_t i = 0; i < draws.count && edges; ++i) {
-        ptrdiff_t* const states = draws.states[i];
-        states[t] = edges->source[edges->start[states[t + 1]] + states[t]];
-    }
+    for (ptrdiff_t i = 0; i < draws.count && edges; ++i)
+        chosen[i] = edges->source[edges->start[behind[i]] + chosen[i]];
+}
+
+// The states of each path.
+void Summer::turn_rows(Draws& draws, ptrdiff_t steps) const {
+    advance_.logs.turn({.count = draws.count,
+                        .steps = steps,
+                        .rows = draws.rows[0],
+                        .row_stride = std::ssize(draws.rows[0]),
+                        .turned = draws.states[0],
+                        .turned_stride = std::ssize(draws.states[0])});
 }
 
 // At the last step: by the sums over all paths that end there.
@@ -137,17 +148,17 @@ void Summer::draw_last(ChainInGroup& c) const {
     const double top = c.forward.logs ? *std::max_element(chance, chance + chains_.states) : 0;
     for (ptrdiff_t j = 0; j < chains_.states && c.forward.logs; ++j)
         chance[j] = std::exp(chance[j] - top);
-    const ptrdiff_t bytes = row_ + 2 * vector_bytes_, same = 0;
+    const ptrdiff_t bytes = row_ + 2 * vector_bytes_;
     add_written(c, chains_.states, bytes, 0);
     for_each_draws(c, c.length - 1, 1, [&](Draws& draws) {
+        std::fill_n(draws.slot, draws.count, ptrdiff_t{0});
         advance_.logs.draw({.count = draws.count,
                             .sums_bytes = bytes,
                             .sums = c.chances,
-                            .slot = reinterpret_cast<const char*>(&same),
-                            .slot_stride = 0,
+                            .slot = draws.slot,
                             .numbers = numbers_for(c, c.length - 1, true),
-                            .chosen = reinterpret_cast<char*>(draws.states),
-                            .chosen_stride = sizeof draws.states[0]});
+                            .chosen = draws.rows[0]});
+        turn_rows(draws, 1);
     });
 }
 
@@ -163,9 +174,12 @@ void Summer::draw_block(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size,
         // All rows are of one kind. The last step, which was not taken again, may have broken the
         // limits.
         if (c.ahead.logs || c.kept_logs[b + 1]) ahead_on_logarithms(group.matrix, c, b, steps);
-        for_each_draws(c, first, steps, [&](const Draws&) {
+        for_each_draws(c, first, steps, [&](Draws& draws) {
+            for (ptrdiff_t path = 0; path < draws.count; ++path)
+                draws.rows[steps][path] = draws.states[path][steps];
             for (ptrdiff_t t = steps - 1; t >= 0; --t)
-                draw_step(group.matrix, c, first + t, t, steps);
+                draw_step(group.matrix, c, first + t, t, t == steps - 1);
+            turn_rows(draws, steps);
         });
     }
 }

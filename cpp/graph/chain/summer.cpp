@@ -90,10 +90,9 @@ ptrdiff_t Summer::cut(ChainInGroup& c, char* memory) const {
     const ptrdiff_t index = sizeof(ptrdiff_t);
     c.slot_of = cutter.take<ptrdiff_t>(chains_.states * index);
     c.carried = cutter.take<ptrdiff_t>(wanted_.path_count * carried_steps_ * index);
-    const ptrdiff_t trees =
-        has_trees_ ? advance_.padded() * tree_bytes(chains_.states, vector_bytes_) : 0;
-    c.chances = cutter.take(std::max({std::min(Draws::most, chains_.states) * chances_bytes(),
-                                      row_ + 2 * vector_bytes_, trees}));
+    const ptrdiff_t few = few_states_ ? few_states_bytes(chains_.states, vector_bytes_) : 0;
+    c.chances = cutter.take(std::max(
+        {std::min(Draws::most, chains_.states) * chances_bytes(), row_ + 2 * vector_bytes_, few}));
     return cutter.bytes();
 }
 

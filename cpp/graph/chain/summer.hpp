@@ -15,8 +15,10 @@ inline constexpr ptrdiff_t line_bytes = 64, line_steps = line_bytes / sizeof(ptr
 // Some paths of a chain in a block of steps.
 struct Draws {
     static constexpr ptrdiff_t most = 256;
-    double numbers[2][most];                                // of two steps
-    ptrdiff_t states[most][most_block_steps + line_steps];  // at each step, and at those behind
+    double numbers[2][most];  // of two steps
+    // States at each step of a block, and at the one behind; rows would share sets of L1 otherwise.
+    ptrdiff_t rows[most_block_steps + 1][most + line_steps];
+    ptrdiff_t states[most][most_block_steps + line_steps];  // of each path, and at steps behind
     ptrdiff_t slot[most];          // the number of a state among `distinct`
     ptrdiff_t distinct[most + 1];  // states, each once; one element more is scratch
     ptrdiff_t first, count;        // the paths
@@ -152,13 +154,13 @@ class Summer {
     void add_written(ChainInGroup& c, ptrdiff_t count, ptrdiff_t bytes, ptrdiff_t slot) const;
     void draw_last(ChainInGroup& c) const;
     void write_paths(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const;
-    const char* numbers_for(ChainInGroup& c, ptrdiff_t step, bool first) const;
-    ptrdiff_t number_states(ChainInGroup& c, ptrdiff_t t) const;
+    const double* numbers_for(ChainInGroup& c, ptrdiff_t step, bool first) const;
+    ptrdiff_t number_states(ChainInGroup& c, const ptrdiff_t* behind) const;
     void add_chances(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t,
                      ptrdiff_t count) const;
-    void add_chances_of_all(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t t) const;
     void draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t,
-                   ptrdiff_t steps) const;
+                   bool first) const;
+    void turn_rows(Draws& draws, ptrdiff_t steps) const;
     void repeat_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
                       ptrdiff_t steps) const;
     void draw_block(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
@@ -176,7 +178,7 @@ class Summer {
     // What a path must keep to write whole cache lines: states behind a block.
     const ptrdiff_t carried_steps_ = std::clamp<ptrdiff_t>(longest_ - 1, 0, line_steps);
     const ptrdiff_t vector_bytes_ = run_.isa.table->vector_bytes;
-    const bool has_trees_ = !chains_.edges && fits_trees(chains_.states, vector_bytes_);
+    const bool few_states_ = !chains_.edges && are_few(chains_.states, vector_bytes_);
     const bool streams_ = wanted_.path_count * wanted_.path_stride >
                           caches().l2 / static_cast<ptrdiff_t>(sizeof(ptrdiff_t));
     // Posteriors may leave logarithms behind, which draws would not expect.
