@@ -385,14 +385,16 @@ struct DrawArgs {
 };
 // Of few states: draw i chooses a state before the state behind[i]. The chances are the numbers of
 // a row times a column of weights, which are packed as the transitions of ChainArgs are. behind,
-// numbers and chosen have memory for whole groups of `draws_together`.
-inline constexpr ptrdiff_t draws_together = 16, most_few_states = 64;
+// numbers and chosen have memory for whole groups of `draws_together`. The words of the numbers are
+// enough for an instruction set that has random_words.
+inline constexpr ptrdiff_t draws_together = 16, most_few_states = 32;
 struct FewStatesArgs {
     ptrdiff_t states, part_bytes, count;
     const char* row;
     const char* weights;
     const ptrdiff_t* behind;
-    const double* numbers;
+    const char* numbers;
+    std::uint64_t key[2], place, first;  // of the numbers
     ptrdiff_t* chosen;
     char* scratch;
 };
@@ -415,11 +417,13 @@ struct TurnArgs {
     ptrdiff_t* turned;
     ptrdiff_t turned_stride;
 };
-// Random numbers in [0, 1), of 52 bits, in whole registers: see kernels/random.hpp.
+// Row h: those of paths `first`, first + 1, ... at place 4 * block + h, in whole registers: words
+// of 32 bits, or numbers in [0, 1) of 52 bits, which begin with them. See kernels/random.hpp.
+inline constexpr int places_together = 4;
 struct RandomArgs {
     ptrdiff_t count;
-    std::uint64_t key[2], pair, first;
-    char* numbers[2];
+    std::uint64_t key[2], block, first;
+    char* rows[places_together];
 };
 
 // Packed bits: rows of A are padded to whole units, and 256 registers of tables are scratch.
@@ -527,6 +531,7 @@ struct ChainLogKernels {
     void (*draw_few_states)(const FewStatesArgs&);
     void (*turn)(const TurnArgs&);
     void (*random_numbers)(const RandomArgs&);
+    void (*random_words)(const RandomArgs&);  // null where nothing takes them
 };
 
 // wide: the fastest micro-tile for this arithmetic. narrow: one register wide, for few columns,

@@ -171,7 +171,8 @@ constexpr ChainLogKernels chain_logs = {.exponentials = exponentials_of_rows<Byt
                                         .draw = draw<Bytes>,
                                         .draw_few_states = draw_few_states<Bytes>,
                                         .turn = turn<Bytes>,
-                                        .random_numbers = random_numbers<Bytes>};
+                                        .random_numbers = random_numbers<Bytes>,
+                                        .random_words = random_words};
 
 }  // namespace
 }  // namespace tropical

@@ -16,11 +16,12 @@ template <int Bytes>
 void draw_few_states(const FewStatesArgs& args) {
     static_assert(Bytes == 64);
     if (args.states <= 16) return draw_by_words<1>(args);
-    if (args.states <= 32) return draw_by_words<2>(args);
-    draw_by_words<4>(args);
+    draw_by_words<2>(args);
 }
 
 #else
+
+inline constexpr void (*random_words)(const RandomArgs&) = nullptr;
 
 // Trees: the shares of a state are transposed into registers, and another one has the last share of
 // each of them.
@@ -64,7 +65,7 @@ void draw_few_states(const FewStatesArgs& args) {
     grow_trees<V>(g, wanted);
     for (ptrdiff_t i = 0; i < g.count; ++i) {
         const char* const sums = g.scratch + g.behind[i] * (last + Bytes);
-        const V drawn = broadcast<V>(g.numbers[i]);
+        const V drawn = broadcast<V>(load_scalar<double>(g.numbers + i * 8));
         const int number = lane_of(sums + last, drawn);
         g.chosen[i] = number * L + lane_of(sums + number * Bytes, drawn);
     }

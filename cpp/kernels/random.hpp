@@ -33,24 +33,45 @@ template <class V, class Words>
     return V((bits >> 12) | (Words{} + 0x3ff0000000000000u)) - 1.0;
 }
 
-// numbers[h][i], for i < count and up to the end of a register: word h of (pair, first + i).
+// The two words of each lane for a block of places and the paths from `path` on. What the upper
+// half of a number does not tell stands in blocks whose highest bit is set.
+template <class Words>
+[[gnu::always_inline]] inline void random_block(const RandomArgs& g, Words path, bool lower,
+                                                Words& x, Words& y) {
+    const Words zero{};
+    const Words key[3] = {zero + g.key[0], zero + g.key[1],
+                          zero + (g.key[0] ^ g.key[1] ^ 0x1bd11bdaa9fc1a22u)};
+    x = zero + (g.block | std::uint64_t{lower} << 63);
+    y = path;
+    mix(x, y, key);
+}
+
+// The numbers of the lanes of a register.
+template <class Words>
+[[gnu::always_inline]] inline Words paths_from(std::uint64_t first) {
+    Words paths = Words{} + first;
+    TROPICAL_UNROLL for (unsigned l = 0; l < sizeof(Words) / 8; ++l)
+        paths[l] += l;
+    return paths;
+}
+
 template <int Bytes>
 void random_numbers(const RandomArgs& args) {
     using V = Register<double, Bytes>;
     using Words = Register<std::uint64_t, Bytes>;
     const RandomArgs g = args;
-    const Words zero{};
-    const Words key[3] = {zero + g.key[0], zero + g.key[1],
-                          zero + (g.key[0] ^ g.key[1] ^ 0x1bd11bdaa9fc1a22u)};
-    Words place = zero + g.first;
-    TROPICAL_UNROLL for (int l = 0; l < lanes<double, V>; ++l)
-        place[l] += static_cast<unsigned>(l);
+    Words path = paths_from<Words>(g.first);
     for (ptrdiff_t b = 0; b < g.count * 8; b += Bytes) {
-        Words x = zero + g.pair, y = place;
-        mix(x, y, key);
-        store(g.numbers[0] + b, fraction<V>(x));
-        store(g.numbers[1] + b, fraction<V>(y));
-        place += static_cast<unsigned>(lanes<double, V>);
+        Words upper[2], lower[2];
+        random_block(g, path, false, upper[0], upper[1]);
+        random_block(g, path, true, lower[0], lower[1]);
+        TROPICAL_UNROLL for (int i = 0; i < 2; ++i) {
+            store(g.rows[2 * i] + b,
+                  fraction<V>((upper[i] & ~std::uint64_t{0xffffffff}) | lower[i] >> 32));
+            store(g.rows[2 * i + 1] + b,
+                  fraction<V>(upper[i] << 32 | (lower[i] & std::uint64_t{0xffffffff})));
+        }
+        path += static_cast<unsigned>(lanes<double, V>);
     }
 }
 

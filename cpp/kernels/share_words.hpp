@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/chances.hpp"
+#include "kernels/random.hpp"
 
 namespace tropical {
 namespace {
@@ -60,18 +61,30 @@ template <int W>
                                      whole_product(sums[i][j + 1], sum[j + 1])));
 }
 
-// Element `lane` of W registers.
+// Element `lane` of one register or two.
 template <int W>
 [[gnu::always_inline]] inline SixteenWords look_up(const char* words, SixteenWords lane) {
     const auto part = [&](int w) { return __m512i(load<SixteenWords>(words + 64 * w)); };
-    const __m512i at = __m512i(lane);
-    if constexpr (W == 1) {
-        return SixteenWords(_mm512_maskz_permutexvar_epi32(0xffff, at, part(0)));
-    } else {
-        const __m512i low = _mm512_permutex2var_epi32(part(0), at, part(1));
-        if constexpr (W == 2) return SixteenWords(low);
-        const __m512i high = _mm512_permutex2var_epi32(part(2), at, part(3));
-        return (lane & 32) != 0 ? SixteenWords(high) : SixteenWords(low);
+    if constexpr (W == 1)
+        return SixteenWords(_mm512_maskz_permutexvar_epi32(0xffff, __m512i(lane), part(0)));
+    else
+        return SixteenWords(_mm512_permutex2var_epi32(part(0), __m512i(lane), part(1)));
+}
+
+inline void random_words(const RandomArgs& args) {
+    const RandomArgs g = args;
+    EightPlaces path = paths_from<EightPlaces>(g.first);
+    for (ptrdiff_t b = 0; b < g.count * 4; b += 64) {
+        EightPlaces x[2], y[2];
+        TROPICAL_UNROLL for (int half = 0; half < 2; ++half, path += 8u)
+            random_block(g, path, false, x[half], y[half]);
+        const auto write = [b](char* row, EightPlaces low, EightPlaces high) {
+            store(row + b, lower_words(SixteenWords(low), SixteenWords(high)));
+        };
+        write(g.rows[0], x[0] >> 32, x[1] >> 32);
+        write(g.rows[1], x[0], x[1]);
+        write(g.rows[2], y[0] >> 32, y[1] >> 32);
+        write(g.rows[3], y[0], y[1]);
     }
 }
 
@@ -81,8 +94,17 @@ template <int W>
     Doubles sums[most_few_states];
     const Doubles scale = 1.0 / add_up(g, weights_of<Doubles>(g, g.behind[draw] / L), sums);
     const ptrdiff_t lane = g.behind[draw] % L;
+    double rows[places_together][L];
+    RandomArgs random{.count = 1,
+                      .key = {g.key[0], g.key[1]},
+                      .block = g.place / places_together,
+                      .first = g.first + static_cast<std::uint64_t>(draw),
+                      .rows = {}};
+    for (int h = 0; h < places_together; ++h) random.rows[h] = reinterpret_cast<char*>(rows[h]);
+    random_numbers<64>(random);
+    const double number = rows[g.place % places_together][0];
     ptrdiff_t chosen = 0;
-    while (chosen + 1 < g.states && (sums[chosen] * scale)[lane] <= g.numbers[draw]) ++chosen;
+    while (chosen + 1 < g.states && (sums[chosen] * scale)[lane] <= number) ++chosen;
     return chosen;
 }
 
@@ -91,16 +113,11 @@ void draw_by_words(const FewStatesArgs& args) {
     const FewStatesArgs g = args;
     write_shares<W>(g);
     for (ptrdiff_t i = 0; i < g.count; i += draws_together) {
-        const auto at = [i](const auto* from, int half) {
-            return reinterpret_cast<const char*>(from + i + half);
-        };
-        const auto behind = [&](int half) { return load<SixteenWords>(at(g.behind, half)); };
-        const auto bits = [&](int half) {
-            const Doubles all = broadcast<Doubles>(0x1p32);
-            return whole_product(load<Doubles>(at(g.numbers, half)), all);
+        const auto behind = [&](int half) {
+            return load<SixteenWords>(reinterpret_cast<const char*>(g.behind + i + half));
         };
         const SixteenWords lane = lower_words(behind(0), behind(8)),
-                           number = lower_words(bits(0), bits(8));
+                           number = load<SixteenWords>(g.numbers + i * 4);
         SixteenWords chosen{}, below = ~number;
         for (ptrdiff_t state = 0; state + 1 < g.states; ++state) {
             const SixteenWords share = look_up<W>(g.scratch + state * W * 64, lane);

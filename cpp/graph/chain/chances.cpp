@@ -1,5 +1,5 @@
-// The chances of the states before those that some paths are in: as sums by lanes or, of sparse
-// transitions and on logarithms, written one by one.
+// The chances of the states before those that some paths are in, and the numbers that decide: as
+// sums by lanes or, of sparse transitions and on logarithms, written one by one.
 #include <array>
 #include <numeric>
 
@@ -64,6 +64,27 @@ void Summer::add_written(ChainInGroup& c, ptrdiff_t count, ptrdiff_t bytes, ptrd
                                .weights = reinterpret_cast<const char*>(ones.data()),
                                .part = &part,
                                .sums = c.chances + slot * bytes});
+}
+
+// What some paths take at a step: numbers, or words. Places share what is computed once.
+const char* Summer::numbers_for(ChainInGroup& c, ptrdiff_t step, bool words) const {
+    Draws& draws = *c.draws;
+    const ptrdiff_t place = wanted_.place[c.chain] + step, block = place / places_together;
+    const auto row = [&](ptrdiff_t h) {
+        return words ? reinterpret_cast<char*>(draws.words[h])
+                     : reinterpret_cast<char*>(draws.numbers[h]);
+    };
+    Draws::Known& known = words ? draws.known_words : draws.known_numbers;
+    if (known.block != block || known.first != draws.first) {
+        known = {.block = block, .first = draws.first};
+        const auto compute = words ? advance_.logs.random_words : advance_.logs.random_numbers;
+        compute({.count = draws.count,
+                 .key = {wanted_.key[0], wanted_.key[1]},
+                 .block = static_cast<std::uint64_t>(block),
+                 .first = static_cast<std::uint64_t>(draws.first),
+                 .rows = {row(0), row(1), row(2), row(3)}});
+    }
+    return row(place % places_together);
 }
 
 // Numbers the states that some paths are in, as they come; draws.slot says which.

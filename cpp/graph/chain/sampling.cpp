@@ -53,7 +53,10 @@ void Summer::for_each_draws(ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps,
         ptrdiff_t* const carried = c.carried + draws.first * carried_steps_;
         for (ptrdiff_t i = 0; i < draws.count; ++i)
             copy_states(draws.states[i] + steps, carried + i * carried_steps_, carried_steps_);
+        if (longest_ > 1) std::copy_n(c.behind + draws.first, draws.count, draws.rows[steps]);
         act(draws);
+        turn_rows(draws, steps);
+        if (longest_ > 1) std::copy_n(draws.rows[0], draws.count, c.behind + draws.first);
         write_paths(c, first, steps);
         for (ptrdiff_t i = 0; i < draws.count; ++i)
             copy_states(carried + i * carried_steps_, draws.states[i], carried_steps_);
@@ -78,27 +81,10 @@ void Summer::write_paths(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps
     }
 }
 
-// The numbers that some paths take at a step. Two places share what is computed once; `first`: it
-// was not computed for the step behind, which comes before this one.
-const double* Summer::numbers_for(ChainInGroup& c, ptrdiff_t step, bool first) const {
+// The states of some paths at this step, which is number t of its block.
+void Summer::draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step,
+                       ptrdiff_t t) const {
     Draws& draws = *c.draws;
-    const ptrdiff_t place = wanted_.place[c.chain] + step;
-    if (first || place % 2 == 1)
-        advance_.logs.random_numbers({.count = draws.count,
-                                      .key = {wanted_.key[0], wanted_.key[1]},
-                                      .pair = static_cast<std::uint64_t>(place / 2),
-                                      .first = static_cast<std::uint64_t>(draws.first),
-                                      .numbers = {reinterpret_cast<char*>(draws.numbers[0]),
-                                                  reinterpret_cast<char*>(draws.numbers[1])}});
-    return draws.numbers[place % 2];
-}
-
-// The states of some paths at this step, which is number t of its block; `first`: no step behind it
-// was drawn with it.
-void Summer::draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t,
-                       bool first) const {
-    Draws& draws = *c.draws;
-    const double* const numbers = numbers_for(c, step, first);
     ptrdiff_t *const behind = draws.rows[t + 1], *const chosen = draws.rows[t];
     if (few_states_ && !c.ahead.logs)
         return advance_.logs.draw_few_states(
@@ -108,19 +94,27 @@ void Summer::draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step,
              .row = c.ahead.rows + t * row_,
              .weights = matrix.forward.panels,
              .behind = behind,
-             .numbers = numbers,
+             .numbers = numbers_for(c, step, advance_.logs.random_words),
+             .key = {wanted_.key[0], wanted_.key[1]},
+             .place = static_cast<std::uint64_t>(wanted_.place[c.chain] + step),
+             .first = static_cast<std::uint64_t>(draws.first),
              .chosen = chosen,
              .scratch = c.chances});
     add_chances(matrix, c, step, t, number_states(c, behind));
-    advance_.logs.draw({.count = draws.count,
-                        .sums_bytes = chances_bytes(),
-                        .sums = c.chances,
-                        .slot = draws.slot,
-                        .numbers = numbers,
-                        .chosen = chosen});
+    draw_by_slots(c, step, chances_bytes(), chosen);
     const ChainEdges* const edges = chains_.edges;
     for (ptrdiff_t i = 0; i < draws.count && edges; ++i)
         chosen[i] = edges->source[edges->start[behind[i]] + chosen[i]];
+}
+
+void Summer::draw_by_slots(ChainInGroup& c, ptrdiff_t step, ptrdiff_t bytes,
+                           ptrdiff_t* chosen) const {
+    advance_.logs.draw({.count = c.draws->count,
+                        .sums_bytes = bytes,
+                        .sums = c.chances,
+                        .slot = c.draws->slot,
+                        .numbers = reinterpret_cast<const double*>(numbers_for(c, step, false)),
+                        .chosen = chosen});
 }
 
 // The states of each path.
@@ -136,6 +130,7 @@ void Summer::turn_rows(Draws& draws, ptrdiff_t steps) const {
 // At the last step: by the sums over all paths that end there.
 void Summer::draw_last(ChainInGroup& c) const {
     std::fill_n(c.slot_of, chains_.states, ptrdiff_t{-1});
+    c.draws->known_numbers.block = c.draws->known_words.block = -1;
     if (c.impossible) {
         for (ptrdiff_t path = 0; path < wanted_.path_count; ++path)
             std::fill_n(wanted_.paths + path * wanted_.path_stride + wanted_.place[c.chain],
@@ -152,13 +147,7 @@ void Summer::draw_last(ChainInGroup& c) const {
     add_written(c, chains_.states, bytes, 0);
     for_each_draws(c, c.length - 1, 1, [&](Draws& draws) {
         std::fill_n(draws.slot, draws.count, ptrdiff_t{0});
-        advance_.logs.draw({.count = draws.count,
-                            .sums_bytes = bytes,
-                            .sums = c.chances,
-                            .slot = draws.slot,
-                            .numbers = numbers_for(c, c.length - 1, true),
-                            .chosen = draws.rows[0]});
-        turn_rows(draws, 1);
+        draw_by_slots(c, c.length - 1, bytes, draws.rows[0]);
     });
 }
 
@@ -174,12 +163,8 @@ void Summer::draw_block(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size,
         // All rows are of one kind. The last step, which was not taken again, may have broken the
         // limits.
         if (c.ahead.logs || c.kept_logs[b + 1]) ahead_on_logarithms(group.matrix, c, b, steps);
-        for_each_draws(c, first, steps, [&](Draws& draws) {
-            for (ptrdiff_t path = 0; path < draws.count; ++path)
-                draws.rows[steps][path] = draws.states[path][steps];
-            for (ptrdiff_t t = steps - 1; t >= 0; --t)
-                draw_step(group.matrix, c, first + t, t, t == steps - 1);
-            turn_rows(draws, steps);
+        for_each_draws(c, first, steps, [&](const Draws&) {
+            for (ptrdiff_t t = steps - 1; t >= 0; --t) draw_step(group.matrix, c, first + t, t);
         });
     }
 }

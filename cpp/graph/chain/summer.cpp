@@ -89,6 +89,7 @@ ptrdiff_t Summer::cut(ChainInGroup& c, char* memory) const {
     c.draws = cutter.take<Draws>(sizeof(Draws));
     const ptrdiff_t index = sizeof(ptrdiff_t);
     c.slot_of = cutter.take<ptrdiff_t>(chains_.states * index);
+    c.behind = cutter.take<ptrdiff_t>(longest_ > 1 ? wanted_.path_count * index : 0);
     c.carried = cutter.take<ptrdiff_t>(wanted_.path_count * carried_steps_ * index);
     const ptrdiff_t few = few_states_ ? few_states_bytes(chains_.states, vector_bytes_) : 0;
     c.chances = cutter.take(std::max(

@@ -4,25 +4,11 @@
 #pragma once
 
 #include "graph/chain/advance.hpp"
+#include "graph/chain/draws.hpp"
 #include "graph/chain/sums.hpp"
 #include "runtime/caches.hpp"
 
 namespace tropical {
-
-// Cache lines of paths: so many states.
-inline constexpr ptrdiff_t line_bytes = 64, line_steps = line_bytes / sizeof(ptrdiff_t);
-
-// Some paths of a chain in a block of steps.
-struct Draws {
-    static constexpr ptrdiff_t most = 256;
-    double numbers[2][most];  // of two steps
-    // States at each step of a block, and at the one behind; rows would share sets of L1 otherwise.
-    ptrdiff_t rows[most_block_steps + 1][most + line_steps];
-    ptrdiff_t states[most][most_block_steps + line_steps];  // of each path, and at steps behind
-    ptrdiff_t slot[most];          // the number of a state among `distinct`
-    ptrdiff_t distinct[most + 1];  // states, each once; one element more is scratch
-    ptrdiff_t first, count;        // the paths
-};
 
 // One chain of a group. A block has the steps first, ..., first + steps - 1, where first >= 1; row
 // i of `ahead` and of `back` is that of step first - 1 + i.
@@ -45,6 +31,7 @@ struct ChainInGroup {
     char* scratch;  // two rows
     Draws* draws;
     ptrdiff_t* carried;  // of each path, the states at carried_steps_ steps from a block's first on
+    ptrdiff_t* behind;   // of each path, the state at the step behind a block
     ptrdiff_t* slot_of;  // numbers of states; -1 between steps
     char* chances;
     bool impossible;
@@ -152,14 +139,14 @@ class Summer {
     ptrdiff_t weigh(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t state, ptrdiff_t step,
                     const double* row) const;
     void add_written(ChainInGroup& c, ptrdiff_t count, ptrdiff_t bytes, ptrdiff_t slot) const;
+    void draw_by_slots(ChainInGroup& c, ptrdiff_t step, ptrdiff_t bytes, ptrdiff_t* chosen) const;
     void draw_last(ChainInGroup& c) const;
     void write_paths(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const;
-    const double* numbers_for(ChainInGroup& c, ptrdiff_t step, bool first) const;
+    const char* numbers_for(ChainInGroup& c, ptrdiff_t step, bool words) const;
     ptrdiff_t number_states(ChainInGroup& c, const ptrdiff_t* behind) const;
     void add_chances(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t,
                      ptrdiff_t count) const;
-    void draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t,
-                   bool first) const;
+    void draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step, ptrdiff_t t) const;
     void turn_rows(Draws& draws, ptrdiff_t steps) const;
     void repeat_ahead(ChainGroup& group, ChainInGroup* chains, ptrdiff_t size, ptrdiff_t b,
                       ptrdiff_t steps) const;

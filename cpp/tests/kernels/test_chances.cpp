@@ -9,51 +9,59 @@ TEST_SUITE_BEGIN("chances");
 namespace tropical::test {
 namespace {
 
-using Numbers = std::array<std::vector<double>, 2>;
+template <class T>
+using Rows = std::array<std::vector<T>, places_together>;
 
 template <class T>
-char* bytes_of(std::vector<T>& numbers) {
-    return reinterpret_cast<char*>(numbers.data());
+Rows<T> random_rows(const Isa& isa, std::array<std::uint64_t, 2> key, std::uint64_t block,
+                    std::uint64_t first, ptrdiff_t count) {
+    Rows<T> rows;
+    RandomArgs args{.count = count, .key = {key[0], key[1]}, .block = block, .first = first};
+    for (std::size_t h = 0; h < rows.size(); ++h) {
+        rows[h].resize(static_cast<std::size_t>(count + draws_together));
+        args.rows[h] = reinterpret_cast<char*>(rows[h].data());
+    }
+    const ChainLogKernels& kernels = isa.table->chain_logs;
+    (sizeof(T) == 4 ? kernels.random_words : kernels.random_numbers)(args);
+    return rows;
 }
 
-Numbers random_numbers(const Isa& isa, std::array<std::uint64_t, 2> key, std::uint64_t pair,
-                       std::uint64_t first, ptrdiff_t count) {
-    Numbers numbers;
-    for (auto& row : numbers) row.resize(static_cast<std::size_t>(count + 8));
-    isa.table->chain_logs.random_numbers({.count = count,
-                                          .key = {key[0], key[1]},
-                                          .pair = pair,
-                                          .first = first,
-                                          .numbers = {bytes_of(numbers[0]), bytes_of(numbers[1])}});
-    return numbers;
+std::uint64_t word_of(double number) {
+    return static_cast<std::uint64_t>(std::floor(std::ldexp(number, 32)));
 }
-
-double fraction(std::uint64_t word) { return std::ldexp(static_cast<double>(word >> 12), -52); }
 
 }  // namespace
 
 TEST_CASE("Threefry-2x64 of 20 rounds, as its authors publish it") {
     for (const Isa* isa : usable_isas()) {
         INFO(isa->name);
-        const Numbers zeros = random_numbers(*isa, {0, 0}, 0, 0, 1);
-        CHECK(zeros[0][0] == fraction(0xc2b6e3a8c2c69865));
-        CHECK(zeros[1][0] == fraction(0x6f81ed42f350084d));
+        const Rows<double> zeros = random_rows<double>(*isa, {0, 0}, 0, 0, 1);
+        CHECK(word_of(zeros[0][0]) == 0xc2b6e3a8);
+        CHECK(word_of(zeros[1][0]) == 0xc2c69865);
+        CHECK(word_of(zeros[2][0]) == 0x6f81ed42);
+        CHECK(word_of(zeros[3][0]) == 0xf350084d);
         const std::uint64_t ones = ~std::uint64_t{0};
-        const Numbers all = random_numbers(*isa, {ones, ones}, ones, ones, 1);
-        CHECK(all[0][0] == fraction(0xe02cb7c4d95d277a));
-        CHECK(all[1][0] == fraction(0xd06633d0893b8b68));
+        const Rows<double> all = random_rows<double>(*isa, {ones, ones}, ones, ones, 1);
+        CHECK(word_of(all[0][0]) == 0xe02cb7c4);
+        CHECK(word_of(all[1][0]) == 0xd95d277a);
+        CHECK(word_of(all[2][0]) == 0xd06633d0);
+        CHECK(word_of(all[3][0]) == 0x893b8b68);
     }
 }
 
-TEST_CASE("random numbers depend on the key and their place alone") {
+TEST_CASE("random numbers depend on the key and their place alone, and begin with their words") {
+    const Rows<double> wanted = random_rows<double>(*usable_isas().front(), {3, 4}, 5, 0, 100);
     for (const Isa* isa : usable_isas()) {
         INFO(isa->name);
-        const Numbers all = random_numbers(*isa, {3, 4}, 5, 0, 100);
-        for (const ptrdiff_t first : {1, 7, 64}) {
-            const Numbers part = random_numbers(*isa, {3, 4}, 5, static_cast<unsigned>(first), 30);
-            for (std::size_t word = 0; word < 2; ++word)
-                CHECK(std::equal(part[word].begin(), part[word].begin() + 30,
-                                 all[word].begin() + first));
+        for (const ptrdiff_t first : {0, 1, 7, 64}) {
+            const auto from = static_cast<std::size_t>(first);
+            const Rows<double> part = random_rows<double>(*isa, {3, 4}, 5, from, 30);
+            for (std::size_t h = 0; h < part.size(); ++h)
+                CHECK(std::equal(part[h].begin(), part[h].begin() + 30, wanted[h].begin() + first));
+            if (!isa->table->chain_logs.random_words) continue;
+            const Rows<std::uint32_t> words = random_rows<std::uint32_t>(*isa, {3, 4}, 5, from, 30);
+            for (std::size_t h = 0; h < part.size(); ++h)
+                for (std::size_t i = 0; i < 30; ++i) CHECK(words[h][i] == word_of(part[h][i]));
         }
     }
 }
@@ -89,47 +97,66 @@ struct Chances {
     }
 };
 
-// Numbers and states are whole groups.
-std::vector<ptrdiff_t> draw(const Isa& isa, const Chances& chances,
-                            const std::vector<ptrdiff_t>& behind,
-                            const std::vector<double>& numbers, ptrdiff_t count) {
-    std::vector<ptrdiff_t> chosen(behind.size(), -1);
+// The states that the paths from `first` on choose at a place, before the states `behind`; the
+// numbers are those of key {1, 2}, unless words are given.
+std::vector<ptrdiff_t> draw(const Isa& isa, const Chances& chances, ptrdiff_t place,
+                            ptrdiff_t first, const std::vector<ptrdiff_t>& behind,
+                            const std::vector<std::uint32_t>& given = {}) {
+    const auto count = std::ssize(behind);
+    const auto block = static_cast<std::uint64_t>(place / places_together),
+               path = static_cast<std::uint64_t>(first);
+    const auto h = static_cast<std::size_t>(place % places_together);
+    std::vector<ptrdiff_t> states = behind;
+    states.resize(behind.size() + draws_together);
+    std::vector<ptrdiff_t> chosen(states.size(), -1);
+    const Rows<double> numbers = random_rows<double>(isa, {1, 2}, block, path, count);
+    std::vector<std::uint32_t> words = given;
+    if (isa.table->chain_logs.random_words && given.empty())
+        words = random_rows<std::uint32_t>(isa, {1, 2}, block, path, count)[h];
+    words.resize(states.size());
     std::vector<char> scratch(
         static_cast<std::size_t>(few_states_bytes(chances.states, isa.table->vector_bytes)));
+    const void* const taken = isa.table->chain_logs.random_words
+                                  ? static_cast<const void*>(words.data())
+                                  : numbers[h].data();
     isa.table->chain_logs.draw_few_states(
         {.states = chances.states,
          .part_bytes = chances.columns * 8,
          .count = count,
          .row = reinterpret_cast<const char*>(chances.row.data()),
          .weights = reinterpret_cast<const char*>(chances.weights.data()),
-         .behind = behind.data(),
-         .numbers = numbers.data(),
+         .behind = states.data(),
+         .numbers = static_cast<const char*>(taken),
+         .key = {1, 2},
+         .place = static_cast<std::uint64_t>(place),
+         .first = path,
          .chosen = chosen.data(),
          .scratch = scratch.data()});
+    chosen.resize(behind.size());
     return chosen;
 }
 
-constexpr ptrdiff_t few[] = {1, 2, 3, 4, 7, 8, 9, 16, 17, 31, 32, 33, 40, 57, 63, 64};
+constexpr ptrdiff_t few[] = {1, 2, 3, 4, 7, 8, 9, 16, 17, 31, 32};
 
 TEST_CASE("draws from few states fall where sums that are added up one by one pass them") {
     for (const Isa* isa : usable_isas())
         for (const ptrdiff_t states : few)
-            for (const ptrdiff_t count : {1, 17, 500}) {
+            for (const ptrdiff_t count : {1, 17, 256}) {
                 if (!are_few(states, isa->table->vector_bytes)) continue;
                 INFO(isa->name << " " << states << " " << count);
                 const Chances chances(states, isa->table->vector_bytes / 8, 0x1p-200);
-                const auto room = static_cast<std::size_t>(count + draws_together);
-                Numbers numbers = random_numbers(*isa, {1, 2}, 0, 0, count);
-                numbers[0].resize(room);
-                std::vector<ptrdiff_t> behind(room);
-                for (std::size_t i = 0; i < room; ++i)
+                std::vector<ptrdiff_t> behind(static_cast<std::size_t>(count));
+                for (std::size_t i = 0; i < behind.size(); ++i)
                     behind[i] = static_cast<ptrdiff_t>(i) % states;
-                const std::vector<ptrdiff_t> chosen =
-                    draw(*isa, chances, behind, numbers[0], count);
-                for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+                const ptrdiff_t place = count + states, first = 3;
+                const std::vector<ptrdiff_t> chosen = draw(*isa, chances, place, first, behind);
+                const Rows<double> numbers = random_rows<double>(
+                    *isa, {1, 2}, static_cast<std::uint64_t>(place / 4), first, count);
+                for (std::size_t i = 0; i < behind.size(); ++i) {
                     double passed = 0;
                     ptrdiff_t state = 0;
-                    const double drawn = numbers[0][i] * chances.total(behind[i]);
+                    const double number = numbers[static_cast<std::size_t>(place % 4)][i],
+                                 drawn = number * chances.total(behind[i]);
                     while (passed + chances.of(state, behind[i]) <= drawn)
                         passed += chances.of(state++, behind[i]);
                     CHECK(chosen[i] == state);
@@ -137,33 +164,26 @@ TEST_CASE("draws from few states fall where sums that are added up one by one pa
             }
 }
 
-TEST_CASE("numbers close to a share, and the ends, choose states that have a chance") {
+// Words that equal a share do not decide: the numbers do, whatever words they have.
+TEST_CASE("draws that words do not decide are drawn by their numbers") {
     for (const Isa* isa : usable_isas())
         for (const ptrdiff_t states : few) {
-            if (!are_few(states, isa->table->vector_bytes)) continue;
+            if (!isa->table->chain_logs.random_words) continue;
             INFO(isa->name << " " << states);
             const Chances chances(states, isa->table->vector_bytes / 8, 1);
-            for (ptrdiff_t behind = 0; behind < states; ++behind) {
-                std::vector<double> numbers = {0, 1 - 0x1p-52};
-                std::vector<ptrdiff_t> wanted = {0, -1};
+            std::vector<ptrdiff_t> behind;
+            std::vector<std::uint32_t> words;
+            for (ptrdiff_t state = 0; state < states; ++state) {
                 double passed = 0;
-                for (ptrdiff_t i = 0; i < states; ++i) {
-                    if (chances.of(i, behind) == 0) continue;
-                    if (passed > 0) {
-                        const double share = std::ldexp(passed / chances.total(behind), 52);
-                        numbers.push_back(std::ldexp(std::floor(share) - 2, -52));
-                        numbers.push_back(std::ldexp(std::floor(share) + 2, -52));
-                        wanted.insert(wanted.end(), {wanted[1], i});
-                    }
-                    wanted[1] = i;
-                    passed += chances.of(i, behind);
+                for (ptrdiff_t i = 0; i + 1 < states; ++i) {
+                    passed += chances.of(i, state);
+                    const double share = passed / chances.total(state) * (1 - 0x1p-50);
+                    behind.push_back(state);
+                    words.push_back(static_cast<std::uint32_t>(word_of(share)));
                 }
-                const auto count = static_cast<ptrdiff_t>(numbers.size());
-                numbers.resize(numbers.size() + draws_together);
-                const std::vector<ptrdiff_t> all(numbers.size(), behind),
-                    chosen = draw(*isa, chances, all, numbers, count);
-                for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(chosen[i] == wanted[i]);
             }
+            if (behind.empty()) continue;
+            CHECK(draw(*isa, chances, 6, 0, behind, words) == draw(*isa, chances, 6, 0, behind));
         }
 }
 
