@@ -322,10 +322,9 @@ void compute(const Product& p, Run& run, int slot) {
     if (run.plan.kernel < KernelKind::packed) end_block(p, *run.plan.isa);
 }
 
-// Items [first, last) of the batch, along its last axis up to `most` at once. Where one of them
-// holds a NaN, they are computed again by fewer, and those one by one, which spreads it.
-void compute_tiny_items(Run& run, ptrdiff_t first, ptrdiff_t last, int slot, ptrdiff_t most = 512) {
-    constexpr ptrdiff_t few = 16;
+// Items [first, last) of the batch, along its last axis some at once. The kernels spread NaN.
+void compute_tiny_items(Run& run, ptrdiff_t first, ptrdiff_t last, int slot) {
+    constexpr ptrdiff_t most = 512;
     const Batch& batch = run.problem.batch;
     const int axis = batch.dims - 1;
     while (first < last) {
@@ -346,14 +345,7 @@ void compute_tiny_items(Run& run, ptrdiff_t first, ptrdiff_t last, int slot, ptr
                              .c_stride = batch.c_stride[axis],
                              .index_stride = batch.index_stride[axis],
                              .accumulate = p.accumulate};
-        const bool noticed = run.plan.kernels->batch(args);
-        if (noticed && (run.plan.nan_bytes == 0 || run.plan.fallback != Fallback::none))
-            run.noticed = true;
-        else if (noticed && most > few)
-            compute_tiny_items(run, first, first + count, slot, few);
-        else if (noticed)
-            for (ptrdiff_t item = first; item < first + count; ++item)
-                compute(item_of(run.problem, run.plan, item), run, slot);
+        if (run.plan.kernels->batch(args)) run.noticed = true;
         first += count;
     }
 }

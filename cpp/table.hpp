@@ -144,7 +144,7 @@ struct DirectArgs {
 // `items` products of the same m, n and k, straight from strides: from one to the next, A, B, C and
 // index move by so many bytes, A or B by 0 if all share it. An item has at most most_batch_elements
 // elements: of A, B, C, and index. index: unless its data is null, of ptrdiff_t, as in Attained;
-// then C is not accumulated to.
+// then C is not accumulated to. NaN spreads.
 inline constexpr ptrdiff_t most_batch_elements = 256;
 struct BatchArgs {
     ptrdiff_t items, m, n, k;
@@ -385,8 +385,8 @@ struct DrawArgs {
 };
 // Of few states: draw i chooses a state before the state behind[i]. The chances are the numbers of
 // a row times a column of weights, which are packed as the transitions of ChainArgs are. behind,
-// numbers and chosen have memory for whole groups of `draws_together`. The words of the numbers are
-// enough for an instruction set that has random_words.
+// numbers and chosen have memory for whole groups of `draws_together`. numbers: words where there
+// are random_words, whose other bits follow from key, place and first; else float64.
 inline constexpr ptrdiff_t draws_together = 16, most_few_states = 32;
 struct FewStatesArgs {
     ptrdiff_t states, part_bytes, count;

@@ -1,4 +1,4 @@
-"""What one NaN in an operand costs beside the same product without NaN."""
+"""What NaN in an operand costs beside the same product without NaN."""
 
 from __future__ import annotations
 
@@ -45,3 +45,25 @@ class OneNaN:
             raise NotImplementedError(absent) from absent  # which asv takes for a skip
         timings = interleave([plain, nan], budget=common.BUDGET)
         return timings.ratio("plain", "one NaN").median
+
+
+class NaNInEachItem:
+    """One NaN in each matrix of a batch of small ones."""
+
+    params = (
+        common.sizes(["3 3 3", "31 1 1", "4 4 4", "1 31 1", "16 16 16"], quick=["3 3 3"]),
+        ["float32", "float64"],
+        [False, True],
+    )
+    param_names = ("m k n", "dtype", "return_argmax")
+    unit = "times the time without NaN"
+
+    def track_times_plain(self, shape: str, dtype: str, return_argmax: bool) -> float:
+        m, k, n = map(int, shape.split())
+        a, b = contenders.operands(m, k, n, dtype, batch=(1000,))
+        x = a.copy()
+        x[:, m // 2, k // 2] = np.nan
+        options = {"threads": 1, "return_argmax": return_argmax}
+        plain = contenders.ours(a, b, name="plain", **options)
+        nan = contenders.ours(x, b, name="NaN", **options)
+        return interleave([plain, nan], budget=common.BUDGET).ratio("plain", "NaN").median

@@ -4,58 +4,13 @@
 #pragma once
 
 #include "kernels/argmax.hpp"
+#include "kernels/item_lines.hpp"
 
 namespace tropical {
 namespace {
 
 inline constexpr ptrdiff_t bytes_of_lines = 16 * 1024, most_registers_a_line = 8;
 static_assert(most_batch_elements * 64 <= bytes_of_lines);
-
-// A matrix of some items: lines of whole registers, `pitch` bytes apart, row by row.
-struct ItemLines {
-    char* data;
-    ptrdiff_t rows, cols, pitch;
-
-    [[gnu::always_inline]] char* at(ptrdiff_t i, ptrdiff_t j) const {
-        return data + (i * cols + j) * pitch;
-    }
-};
-
-// Lines of `count` items, item_stride bytes apart; zeros, which every codec covers, in the lanes
-// behind them.
-template <class T, class V>
-[[gnu::noinline]] void gather_lines(const ItemLines& lines, const ConstView& v,
-                                    ptrdiff_t item_stride, ptrdiff_t count) {
-    constexpr ptrdiff_t size = sizeof(T), bytes = sizeof(V), L = lanes<T, V>;
-    for (ptrdiff_t i = 0; i < lines.rows; ++i)
-        for (ptrdiff_t j = 0; j < lines.cols; ++j) {
-            char* const line = lines.at(i, j);
-            if (count % L) store(line + count / L * bytes, V{});
-            gather<size>(line, at(v, i, j).data, item_stride, count);
-        }
-}
-
-template <class T>
-[[gnu::noinline]] void scatter_lines(const View& v, ptrdiff_t item_stride, const ItemLines& lines,
-                                     ptrdiff_t count) {
-    for (ptrdiff_t i = 0; i < lines.rows; ++i)
-        for (ptrdiff_t j = 0; j < lines.cols; ++j)
-            scatter<sizeof(T)>(at(v, i, j).data, item_stride, lines.at(i, j), count);
-}
-
-// The first `used` bytes of each line become what the arithmetic takes; true if it does not cover
-// some.
-template <class Codec, class V>
-[[gnu::noinline]] bool encode_lines(const ItemLines& lines, ptrdiff_t used) {
-    Mask<V> noticed{};
-    for (ptrdiff_t i = 0; i < lines.rows * lines.cols; ++i)
-        for (ptrdiff_t at = 0; at < used; at += static_cast<ptrdiff_t>(sizeof(V))) {
-            char* const here = lines.at(0, i) + at;
-            const V v = encode<Codec>(load<V>(here), noticed);
-            if constexpr (Codec::maps) store(here, v);
-        }
-    return first_set<typename Codec::T>(noticed) >= 0;
-}
 
 // C = (accumulate ? C : zero) (+) A (x) B in the first `used` bytes of each line.
 template <class R>
@@ -155,6 +110,8 @@ template <class Codec, class V>
         const View to{g.c.data + item * g.c_stride, g.c.row_stride, g.c.col_stride};
         if (g.accumulate) gather_lines<T, V>(c, readable(to), g.c_stride, count);
         multiply(a, b, c, used, g.accumulate);
+        if constexpr (Codec::notices && !Codec::voids)
+            if (noticed) spread_lines<T, V>(a, b, c, attains ? &steps : nullptr, used);
         scatter_lines<T>(to, g.c_stride, c, count);
         if (attains) {
             const View index{g.index.data + item * g.index_stride, g.index.row_stride,

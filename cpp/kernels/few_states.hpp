@@ -1,5 +1,5 @@
 // Draws of chains with few states: the sums of chances of all states lie side by side, a lane for
-// each of the states that come next. In float64.
+// each of the states that come next. In float64, and by words of 32 bits where those decide.
 #pragma once
 
 #if defined(__AVX512BW__)
@@ -54,6 +54,7 @@ void grow_trees(const FewStatesArgs& g, const bool* wanted) {
 
 template <int Bytes>
 void draw_few_states(const FewStatesArgs& args) {
+    static_assert(Bytes < 64);  // see are_few and few_states_bytes
     using V = Register<double, Bytes>;
     constexpr int L = lanes<double, V>;
     const FewStatesArgs g = args;

@@ -33,8 +33,8 @@ template <class V, class Words>
     return V((bits >> 12) | (Words{} + 0x3ff0000000000000u)) - 1.0;
 }
 
-// The two words of each lane for a block of places and the paths from `path` on. What the upper
-// half of a number does not tell stands in blocks whose highest bit is set.
+// The two words of each lane for a block of places and the path of the lane. The first 32 bits of a
+// number are those of a block, the others those of the block whose highest bit is set: `lower`.
 template <class Words>
 [[gnu::always_inline]] inline void random_block(const RandomArgs& g, Words path, bool lower,
                                                 Words& x, Words& y) {
@@ -46,7 +46,7 @@ template <class Words>
     mix(x, y, key);
 }
 
-// The numbers of the lanes of a register.
+// Paths `first`, first + 1, ..., one in each lane.
 template <class Words>
 [[gnu::always_inline]] inline Words paths_from(std::uint64_t first) {
     Words paths = Words{} + first;

@@ -1,6 +1,7 @@
-// The sums as shares of the last one, times 2^32 and rounded down: words, which a register of draws
-// finds by their lanes. A draw chooses as many states as have shares up to its number. Where the
-// first 32 bits do not tell, with a chance of 2^-32 a state, float64 decides.
+// The sums of chances (see add_up) as shares of the last one, times 2^32 and rounded down: words,
+// which a register of draws finds by their lanes. A draw chooses as many states as have shares up
+// to its number. Where the first 32 bits do not tell, with a chance of 2^-32 a state, float64
+// decides.
 #pragma once
 
 #include "kernels/chances.hpp"

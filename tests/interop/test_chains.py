@@ -62,6 +62,20 @@ def test_torch(model, weights):
         assert each.shape == parts[2].shape
 
 
+def test_torch_under_autocast(model):
+    """Gradients are summed over the sequences in full precision, whatever autocast rounds."""
+    torch = pytest.importorskip("torch")
+    from tropical.interop.torch import crf_log_likelihood as ours
+
+    parts = [torch.tensor(x, dtype=torch.float32, requires_grad=True) for x in model]
+    states, lengths = torch.tensor(STATES), torch.tensor(LENGTHS)
+    want = torch.autograd.grad(ours(*parts, states, lengths).sum(), parts)
+    with torch.autocast("cpu", torch.bfloat16):
+        got = torch.autograd.grad(ours(*parts, states, lengths).sum(), parts)
+    for one, other in zip(got, want, strict=True):
+        assert torch.equal(one, other)
+
+
 def test_jax(model, weights):
     jax = pytest.importorskip("jax")
     from tropical.interop.jax import crf_log_likelihood as ours

@@ -93,6 +93,21 @@ def test_gradients_are_what_is_given_minus_what_is_expected(isa, count, scale):
             assert known.value[c] == pytest.approx(want, rel=1e-12, abs=1e-9)
 
 
+def test_a_finite_score_may_leave_float32():
+    emission = np.zeros((4, 2), np.float32)
+    emission[:, 0] = -1.7e38
+    model = np.zeros(2, np.float32), np.zeros((2, 2), np.float32), emission
+    with np.errstate(over="ignore"):
+        known = crf_log_likelihood(*model, [0, 0, 0, 0])
+    assert known.value == -np.inf
+    np.testing.assert_array_equal(known.emission, [[1, -1]] * 4)
+
+
+def test_gradients_of_what_is_not_there_are_positive_zeros():
+    known = crf_log_likelihood(np.zeros(2), np.zeros((2, 2)), np.zeros((1, 2)), [0])
+    assert not known.transition.any() and not np.signbit(known.transition).any()
+
+
 def test_states_of_any_integers_and_layout():
     parts = model(3, 4, (2,))
     states = np.array([[0, 1, 2, 1], [2, 2, 0, 1]])

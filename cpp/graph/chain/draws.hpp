@@ -17,8 +17,9 @@ struct Draws {
     struct Known {
         ptrdiff_t block, first;
     } known_numbers, known_words;
-    // States at each step of a block, and at the one behind; rows would share sets of L1 otherwise.
-    ptrdiff_t rows[most_block_steps + 1][most + line_steps];
+    // States at each step of a block, and at the one behind. A row is longer than `most`, lest all
+    // share few sets of L1.
+    ptrdiff_t rows[most_block_steps + 1][most + 8];
     ptrdiff_t states[most][most_block_steps + line_steps];  // of each path, and at steps behind
     ptrdiff_t slot[most];          // the number of a state among `distinct`
     ptrdiff_t distinct[most + 1];  // states, each once; one element more is scratch

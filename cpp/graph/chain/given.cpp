@@ -26,13 +26,14 @@ double Summer::score_of_given(const ChainInGroup& c) const {
 void Summer::subtract_from_given(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const {
     for (ptrdiff_t t = 0; t < steps; ++t) {
         double* const row = c.posteriors + t * advance_.padded();
-        for (ptrdiff_t j = 0; j < advance_.padded(); ++j) row[j] = -row[j];
+        for (ptrdiff_t j = 0; j < advance_.padded(); ++j) row[j] = 0 - row[j];
         row[given_state(c, first + t)] += 1;
     }
 }
 
-// To minus the expected transitions of all steps.
-void Summer::add_given_pairs(const ChainInGroup& c) const {
+// Of the expected transitions of all steps.
+void Summer::subtract_from_given_pairs(const ChainInGroup& c) const {
+    for (ptrdiff_t i = 0; i < pair_numbers(); ++i) c.expected[i] = 0 - c.expected[i];
     for (ptrdiff_t t = 1; t < c.length; ++t)
         c.expected[given_state(c, t - 1) * advance_.padded() + given_state(c, t)] += 1;
 }

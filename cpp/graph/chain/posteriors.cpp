@@ -20,10 +20,9 @@ void Summer::write_pairs(const ChainGroup& group, const ChainInGroup& c, ptrdiff
     const ptrdiff_t elements = chains_.edges ? chains_.edges->count() : s * s;
     char* const out =
         wanted_.transitions + (c.chain * wanted_.transition_steps + matrix) * elements * item;
-    const double sign = wanted_.given ? -1 : 1;
     for (ptrdiff_t i = 0; i < pair_numbers(); ++i)
-        c.expected[i] = sign * (c.expected[i] + c.products[i] * group.matrix.values[i]);
-    if (wanted_.given) add_given_pairs(c);
+        c.expected[i] += c.products[i] * group.matrix.values[i];
+    if (wanted_.given) subtract_from_given_pairs(c);
     if (chains_.edges) return chains_.write_numbers(c.expected, out, elements);
     for (ptrdiff_t i = 0; i < s; ++i)
         chains_.write_numbers(c.expected + i * advance_.padded(), out + i * s * item, s);

@@ -108,7 +108,7 @@ class Summer {
     }
     double score_of_given(const ChainInGroup& c) const;
     void subtract_from_given(const ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const;
-    void add_given_pairs(const ChainInGroup& c) const;
+    void subtract_from_given_pairs(const ChainInGroup& c) const;
 
     // The passes.
     void begin(ChainInGroup& c) const;

@@ -12,11 +12,13 @@ namespace tropical {
 // log_likelihood (float64). Row place[c] + t of log_alpha, log_beta and states, of s contiguous
 // elements, belongs to step t of chain c. transitions: expected transitions, a matrix s x s for
 // each chain; if the chains have transitions of their own for each step, a matrix for each step but
-// the first, transition_steps of them for each chain. Those of impossible chains are not written.
+// the first, transition_steps of them for each chain. Written alone where transitions are taken, of
+// possible chains: the others have to be 0 before.
 // given: element place[c] + t is a state at step t of chain c, for transitions that all steps
 // share; states and transitions become what these states use minus what is expected, and
 // log_likelihood becomes the logarithm of their probability: states and transitions are its
-// gradients. The nearest state stands for one that is none: another thread may write to them.
+// gradients. It is not finite, and they mean nothing, where no path or not the given one is
+// possible. The nearest state stands for one that is none: another thread may write to them.
 // paths: path_count of them, path_stride elements apart; element place[c] + t of each becomes the
 // state at step t of a path that is drawn by its probability, or -1 if none is possible. The number
 // that this takes depends on the key, the path and the place alone.

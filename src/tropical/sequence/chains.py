@@ -79,6 +79,11 @@ class Batch:
             return rows
         return rows.reshape((*self.shape, self.steps, *rows.shape[1:]))
 
+    def scores(self, numbers: NDArray[np.float64]) -> Array:
+        """Return one number for each sequence in the shape and dtype of the batch."""
+        result: Array = self.each(numbers.astype(self.dtype))[()]
+        return result
+
     def each(self, numbers: Array) -> Array:
         """Return one result for each sequence in the shape of the batch."""
         return numbers.reshape((*self.shape, *numbers.shape[1:]))

@@ -90,12 +90,13 @@ def crf_log_likelihood(
     """
     batch = read_model(initial, transition, emission, lengths)
     known = posteriors_of(batch, _states(states, batch))
-    value = known.log_likelihood
+    value = batch.each(known.log_likelihood)
     if not np.isfinite(value).all():
         at = tuple(int(i) for i in np.argwhere(~np.isfinite(value))[0])
         raise ValueError(f"states: expected states of finite scores, got -inf at {at}")
     # A sequence without steps has no first state.
     first = known.states[..., :1, :].sum(axis=-2)
+    value = batch.scores(known.log_likelihood)
     return CRFLikelihood(value, first, known.transitions[..., 0, :, :], known.states)
 
 

@@ -24,7 +24,8 @@ def log_likelihood_and_gradients(
     batch = read_model(initial, transition, emission, lengths)
     known = posteriors_of(batch)
     first = known.states[..., :1, :].sum(axis=-2)  # a sequence without steps has none
-    return known.log_likelihood, first, known.transitions[..., 0, :, :], known.states
+    value = batch.scores(known.log_likelihood)
+    return value, first, known.transitions[..., 0, :, :], known.states
 
 
 def viterbi_and_gradients(

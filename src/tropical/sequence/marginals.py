@@ -91,7 +91,7 @@ def forward(
         log_initial, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
     )
     log_alpha = batch.rows(-np.inf)
-    likelihood = _sum_paths(batch, log_alpha=log_alpha)
+    likelihood = batch.scores(_sum_paths(batch, log_alpha=log_alpha))
     return batch.shaped(log_alpha), likelihood
 
 
@@ -137,7 +137,7 @@ def log_likelihood(
     batch = read(
         log_initial, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
     )
-    return _sum_paths(batch)
+    return batch.scores(_sum_paths(batch))
 
 
 @answers_alike
@@ -234,6 +234,7 @@ def posteriors(
         log_initial, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
     )
     known = posteriors_of(batch)
+    known = known._replace(log_likelihood=batch.scores(known.log_likelihood))
     if batch.edges is not None:
         return known
     if not per_step:
@@ -247,7 +248,7 @@ def posteriors_of(batch: Batch, given: NDArray[np.intp] | None = None) -> Poster
     """Return the posteriors of a batch; transitions are (..., matrices, s, s) or (..., edges).
 
     With a state given for each row: what these use minus the posteriors, and the logarithm of their
-    own likelihood.
+    own likelihood. Likelihoods are (sequences,) in float64.
     """
     states = batch.rows(0)
     transitions = batch.transitions()
@@ -261,11 +262,10 @@ def _sum_paths(
     states: Array | None = None,
     transitions: Array | None = None,
     given: NDArray[np.intp] | None = None,
-) -> Array:
-    """Fill the results that are given, and return the logarithms of the likelihoods."""
+) -> NDArray[np.float64]:
+    """Fill the results that are given, and return the logarithms of the likelihoods, (b,)."""
     likelihood = np.empty(len(batch.lengths))
     _core.sum_paths(
         batch.chains, batch.place, log_alpha, None, states, transitions, likelihood, given
     )
-    result: Array = batch.each(likelihood.astype(batch.dtype))[()]
-    return result
+    return likelihood

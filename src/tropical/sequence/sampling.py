@@ -57,8 +57,8 @@ def sample(
     1996. Paths that are in the same state share the sums of their chances. The numbers that are
     drawn are functions of the key, the path and the row of ``log_emission`` (of all sequences, with
     padding): Threefry-2x64 of J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-    SC 2011, with 20 rounds, of which a number takes 52 bits. Which state a number means depends on
-    the instruction set, as sums are taken in the order of its lanes.
+    SC 2011, with 20 rounds. A number has 52 bits. Which state a number means depends on the
+    instruction set, as sums are taken in the order of its lanes.
 
     Examples
     --------

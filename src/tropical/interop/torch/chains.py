@@ -68,7 +68,8 @@ def crf_log_likelihood(
             [-0.5000,  0.5000],
             [-0.5000,  0.5000]])
     """
-    value: Tensor = _crf(*_model(initial, transition, emission), states, lengths)[0]
+    _check_axes(emission)
+    value: Tensor = _crf(initial, transition, emission, states, lengths)[0]
     return value
 
 
@@ -102,7 +103,8 @@ def log_likelihood(
     >>> initial.grad
     tensor([0.7500, 0.2500])
     """
-    value: Tensor = _likelihood(*_model(initial, transition, emission), lengths)[0]
+    _check_axes(emission)
+    value: Tensor = _likelihood(initial, transition, emission, lengths)[0]
     return value
 
 
@@ -142,14 +144,14 @@ def viterbi(
     tensor([[0., 0.],
             [1., 1.]])
     """
-    known: tuple[Tensor, ...] = _viterbi(*_model(initial, transition, emission), lengths)
+    _check_axes(emission)
+    known: tuple[Tensor, ...] = _viterbi(initial, transition, emission, lengths)
     return known[4], known[0]
 
 
-def _model(initial: Tensor, transition: Tensor, emission: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _check_axes(emission: Tensor) -> None:
     if emission.ndim < 2:
         raise ValueError(f"emission: expected (..., t, s), got {tuple(emission.shape)}")
-    return initial, transition, emission
 
 
 def _refuse(ctx: Any, g: Tensor) -> None:
@@ -181,7 +183,7 @@ def _new(
         return tuple(torch.from_numpy(np.asarray(x)) for x in known)  # as_tensor takes longer
 
     def fake(
-        initial: Tensor, transition: Tensor, emission: Tensor, *others: Tensor
+        initial: Tensor, transition: Tensor, emission: Tensor, *others: Tensor | None
     ) -> tuple[Tensor, ...]:
         batch, (steps, count) = emission.shape[:-2], emission.shape[-2:]
         shapes = batch, (*batch, count), (*batch, count, count), emission.shape
@@ -197,10 +199,10 @@ def _new(
         if g is None:  # an undefined gradient, which PyTorch allows
             return (None,) * (3 + len(others))
         to_initial, to_transition, to_emission, *inputs = ctx.saved_tensors
-        states, each = to_initial.shape[-1], g.reshape(-1)
-        first = each @ to_initial.reshape(-1, states)
-        weights = (each @ to_transition.reshape(-1, states * states)).reshape(states, states)
-        results = first, weights, g[..., None, None] * to_emission
+        # No matrix products: autocast would round them, and they add floats up one by one.
+        first = (g[..., None] * to_initial).reshape(-1, to_initial.shape[-1]).sum(0)
+        weights = (g[..., None, None] * to_transition).reshape(-1, *to_transition.shape[-2:])
+        results = first, weights.sum(0), g[..., None, None] * to_emission
         if torch.is_grad_enabled():  # PyTorch would take second derivatives to be 0
             results = tuple(_once.apply(x, *inputs) for x in results)
         return *results, *(None for _ in others)
