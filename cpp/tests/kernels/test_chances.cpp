@@ -16,7 +16,8 @@ template <class T>
 Rows<T> random_rows(const Isa& isa, std::array<std::uint64_t, 2> key, std::uint64_t block,
                     std::uint64_t first, ptrdiff_t count) {
     Rows<T> rows;
-    RandomArgs args{.count = count, .key = {key[0], key[1]}, .block = block, .first = first};
+    RandomArgs args{
+        .count = count, .key = {key[0], key[1]}, .block = block, .first = first, .rows = {}};
     for (std::size_t h = 0; h < rows.size(); ++h) {
         rows[h].resize(static_cast<std::size_t>(count + draws_together));
         args.rows[h] = reinterpret_cast<char*>(rows[h].data());
