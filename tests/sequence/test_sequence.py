@@ -332,3 +332,21 @@ def test_what_it_is_timed_against_computes_the_same(formulation, dtype):
     assert rival.work == contender.work == 2 * 5 * 11 * 49
     for got, want in zip(rival.call(), contender.call(), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("lengths", [[20, 20, 20], [20, 0, 3]])
+def test_memory_of_results_is_filled(isa, monkeypatch, lengths):
+    """Results begin as memory with any numbers, also those of impossible sequences."""
+    initial, transition, emission = model(3, 20, (3,), impossible=False)
+    emission[0, 7] = -np.inf
+    calls = [
+        lambda: posteriors(initial, transition, emission, lengths),
+        lambda: forward(initial, transition, emission, lengths),
+        lambda: (backward(transition, emission, lengths),),
+    ]
+    want = [call() for call in calls]
+    assert not want[0].states[0].any() and not want[0].transitions[0].any()
+    monkeypatch.setattr(np, "empty", lambda shape, dtype=float: np.full(shape, 7, dtype))
+    for call, results in zip(calls, want, strict=True):
+        for got, result in zip(call(), results, strict=True):
+            np.testing.assert_array_equal(got, result)

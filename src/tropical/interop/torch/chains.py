@@ -210,14 +210,14 @@ def _new(
     def vmap(info: Any, dims: tuple[int | None, ...], *tensors: Any) -> tuple[Any, Any]:
         if dims[0] is not None or dims[1] is not None:
             raise NotImplementedError(f"{name}: vmap over initial and transition")
-        moved = [
-            x
-            if x is None
-            else x.expand(info.batch_size, *x.shape)
-            if dim is None
-            else x.movedim(dim, 0)
-            for x, dim in zip(tensors[2:], dims[2:], strict=True)
-        ]
+
+        def in_front(x: Tensor | None, dim: int | None) -> Tensor | None:
+            if x is None:  # no lengths
+                return None
+            moved: Tensor = x.movedim(dim, 0) if dim is not None else x[None]
+            return moved.expand(info.batch_size, *moved.shape[1:])
+
+        moved = map(in_front, tensors[2:], dims[2:])
         return call(*tensors[:2], *moved), (0,) * results
 
     arguments = ", ".join(["Tensor initial", "Tensor transition", "Tensor emission", *others])
