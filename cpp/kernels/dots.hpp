@@ -122,6 +122,7 @@ template <class Codec, class V, class T = typename Codec::T>
         if (Codec::notices && all.jr == 0 &&
             scan<Codec, bytes>({{all.a, all.a_stride, size}, g.m, k}))
             noticed |= !mark_nan<Codec, bytes>(rows_of_a(g, pc, k));
+        if (noticed && Codec::voids) return true;
         for (all.j = all.jr; all.j < all.jr + all.n; ++all.j) {
             const ConstView b = at(g.b, pc, all.j);
             if (!b_in_place) copy_lines<size>(copies, pitch, transposed(b), 1, k);

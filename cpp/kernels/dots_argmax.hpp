@@ -32,7 +32,8 @@ template <class R>
 }
 
 // C[:, j] and its indices from a block of steps: each best product is found by `dots`, and then
-// looked for, while its row and column are in cache.
+// looked for, while its row and column are in cache. C keeps no void result, as it may be met once
+// more.
 template <class R, class V = typename R::V, class T = typename R::T>
 void meet_argmax(Columns<T>& all, Mask<V>& noticed) {
     using Add = typename R::S::Add;
@@ -41,6 +42,7 @@ void meet_argmax(Columns<T>& all, Mask<V>& noticed) {
     const bool continues = g.accumulate || all.pc > 0;
     for (ptrdiff_t i = 0; i < g.m; ++i) {
         dots<R, 1>(all, i, 0, noticed);
+        if (R::Codec::voids && first_set<T>(noticed) >= 0) return;
         const Q sum = sums_of_lanes<Add, T>(all.parts[i]);
         char* const target = at(g.c, i, all.j).data;
         const T old = continues ? load_scalar<T>(target) : R::S::template zero<T>;

@@ -156,3 +156,38 @@ def test_no_steps_change_nothing_and_a_nan_stays_in_its_rows():
     a = np.array([[np.nan, 0], [0, 0.5]])
     _core.relax(a, np.zeros((2, 3)), "minplus", out, before, np.full((2, 3), 5, np.int32))
     assert np.isnan(out[0]).all() and (out[1] == 0).all() and (before[1] == 5).all()
+
+
+NARROW = [
+    (ring, dtype)
+    for ring in semirings.ALL
+    if ring.selective and ring.multiply in ("+", "x")
+    for dtype in ring.dtypes
+    if np.dtype(dtype).kind in "iu"
+]
+
+
+@pytest.mark.parametrize("ring,dtype", NARROW, ids=lambda x: getattr(x, "name", x))
+def test_relax_of_integers_that_saturate(ring, dtype, isa):
+    """Results that a kernel finds void are in no matrix that is met again."""
+    rng, limits = np.random.default_rng(0), np.iinfo(dtype)
+    low = 0 if ring.nonnegative else limits.min
+    for m, k, n in [(1, 1, 1), (1, 2, 1), (2, 3, 1), (3, 9, 2), (4, 70, 3), (5, 4, 5), (1, 40, 40)]:
+        for least, most in ((0, 9), (limits.max - 9, limits.max), (low, limits.max)):
+            a, b, c = (
+                np.where(
+                    rng.random(shape) < 0.6,
+                    rng.integers(least, most, shape, dtype, endpoint=True),
+                    np.array(ring.zero(dtype), dtype),
+                )
+                for shape in ((m, k), (k, n), (m, n))
+            )
+            lookup = rng.integers(0, 99, (k, n)).astype(np.int32)
+            before = rng.integers(100, 199, (m, n)).astype(np.int32)
+            product, index = tropical.gemm(a, b, semiring=ring, return_argmax=True)
+            wins = (ring.add_ufunc(product, c) != c) & (product != c)
+            want = np.where(wins, np.take_along_axis(lookup, index, 0), before)
+            found = c.copy()
+            _core.relax(a, b, ring, found, before, lookup)
+            np.testing.assert_array_equal(found, np.where(wins, product, c), f"{m, k, n, most}")
+            np.testing.assert_array_equal(before, want, f"{m, k, n, most}")
