@@ -53,29 +53,76 @@ template <class Codec, class V>
     return first_set<typename Codec::T>(noticed) >= 0;
 }
 
+// The first place of a NaN among some elements, `step` bytes apart, in each lane; else `count`.
+struct FirstNaN {
+    template <class V>
+    [[gnu::always_inline]] static Mask<V> of(const char* elements, ptrdiff_t step,
+                                             ptrdiff_t count) {
+        Mask<V> place = Mask<V>{} + static_cast<__typeof__(place[0])>(count), first = place;
+        for (ptrdiff_t p = count - 1; p >= 0; --p) {
+            const V v = load<V>(elements + p * step);
+            place -= 1;
+            first = v != v ? place : first;
+        }
+        return first;
+    }
+    template <class M>
+    [[gnu::always_inline]] static M of_both(M row, M column) {
+        return column < row ? column : row;
+    }
+};
+// Whether there is one.
+struct AnyNaN {
+    template <class V>
+    [[gnu::always_inline]] static Mask<V> of(const char* elements, ptrdiff_t step,
+                                             ptrdiff_t count) {
+        Mask<V> found{};
+        for (ptrdiff_t p = 0; p < count; ++p) {
+            const V v = load<V>(elements + p * step);
+            found |= v != v;
+        }
+        return found;
+    }
+    template <class M>
+    [[gnu::always_inline]] static M of_both(M row, M column) {
+        return row | column;
+    }
+};
+
+// What is found of the row of A and the column of B of each element of C goes to `take`, with the
+// element's place: i, j and the offset of the lanes.
+template <class Find, class V, class F>
+[[gnu::always_inline]] inline void find_nan(const ItemLines& a, const ItemLines& b, ptrdiff_t used,
+                                            F take) {
+    Mask<V> columns[most_batch_elements];
+    for (ptrdiff_t lane = 0; lane < used; lane += static_cast<ptrdiff_t>(sizeof(V))) {
+        for (ptrdiff_t j = 0; j < b.cols; ++j)
+            columns[j] = Find::template of<V>(b.at(0, j) + lane, b.cols * b.pitch, b.rows);
+        for (ptrdiff_t i = 0; i < a.rows; ++i) {
+            const Mask<V> row = Find::template of<V>(a.at(i, 0) + lane, a.pitch, a.cols);
+            for (ptrdiff_t j = 0; j < b.cols; ++j) take(Find::of_both(row, columns[j]), i, j, lane);
+        }
+    }
+}
+
 // Where a row of A or a column of B holds a NaN, which sums lose: C becomes NaN, and the step the
 // first one that has it. steps: null, or as in attain_lines.
 template <class T, class V>
 [[gnu::noinline]] void spread_lines(const ItemLines& a, const ItemLines& b, const ItemLines& c,
                                     const ItemLines* steps, ptrdiff_t used) {
     using M = Mask<V>;
-    for (ptrdiff_t i = 0; i < c.rows; ++i)
-        for (ptrdiff_t j = 0; j < c.cols; ++j)
-            for (ptrdiff_t lane = 0; lane < used; lane += static_cast<ptrdiff_t>(sizeof(V))) {
-                M first = ~M{}, step = M{} + static_cast<__typeof__(M{}[0])>(a.cols);
-                for (ptrdiff_t p = a.cols - 1; p >= 0; --p) {
-                    const V x = load<V>(a.at(i, p) + lane), y = load<V>(b.at(p, j) + lane);
-                    step -= 1;
-                    first = ((x != x) | (y != y)) ? step : first;
-                }
-                const M lost = first >= M{};
-                char* const target = c.at(i, j) + lane;
-                store(target,
-                      lost ? broadcast<V>(static_cast<T>(__builtin_nan(""))) : load<V>(target));
-                if (!steps) continue;
-                char* const place = steps->at(i, j) + lane;
-                store(place, lost ? first : load<M>(place));
-            }
+    const V nan = broadcast<V>(static_cast<T>(__builtin_nan("")));
+    const M none = M{} + static_cast<__typeof__(none[0])>(a.cols);
+    const auto lose = [&](M lost, ptrdiff_t i, ptrdiff_t j, ptrdiff_t lane) {
+        char* const target = c.at(i, j) + lane;
+        store(target, lost ? nan : load<V>(target));
+    };
+    if (!steps) return find_nan<AnyNaN, V>(a, b, used, lose);
+    find_nan<FirstNaN, V>(a, b, used, [&](M first, ptrdiff_t i, ptrdiff_t j, ptrdiff_t lane) {
+        lose(first < none, i, j, lane);
+        char* const place = steps->at(i, j) + lane;
+        store(place, first < none ? first : load<M>(place));
+    });
 }
 
 }  // namespace
