@@ -78,7 +78,7 @@ struct GivenChains {
         check_transition(count, s);
         const py::ssize_t matrices = edges ? 1 : transition.shape(1);
         const py::ssize_t elements = edges ? edges->count() : s * s;
-        check(initial.dtype().is(emission.dtype()) && transition.dtype().is(emission.dtype()),
+        check(initial.dtype().equal(emission.dtype()) && transition.dtype().equal(emission.dtype()),
               "transition", "the dtype of emission", transition);
         check_numbers(lengths, "lengths", matrices == 1 ? most_elements : matrices + 1);
         const py::ssize_t rows = symbols ? symbols->size() : emission.shape(0);
@@ -128,7 +128,7 @@ void best_paths(const py::object& name, const GivenChains& given, const Indices&
     check(states.ndim() == 2 && states.shape(0) > 0, "states", "(k, rows)", states);
     check_place(place, given.lengths, states.shape(1));
     check(scores.ndim() == 2 && contiguous(scores) && scores.shape(0) == states.shape(0) &&
-              scores.shape(1) == chains.count && scores.dtype().is(given.emission.dtype()),
+              scores.shape(1) == chains.count && scores.dtype().equal(given.emission.dtype()),
           "scores", "(k, chains)", scores);
     const BestPaths wanted{.states = states.mutable_data(),
                            .place = place.data(),

@@ -15,7 +15,7 @@ namespace {
 
 template <class T>
 std::vector<T> values_of(const py::array& array, const char* name) {
-    if (array.ndim() != 1 || !array.dtype().is(py::dtype::of<T>()))
+    if (array.ndim() != 1 || !array.dtype().equal(py::dtype::of<T>()))
         throw py::value_error(std::string(name) + ": expected shape (n,) and dtype " +
                               std::string(py::str(py::dtype::of<T>())) + ", got " +
                               shape_text(array) + " and " + std::string(py::str(array.dtype())));

@@ -19,8 +19,8 @@ using Floats = py::array_t<float, py::array::c_style>;
 
 bool is_signed_byte(const py::array& array, const char* name) {
     const py::dtype dtype = array.dtype();
-    if (dtype.is(py::dtype::of<std::int8_t>())) return true;
-    if (dtype.is(py::dtype::of<std::uint8_t>())) return false;
+    if (dtype.equal(py::dtype::of<std::int8_t>())) return true;
+    if (dtype.equal(py::dtype::of<std::uint8_t>())) return false;
     throw py::type_error(std::string(name) + ": expected dtype int8 or uint8, got " +
                          std::string(py::str(dtype)));
 }
@@ -89,8 +89,8 @@ RightOperand right_operand(const py::object& b, const py::object& instructions) 
 
 QuadResult result_of(const py::array& out) {
     const py::dtype dtype = out.dtype();
-    if (dtype.is(py::dtype::of<std::int32_t>())) return QuadResult::int32;
-    if (dtype.is(py::dtype::of<float>())) return QuadResult::float32;
+    if (dtype.equal(py::dtype::of<std::int32_t>())) return QuadResult::int32;
+    if (dtype.equal(py::dtype::of<float>())) return QuadResult::float32;
     return is_signed_byte(out, "out") ? QuadResult::int8 : QuadResult::uint8;
 }
 

@@ -1,6 +1,7 @@
 """Chains against every path there is, and against scaled recursions in the linear domain."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -350,3 +351,17 @@ def test_memory_of_results_is_filled(isa, monkeypatch, lengths):
     for call, results in zip(calls, want, strict=True):
         for got, result in zip(call(), results, strict=True):
             np.testing.assert_array_equal(got, result)
+
+
+def test_arrays_from_other_processes():
+    """A dtype that was pickled is equal to NumPy's own, and another object."""
+    model = [np.zeros(3), np.eye(3), np.arange(12.0).reshape(4, 3)]
+    for function in (viterbi, forward, posteriors):
+        want = function(*model)
+        for number in range(3):
+            given = [
+                pickle.loads(pickle.dumps(x)) if i == number else x for i, x in enumerate(model)
+            ]
+            got = function(*given)
+            for one, other in zip(got, want, strict=True):
+                np.testing.assert_array_equal(one, other)
