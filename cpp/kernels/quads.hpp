@@ -101,7 +101,7 @@ template <class V>
     const F scale = rounded(broadcast<F>(g.row_scale[i]) * floats(g.column_scale));
     F x = rounded(__builtin_convertvector(total, F) * scale);
     if (g.bias) x += floats(g.bias);
-    if (g.relu) x = Max::apply(x, F{});
+    if (g.relu) x = Max::apply(F{}, x);  // a NaN stays
     if (g.result == QuadResult::float32)
         store_as<float>(target, stride, count, x);
     else if (g.result == QuadResult::int8)

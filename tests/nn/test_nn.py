@@ -1410,3 +1410,36 @@ def test_crf_has_no_second_derivatives():
     autograd.check_gradients(check, emission)
     with pytest.raises(NotImplementedError, match="no second derivatives"):
         autograd.check_gradients(check, emission, order=2)
+
+
+@pytest.mark.parametrize("fault", ["overflow", "read-only"])
+def test_a_state_that_cannot_be_written_changes_nothing(fault):
+    model = nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1))
+    before = model.state_dict()
+    state = {name: np.full(array.shape, 7.0) for name, array in before.items()}
+    if fault == "overflow":
+        state["1.weight"][:] = 1e300
+    else:
+        model[1].weight.data.flags.writeable = False
+    with np.errstate(over="raise"), pytest.raises((FloatingPointError, ValueError)):
+        model.load_state_dict(state)
+    assert_states_equal(model.state_dict(), before)
+    with pytest.raises(TypeError, match=r"state: 0\.weight: expected no mask"):
+        model.load_state_dict({**before, "0.weight": np.ma.masked_array([[1.0]], [[True]])})
+
+
+@pytest.mark.parametrize("kind", ["forward", "forward_pre", "backward", "backward_pre"])
+def test_removed_hooks_leave_nothing(kind):
+    layer = nn.Linear(2, 2)
+    register = getattr(layer, f"register_{kind}_hook")
+    first, second = register(print), register(print)
+    first.remove()
+    first.remove()
+    assert layer._hooks
+    second.remove()
+    assert not layer._hooks
+    third = register(print)
+    second.remove()
+    assert layer._hooks
+    third.remove()
+    assert not layer._hooks

@@ -1,5 +1,10 @@
 """Networks of bytes: near the network that they come from, and saved as it is."""
 
+import collections
+import copy
+import pickle
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from support import random_bits
@@ -106,3 +111,96 @@ def test_a_layer_that_gets_no_input_is_refused():
     model.spare = nn.Linear(2, 2)
     with pytest.raises(ValueError, match="inputs for each layer"):
         quantized.convert(model, inputs(3, 5))
+
+
+@pytest.mark.parametrize("place", ["the whole", "a layer", "an activation", "an own forward"])
+def test_what_is_put_on_modules_stays(place):
+    """Hooks see numbers: nothing joins a layer across a hook."""
+    model, x = network(), inputs(200, 20)
+    model.eval()
+    if place == "an own forward":
+        plain = model[3].forward
+        model[3].forward = lambda x: plain(x) * 3
+    else:
+        part = {"the whole": model, "a layer": model[3], "an activation": model[4]}[place]
+        part.register_forward_hook(lambda module, inputs, output: output * 3 + 1)
+    with no_grad():
+        want, got = model(x).data, quantized.convert(model, x)(x).data
+    assert np.abs(got - want).max() < 0.03 * np.abs(want).max()
+    assert np.abs(got - quantized.convert(network(), x)(x).data).max() > 0.1
+
+
+class Shared(nn.Module):
+    """A part in two places, a part that refers to the whole, and parts in containers."""
+
+    def __init__(self):
+        super().__init__()
+        rng = np.random.default_rng(0)
+        block = nn.Sequential(nn.Linear(20, 20, rng=rng), nn.ReLU())
+        layer = nn.Linear(20, 20, rng=rng)
+        self.first = Inner(self, nn.Sequential(block, layer, nn.ReLU(), block, layer))
+        self.line = collections.deque([nn.Linear(20, 20, rng=rng)])
+        self.pair = Pair(nn.Linear(20, 20, rng=rng), 2)
+        self.named = {"last": [nn.Linear(20, 3, rng=rng)]}
+
+    def forward(self, x):
+        x = self.pair.layer(self.line[0](self.first(x))) * self.pair.factor
+        return self.named["last"][0](x)
+
+
+class Inner(nn.Module):
+    def __init__(self, whole, parts):
+        super().__init__()
+        self.whole, self.parts = whole, parts
+
+    def forward(self, x):
+        return self.parts(x)
+
+
+class Pair(NamedTuple):
+    layer: nn.Linear
+    factor: int
+
+
+def test_networks_of_any_shape():
+    model, x = Shared(), inputs(200, 20)
+    small = quantized.convert(model, x)
+    assert not list(small.parameters())
+    assert small.first.parts[0] is small.first.parts[2]
+    assert isinstance(small.pair, Pair) and small.pair.factor == 2
+    with no_grad():
+        want = model(x).data
+    assert np.abs(small(x).data - want).max() < 0.05 * np.abs(want).max()
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        copy.deepcopy,
+        lambda x: pickle.loads(pickle.dumps(x)),
+        lambda x: quantized.convert(x, inputs(9, 20)),
+    ],
+    ids=["copied", "pickled", "converted"],
+)
+def test_copies_of_networks_load_states(same):
+    """Between two layers the first knows what the second one's bytes stand for, also then."""
+    rng, x = np.random.default_rng(0), inputs(200, 20)
+    chains = [
+        quantized.convert(nn.Sequential(nn.Linear(20, 8, rng=rng), nn.Linear(8, 3, rng=rng)), data)
+        for data in (x + 3, -x * 0.1 - 5)
+    ]
+    chains[1] = same(chains[1])
+    chains[1].load_state_dict(chains[0].state_dict())
+    np.testing.assert_array_equal(chains[1](x + 3).data, chains[0](x + 3).data)
+
+
+def test_a_state_that_a_layer_refuses_changes_nothing():
+    x = inputs(50, 20)
+    small = quantized.convert(network(), x)
+    before, want = small.state_dict(), small(x).data
+    state = {name: np.zeros_like(array) for name, array in before.items()}
+    with pytest.raises(ValueError, match="scale: expected finite numbers"):
+        small.load_state_dict(state)
+    for name, array in small.state_dict().items():
+        np.testing.assert_array_equal(array, before[name])
+    np.testing.assert_array_equal(small(x).data, want)

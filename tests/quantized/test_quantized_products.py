@@ -1,6 +1,7 @@
 """Products of bytes against NumPy's int32, on every instruction set and its instructions."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -192,3 +193,48 @@ def test_quantizing_odd_arrays(x):
     for scheme in ("symmetric", "affine"):
         q = quantized.quantize(x, scheme)
         assert (np.abs(q.dequantize() - x) <= 0.501 * q.quantization.scale).all()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (5, 7), (700, 30)])
+def test_packed_matrices_are_pickled(dtype, shape):
+    limits = np.iinfo(dtype)
+    b = np.random.default_rng(0).integers(limits.min, limits.max + 1, shape).astype(dtype)
+    a = np.random.default_rng(1).integers(-128, 128, (3, shape[0])).astype(np.int8)
+    packed = pickle.loads(pickle.dumps(quantized.pack(b)))
+    assert packed.shape == shape
+    np.testing.assert_array_equal(quantized.gemm(a, packed), a.astype(int) @ b.astype(int))
+    scaled = quantized.quantize(np.random.default_rng(2).normal(size=shape), axis=-1)
+    again = pickle.loads(pickle.dumps(quantized.pack(scaled)))
+    a = quantized.QuantizedArray(a, quantized.Quantization(0.5, 3, np.int8))
+    want = quantized.gemm(a, quantized.pack(scaled))
+    np.testing.assert_array_equal(quantized.gemm(a, again), want)
+
+
+def test_arrays_that_were_pickled():
+    """Their dtypes are equal to NumPy's own, and other objects."""
+    a, b, out = (
+        pickle.loads(pickle.dumps(np.ones((2, 2), dtype)))
+        for dtype in (np.int8, np.uint8, np.int32)
+    )
+    np.testing.assert_array_equal(quantized.gemm(a, b, out=out), np.full((2, 2), 2))
+
+
+def test_relu_keeps_nan(isa):
+    one = quantized.quantize(np.ones((1, 2)))
+    bias = np.array([np.nan, -9, 1], np.float32)
+    columns = quantized.quantize(np.ones((2, 3)))
+    got = quantized.gemm(one, columns, bias=bias, activation="relu")
+    np.testing.assert_array_equal(got[0, :2], [np.nan, 0])
+
+
+def test_numbers_that_bytes_would_not_give_back_are_refused():
+    big = np.array([3.4e38, -3.4e38], np.float32)
+    assert np.isfinite(quantized.quantize(big).dequantize()).all()
+    for x, scheme in ((np.array([1e39]), "symmetric"), (big, "affine")):
+        with pytest.raises(ValueError, match="x: expected a range that float32 holds"):
+            quantized.fit(x, scheme)
+    for scales, axis in (([1.0], 1), ([1.0, 2.0], 5)):
+        q = quantized.Quantization(scales, 0, np.int8, axis=axis)
+        with pytest.raises(ValueError, match=r"values: expected length .* got shape \(2, 3\)"):
+            quantized.QuantizedArray(np.ones((2, 3), np.int8), q)

@@ -52,6 +52,21 @@ def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from _inside(f"{name}.{key}", part)
 
 
+class _ModuleHandle(Handle):
+    """A registered hook of a module, whose `_hooks` are empty when the last one is removed."""
+
+    def __init__(self, hooks: dict[str, dict[int, Any]], kind: str, hook: object) -> None:
+        super().__init__(hooks.setdefault(kind, {}), hook)
+        self._hooks_of_kinds = hooks
+        self._kind = kind
+
+    def remove(self) -> None:
+        """Remove the hook; a second call does nothing."""
+        super().remove()
+        if not self._hooks_of_kinds.get(self._kind, True):
+            del self._hooks_of_kinds[self._kind]
+
+
 class _Kind(ABCMeta):
     """The class of `Module`: notes which arrays a constructor has set."""
 
@@ -64,6 +79,12 @@ class _Kind(ABCMeta):
             name for name, value in vars(module).items() if isinstance(value, np.ndarray)
         }
         return module
+
+
+def _copy(arrays: Mapping[str, Array], targets: Mapping[str, Array]) -> None:
+    """Copy arrays, which have the dtypes of their targets."""
+    for name, array in arrays.items():
+        np.copyto(targets[name], array)
 
 
 class Module(metaclass=_Kind):
@@ -122,14 +143,14 @@ class Module(metaclass=_Kind):
 
         The hook gets no keyword arguments, and must not change an input in place.
         """
-        return Handle(self._hooks.setdefault("forward_pre", {}), hook)
+        return _ModuleHandle(self._hooks, "forward_pre", hook)
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call ``hook(module, inputs, output)`` after forward; a result replaces the output.
 
         The hook must not change inputs or output in place, because gradients need both.
         """
-        return Handle(self._hooks.setdefault("forward", {}), hook)
+        return _ModuleHandle(self._hooks, "forward", hook)
 
     def register_backward_pre_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call ``hook(module, gradient)`` with the output's gradient, before the module's own pass.
@@ -137,7 +158,7 @@ class Module(metaclass=_Kind):
         A result other than None replaces the gradient. The hook must not change the gradient in
         place. The output must be one Tensor.
         """
-        return Handle(self._hooks.setdefault("backward_pre", {}), hook)
+        return _ModuleHandle(self._hooks, "backward_pre", hook)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call ``hook(module, gradient)`` with the gradient of the first input.
@@ -145,7 +166,7 @@ class Module(metaclass=_Kind):
         A result other than None replaces the gradient. The hook must not change the gradient in
         place. The first input must be a Tensor that requires grad.
         """
-        return Handle(self._hooks.setdefault("backward", {}), hook)
+        return _ModuleHandle(self._hooks, "backward", hook)
 
     def _with_hooks(self, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         for hook in self._hooks_of("forward_pre"):
@@ -296,16 +317,25 @@ class Module(metaclass=_Kind):
         Raises
         ------
         ValueError
-            If a name is missing or unknown or a shape differs; nothing is changed then.
+            If a name is missing or unknown, a shape differs, a target is read-only, or a module
+            does not take the values; nothing is changed then.
         TypeError
             If an array does not cast to the dtype of its target; nothing is changed then.
         """
         targets = self._arrays()
         arrays = matching(state, targets)
-        for name, target in targets.items():
-            np.copyto(target, arrays[name], casting="same_kind")
-        for module in self.modules():
-            module.state_loaded()
+        modules = list(self.modules())
+        follows = any(type(module).state_loaded is not Module.state_loaded for module in modules)
+        before = self.state_dict() if follows else {}
+        try:
+            _copy(arrays, targets)
+            for module in modules:
+                module.state_loaded()
+        except Exception:
+            _copy(before, targets)
+            for module in modules if follows else ():
+                module.state_loaded()
+            raise
 
     def state_loaded(self) -> None:
         """Do what follows a change of the state; `load_state_dict` calls it for each module."""

@@ -13,7 +13,7 @@ __all__ = ["PathLike", "load_arrays", "matching", "save_arrays"]
 
 
 def matching(state: Mapping[str, Array], targets: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the arrays of a state; raise unless each fits the target of the same name."""
+    """Return the arrays of a state, cast; raise unless each fits the target of the same name."""
     check_mapping("state", state)
     missing, unknown = targets.keys() - state.keys(), state.keys() - targets.keys()
     if missing or unknown:
@@ -21,8 +21,12 @@ def matching(state: Mapping[str, Array], targets: Mapping[str, Array]) -> dict[s
     arrays = {name: np.asarray(state[name]) for name in targets}
     for name, target in targets.items():
         array = arrays[name]
+        if isinstance(state[name], np.ma.MaskedArray):
+            raise TypeError(f"state: {name}: expected no mask, got a masked array")
         if array.shape != target.shape:
             raise ValueError(f"state: {name}: expected shape {target.shape}, got {array.shape}")
         if not np.can_cast(array.dtype, target.dtype, "same_kind"):
             raise TypeError(f"state: {name}: expected {target.dtype}, got {array.dtype}")
-    return arrays
+        if not target.flags.writeable:
+            raise ValueError(f"state: {name}: expected a writeable target, got a read-only one")
+    return {name: arrays[name].astype(target.dtype, copy=False) for name, target in targets.items()}

@@ -335,10 +335,7 @@ class Optimizer:
         own_state = self.state_dict()
         arrays = matching(state, own_state)
         steps = arrays["steps"].tolist()
-        values = {
-            name: arrays[name].astype(own_state[name].dtype).tolist()
-            for name in self.hyperparameters
-        }
+        values = {name: arrays[name].tolist() for name in self.hyperparameters}
         self.check(values)
         not_negative(steps=min(steps))
         for name, value in values.items():
@@ -346,7 +343,7 @@ class Optimizer:
         self.steps = steps
         for number, own_arrays in enumerate(self.states):
             for i, array in enumerate(own_arrays):
-                np.copyto(array, arrays[f"{number}.{i}"], casting="same_kind")
+                np.copyto(array, arrays[f"{number}.{i}"])
 
 
 def _meet(faults: int) -> None:

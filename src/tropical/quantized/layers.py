@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
+from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +21,15 @@ from .quantization import Quantization, QuantizedArray, fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_PACKED = ("_packed", "_ends")
+
+
+@dataclass
+class _Meaning:
+    """What bytes between two layers stand for: one object, as loading a state replaces it."""
+
+    quantization: Quantization
 
 
 class QuantizedLinear(nn.Module):
@@ -37,8 +48,6 @@ class QuantizedLinear(nn.Module):
 
     Attributes
     ----------
-    outputs : Quantization or None
-        If set, the layer returns a `QuantizedArray` of this quantization, not a Tensor.
     weight, weight_scale, bias, input_scale, input_zero_point : ndarray
         The state. After a change in place call `pack`.
 
@@ -76,24 +85,25 @@ class QuantizedLinear(nn.Module):
         self.input_zero_point: NDArray[np.int32] = np.array(inputs.zero_point)
         self.input_dtype: np.dtype[Any] = inputs.dtype
         self.activation: Activation | None = activation
-        self.outputs: Quantization | None = None
+        self._meaning: _Meaning = _Meaning(inputs)
+        self._following: _Meaning | None = None
         self.pack()
 
     def pack(self) -> None:
         """Pack the weights, which the products read in this form."""
         scales = Quantization(self.weight_scale, 0, np.int8, axis=-1)
-        self._packed: PackedArray = pack(QuantizedArray(self.weight.T, scales))
-        self._inputs: Quantization = Quantization(
-            self.input_scale, self.input_zero_point, self.input_dtype
-        )
+        packed = pack(QuantizedArray(self.weight.T, scales))
+        inputs = Quantization(self.input_scale, self.input_zero_point, self.input_dtype)
         ends = {
-            "a_scale": self._inputs.scale,
-            "a_zero": self._inputs.zero_point,
+            "a_scale": inputs.scale,
+            "a_zero": inputs.zero_point,
             "b_scale": self.weight_scale,
         }
         if self.bias is not None:
             ends["bias"] = self.bias
         self._ends: dict[str, Any] = arrays(ends, len(self.weight))
+        self._packed: PackedArray = packed
+        self._meaning.quantization = inputs
 
     def state_loaded(self) -> None:
         """Pack the weights that were read."""
@@ -102,22 +112,44 @@ class QuantizedLinear(nn.Module):
     @property
     def inputs(self) -> Quantization:
         """What the bytes of an input stand for."""
-        return self._inputs
+        return self._meaning.quantization
+
+    @property
+    def outputs(self) -> Quantization | None:
+        """If set, the layer returns a `QuantizedArray` of this quantization, not a Tensor."""
+        return None if self._following is None else self._following.quantization
+
+    @outputs.setter
+    def outputs(self, quantization: Quantization | None) -> None:
+        self._following = None if quantization is None else _Meaning(quantization)
+
+    def hand_to(self, following: QuantizedLinear) -> None:
+        """Return the bytes that another layer takes, also after it has loaded a state."""
+        self._following = following._meaning
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes without the packed weights, whose form depends on the processor."""
+        return {name: value for name, value in vars(self).items() if name not in _PACKED}
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        vars(self).update(attributes)
+        self.pack()
 
     def forward(self, x: Any) -> Any:
         """Return the new rows."""
-        given = x if isinstance(x, QuantizedArray) else self._inputs.quantize(data_of(x))
-        if given.quantization is not self._inputs or given.values.ndim != 2:
+        inputs, outputs = self.inputs, self.outputs
+        given = x if isinstance(x, QuantizedArray) else inputs.quantize(data_of(x))
+        if given.quantization is not inputs or given.values.ndim != 2:
             result = gemm(
                 given,
                 self._packed,
                 bias=self.bias,
                 activation=self.activation,
-                quantization=self.outputs,
+                quantization=outputs,
             )
-            return result if self.outputs is not None else Tensor(result)
+            return result if outputs is not None else Tensor(result)
         # What `gemm` does, with all that does not change found before.
-        ends, outputs = {**self._ends, "relu": self.activation == "relu"}, self.outputs
+        ends = {**self._ends, "relu": self.activation == "relu"}
         if outputs is not None:
             ends |= {"inverse_scale": outputs.inverse, "zero_point": int(outputs.zero_point)}
         dtype = np.float32 if outputs is None else outputs.dtype
@@ -174,7 +206,7 @@ def convert(model: nn.Module, calibration: Iterable[ArrayLike] | Array) -> nn.Mo
     """
     batches = [calibration] if isinstance(calibration, np.ndarray) else list(calibration)
     ranges = _observe(model, batches)
-    result = _converted(copy.deepcopy(model), model, ranges)
+    result = _Conversion(ranges).of(copy.deepcopy(model), model)
     assert isinstance(result, nn.Module)
     return result.eval()
 
@@ -186,13 +218,17 @@ def _observe(model: nn.Module, batches: list[Any]) -> dict[nn.Module, Quantizati
     seen: dict[nn.Module, list[float]] = {}
 
     def note(layer: nn.Module, inputs: tuple[Any, ...]) -> None:
-        data = data_of(inputs[0])
+        data = np.asarray(data_of(inputs[0]))
+        if not data.size:
+            raise ValueError(
+                f"calibration: expected numbers for each layer, got an input of shape {data.shape}"
+            )
         limits = seen.setdefault(layer, [0.0, 0.0])
         limits[:] = min(limits[0], float(data.min())), max(limits[1], float(data.max()))
         if not all(map(math.isfinite, (limits[0], limits[1], float(data.sum(dtype=np.float64))))):
             raise ValueError("calibration: expected finite inputs of each layer")
 
-    layers = [module for module in model.modules() if type(module) is nn.Linear]
+    layers = [module for module in model.modules() if _is_linear(module)]
     handles = [layer.register_forward_pre_hook(note) for layer in layers]
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
@@ -210,39 +246,69 @@ def _observe(model: nn.Module, batches: list[Any]) -> dict[nn.Module, Quantizati
     return {layer: fit(np.array(limits), "affine") for layer, limits in seen.items()}
 
 
-def _converted(value: Any, original: Any, ranges: dict[nn.Module, Quantization]) -> Any:
-    """Return a copy of a module, or of a container of modules, with quantized layers in it."""
-    if type(original) is nn.Linear:
-        bias = None if original.bias is None else original.bias.data
-        return QuantizedLinear(original.weight.data, bias, ranges[original])
-    if type(original) is nn.Sequential:
-        return _chain(list(value), list(original), ranges)
-    if isinstance(original, nn.Module):
-        for name, part in vars(original).items():
-            if name not in ("_hooks", "_buffers"):
-                setattr(value, name, _converted(getattr(value, name), part, ranges))
-    elif isinstance(original, (list, tuple)):
-        return type(original)(
-            _converted(*parts, ranges) for parts in zip(value, original, strict=True)
-        )
-    elif isinstance(original, dict):
-        return {key: _converted(value[key], part, ranges) for key, part in original.items()}
-    return value
+def _is_linear(module: Any) -> bool:
+    """Whether a module is a `Linear` that computes what `Linear` says."""
+    return type(module) is nn.Linear and "forward" not in vars(module)
 
 
-def _chain(
-    copies: list[Any], originals: list[Any], ranges: dict[nn.Module, Quantization]
-) -> nn.Sequential:
-    """Return the modules in order, where those that follow a quantized layer may join it."""
-    modules: list[Any] = []
-    for copied, original in zip(copies, originals, strict=True):
-        previous = modules[-1] if modules else None
-        joins = type(original) is nn.ReLU and not original._hooks
-        if joins and isinstance(previous, QuantizedLinear) and previous.activation is None:
-            previous.activation = "relu"
-            continue
-        module = _converted(copied, original, ranges)
-        if isinstance(module, QuantizedLinear) and isinstance(previous, QuantizedLinear):
-            previous.outputs = module.inputs
-        modules.append(module)
-    return nn.Sequential(*modules)
+class _Conversion:
+    """Puts quantized layers into a copy of a network.
+
+    A module in two places is converted once, but for a `Linear`: what follows it may differ.
+    """
+
+    def __init__(self, ranges: dict[nn.Module, Quantization]) -> None:
+        self.ranges = ranges
+        self.done: set[nn.Module] = set()
+        self.layers: set[nn.Module] = set()
+
+    def of(self, value: Any, original: Any) -> Any:
+        """Return a copy of a module, or of a container of modules, with quantized layers in it."""
+        if _is_linear(original):
+            bias = None if original.bias is None else original.bias.data
+            layer = QuantizedLinear(original.weight.data, bias, self.ranges[original])
+            layer._hooks = value._hooks
+            self.layers.add(layer)
+            return layer
+        if isinstance(original, nn.Module):
+            if original not in self.done:
+                self.done.add(original)
+                self._convert_parts(value, original)
+        elif isinstance(original, (list, deque, dict)):
+            for key in original if isinstance(original, dict) else range(len(original)):
+                value[key] = self.of(value[key], original[key])
+        elif isinstance(original, tuple):
+            parts = [self.of(*pair) for pair in zip(value, original, strict=True)]
+            if any(new is not old for new, old in zip(parts, value, strict=True)):
+                return value._make(parts) if hasattr(value, "_make") else type(value)(parts)
+        return value
+
+    def _convert_parts(self, value: nn.Module, original: nn.Module) -> None:
+        """Convert the attributes of a module."""
+        parts = {
+            name: self.of(vars(value)[name], part)
+            for name, part in vars(original).items()
+            if name not in ("_hooks", "_buffers")
+        }
+        vars(value).update(parts)
+        if type(original) is nn.Sequential and "forward" not in vars(original):
+            self._join(value)
+
+    def _join(self, modules: nn.Module) -> None:
+        """Let modules that follow a new layer join it, where no hook stands between them."""
+        kept: list[nn.Module] = []
+        previous: QuantizedLinear | None = None
+        for name, module in [x for x in vars(modules).items() if isinstance(x[1], nn.Module)]:
+            plain = not module._hooks and "forward" not in vars(module)
+            joins = type(module) is nn.ReLU and plain
+            delattr(modules, name)
+            if joins and previous and previous.activation is None:
+                previous.activation = "relu"
+                continue
+            new = isinstance(module, QuantizedLinear) and module in self.layers and plain
+            if new and previous:
+                previous.hand_to(module)
+            previous = module if new else None
+            kept.append(module)
+        for number, module in enumerate(kept):
+            setattr(modules, str(number), module)

@@ -51,8 +51,28 @@ class PackedArray:
         """The instructions for which it is packed."""
         return self._bytes.instructions
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the bytes themselves, as processors differ in the order that they read."""
+        return _packed_again, (self._unpacked(), self.quantization)
+
+    def _unpacked(self) -> Array:
+        """Return the bytes: the product with an identity matrix, some rows at a time."""
+        k, n = self.shape
+        sums = np.empty((k, n), dtype=np.int32)
+        for first in range(0, k, 256):
+            rows = np.eye(min(256, k - first), k, first, dtype=np.int8)
+            sums[first : first + 256] = gemm(rows, PackedArray(self._bytes, None))
+        signed = (
+            self.quantization.dtype == np.int8 if self.quantization else sums.min(initial=0) < 0
+        )
+        return sums.astype(np.int8 if signed else np.uint8)
+
     def __repr__(self) -> str:
         return f"<tropical.quantized.PackedArray of shape {self.shape}, {self.instructions}>"
+
+
+def _packed_again(values: Array, quantization: Quantization | None) -> PackedArray:
+    return pack(values if quantization is None else QuantizedArray(values, quantization))
 
 
 def pack(b: ArrayLike | QuantizedArray, *, instructions: str | None = None) -> PackedArray:

@@ -140,6 +140,13 @@ class QuantizedArray:
         The bytes, of the dtype of `quantization`.
     quantization : Quantization
         What the bytes stand for.
+
+    Raises
+    ------
+    TypeError
+        If the bytes have another dtype.
+    ValueError
+        If `quantization` has another number of scales.
     """
 
     values: NDArray[Any]
@@ -150,6 +157,12 @@ class QuantizedArray:
             raise TypeError(
                 f"values: expected {self.quantization.dtype}, as quantization has, got "
                 f"{self.values.dtype}"
+            )
+        axis, scales = self.quantization.axis, self.quantization.scale
+        ndim, shape = self.values.ndim, self.values.shape
+        if axis is not None and not (-ndim <= axis < ndim and shape[axis] == scales.size):
+            raise ValueError(
+                f"values: expected length {scales.size} along axis {axis}, got shape {shape}"
             )
 
     @property
@@ -263,7 +276,12 @@ def fit(
     else:
         scale = np.maximum((greatest - least) / 255, tiny)
         zero = (np.rint(-least / scale) + limits.min).astype(np.int32)
-    if (scale > np.finfo(np.float32).max).any():
+    # What the outermost bytes stand for, rounded as `dequantize` rounds it.
+    with np.errstate(over="ignore"):
+        ends = [scale.astype(np.float32) * np.float32(q - zero) for q in (limits.min, limits.max)]
+    if scheme == "symmetric":
+        ends[0] = -ends[1]  # no number becomes -128
+    if not np.isfinite(ends).all():
         raise ValueError("x: expected a range that float32 holds")
     return Quantization(np.where(greatest == least, 1.0, scale), zero, found, axis)
 
