@@ -94,11 +94,15 @@ AfterSum parse_activation(const py::object& name, const Problem& problem) {
 }
 
 Triangle parse_triangle(const py::object& mask, bool symmetric, const Shapes& shapes) {
+    const bool named = py::isinstance<py::str>(mask);
+    if ((symmetric || named) && (shapes.drops_row || shapes.drops_column))
+        throw py::value_error(std::string("epilogue.") + (symmetric ? "symmetric" : "mask") +
+                              ": expected matrices a and b for a triangle, got a vector");
     if (symmetric && (shapes.problem.m != shapes.problem.n))
         throw py::value_error("epilogue.symmetric: expected a square result, got shape " +
                               result_text(shapes));
     if (symmetric) return Triangle::symmetric;
-    if (!py::isinstance<py::str>(mask)) return Triangle::none;
+    if (!named) return Triangle::none;
     return std::string(py::str(mask)) == "lower" ? Triangle::lower : Triangle::upper;
 }
 

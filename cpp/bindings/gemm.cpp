@@ -232,8 +232,8 @@ columns and steps (once at least, if there are two of each), and computes seven 
 blocks in place of eight products of blocks. With L halvings and blocks of k' = ceil(k / 2^L) steps,
 the error of each element is at most ``(12^L (k'^2 + 5 k') - 5 k) * u * max(abs(a)) * max(abs(b))``,
 u being half of the dtype's ``eps`` (Higham, section 23.2.2): relative to the largest elements of the
-operands, not to those of its row and column. Operands with infinities, NaN or numbers beyond 10^11
-(float64: 10^145), whose sums could overflow, go to the kernel that the scheduler chooses. The bits
+operands, not to those of its row and column. Operands with infinities, NaN or numbers beyond 2^40
+(float64: 2^488), whose sums could overflow, go to the kernel that the scheduler chooses. The bits
 depend on the layout and the batch as well.
 
 With `precision`, a number x is the sum of its pieces x0 + x1 + x2: x0 is the number of bfloat16

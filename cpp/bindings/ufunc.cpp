@@ -254,6 +254,10 @@ DType dtype_of_class(PyArray_DTypeMeta* type) {
     const auto descriptor = py::reinterpret_steal<py::dtype>(
         reinterpret_cast<PyObject*>(PyArray_GetDefaultDescr(type)));
     if (!descriptor) throw py::error_already_set();
+    if (known_storage(descriptor, semiring))
+        throw py::type_error("ufunc: expected float32 or another dtype of computation, got " +
+                             std::string(py::str(descriptor)) +
+                             ": pass x.astype(\"float32\"), or call tropical.gemm");
     return parse_dtype(descriptor, semiring);
 }
 

@@ -2,7 +2,8 @@
 
 ``ufunc.maxplus(a, b)`` multiplies matrices. It is a `numpy.ufunc` with the signature of
 `numpy.matmul`, ``(n?,k),(k,m?)->(n?,m?)``, and takes the keywords of that function, such as
-``out=``, ``axes=``, ``dtype=`` and ``casting=``. Bits and dtypes are those of `tropical.gemm`.
+``out=``, ``axes=``, ``dtype=`` and ``casting=``. Bits and dtypes are those of `tropical.gemm`,
+without float16 and bfloat16.
 
 ``ufunc.maxplus_multiply(a, b)`` multiplies elements: ``a (x) b``. It broadcasts as every ufunc of
 elements does, and has ``where=``, ``reduce``, ``accumulate``, ``outer`` and ``at``. Each result is

@@ -527,3 +527,8 @@ def test_powers_at_the_edge(a, b, of_a, of_b, dtype):
         (a**exponent).sum().backward()
     assert (base.grad.data[0], exponent.grad.data[0]) == (of_a, of_b)
     assert base.grad.dtype == exponent.grad.dtype == dtype
+
+
+def test_limits_are_arrays():
+    with pytest.raises(TypeError, match="min, max: expected arrays, got a Tensor"):
+        autograd.clip(Tensor([1.0]), Tensor(0.0), 1)

@@ -230,6 +230,16 @@ def test_the_rest_of_what_the_product_refuses():
         tropical.gemm(truth, truth, semiring="orand", epilogue=Epilogue(low=truth))
 
 
+@pytest.mark.parametrize("given", [{"mask": "lower"}, {"mask": "upper"}, {"symmetric": True}])
+def test_triangles_need_matrices(given):
+    """The rows of a batch of vectors are no rows of a triangle."""
+    a, v = np.ones((3, 3, 4)), np.ones(4)
+    (name,) = given
+    for operands in ((a, v), (np.ones(3), np.ones((3, 3, 3)))):
+        with pytest.raises(ValueError, match=rf"epilogue\.{name}: expected matrices a and b"):
+            tropical.gemm(*operands, epilogue=Epilogue(**given))
+
+
 def test_explained():
     ring = {"semiring": "plustimes", "epilogue": Epilogue(scale=2)}
     with tropical.options(fast_ring=True):

@@ -112,6 +112,10 @@ def test_unsupported_dtypes_are_named():
         ufunc.maxplus([[1.0]], [[1.0]], dtype=np.uint8)
     with pytest.raises(TypeError, match="float64 is not supported over orand, which takes bool"):
         ufunc.orand([[1.0]], [[1.0]])
+    half = np.ones((2, 2), np.float16)
+    for function in (ufunc.maxplus, ufunc.maxplus_multiply):
+        with pytest.raises(TypeError, match=r"got float16: pass x\.astype\(.float32.\), or call"):
+            function(half, half)
 
 
 def test_resolve_dtypes():

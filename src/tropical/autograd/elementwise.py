@@ -211,13 +211,15 @@ def clip(
     ValueError
         If min > max.
     TypeError
-        If a limit is given by both names, or `out` is not None.
+        If a limit is given by both names or is a Tensor, or `out` is not None.
     """
     if out is not None:
         raise TypeError("out: expected None; assign the result")
     if (a_min is not None and min is not None) or (a_max is not None and max is not None):
         raise TypeError("min, max: expected each limit once, got a_min and min, or a_max and max")
     low, high = a_min if min is None else min, a_max if max is None else max
+    if isinstance(low, Tensor) or isinstance(high, Tensor):
+        raise TypeError("min, max: expected arrays, got a Tensor; maximum and minimum take Tensors")
     if low is not None and high is not None and np.any(np.greater(low, high)):
         raise ValueError(f"min: expected at most max = {high!r}, got {low!r}")
     return _clip(x, low, high)

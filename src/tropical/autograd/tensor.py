@@ -54,7 +54,8 @@ class Tensor:
     Attributes
     ----------
     data : ndarray
-        The values. If they change between an operation and its backward pass, gradients are wrong.
+        The values. If they, or an array of indices, conditions, limits or targets, change between
+        an operation and its backward pass, gradients are wrong.
     grad : Tensor or None
         The sum of the gradients of all backward passes since `grad` was None.
 
