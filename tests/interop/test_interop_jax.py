@@ -198,3 +198,18 @@ def test_transformations_over_logplus():
     np.testing.assert_allclose(jax.hessian(loss)(a[0], b[0]), rows, atol=1e-12)
     mapped = jax.vmap(jax.hessian(loss), (0, None))(a, b[0])
     np.testing.assert_allclose(mapped[0], rows, atol=1e-12)
+
+
+def test_lists_and_integers_of_64_bits():
+    """The semiring's zero stays the zero where JAX has 32 bits, and other integers must fit."""
+    assert gemm([[1.0, 2]], [[1.0], [2.0]]) == 4
+    none = np.iinfo(np.int64).max
+    with jax.enable_x64(False):
+        assert gemm([[1.0, 2]], [[1.0], [2.0]]).dtype == np.float32
+        got = gemm(np.array([[none, 5], [none, none]]), np.array([[1], [2]]), "minplus")
+        assert got.dtype == np.int32
+        np.testing.assert_array_equal(got, [[7], [np.iinfo(np.int32).max]])
+        with pytest.raises(
+            ValueError, match=r"a, b: expected integers that int32 holds.* got 1 to"
+        ):
+            gemm(np.array([[2**40, 1]]), np.array([[1], [2]]), "minplus")

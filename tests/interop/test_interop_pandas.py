@@ -295,3 +295,8 @@ def test_factors_refuse():
     with pytest.raises(graph.NegativeCycleError, match=r"^edges: have a cycle of weight -1: ") as e:
         frames.factorize(edge_list("ab", [(0, 1, -2.0), (1, 0, 1.0)]))
     assert sorted(e.value.cycle) == ["a", "b"]
+
+
+def test_the_greatest_integer_is_no_edge():
+    edges = pd.DataFrame({"source": [0, 1], "target": [1, 0], "weight": [np.iinfo("i8").max, 3]})
+    assert frames.from_edges(edges).to_numpy().tolist() == [[math.inf, math.inf], [3, math.inf]]

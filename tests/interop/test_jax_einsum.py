@@ -38,3 +38,7 @@ def test_mapped_and_empty():
 def test_refuses():
     with pytest.raises(TypeError, match=r"operand 0, operand 1: expected a dtype of orand"):
         einsum("i,i", jnp.ones(2), jnp.ones(2), semiring="orand")
+
+
+def test_lists():
+    np.testing.assert_array_equal(einsum("ij,j->i", [[1.0, 2], [5, 3]], [1, 2]), [4, 6])

@@ -56,3 +56,22 @@ def test_refuses():
         closure(jnp.ones((2, 3)))
     with pytest.raises(TypeError, match="w: expected float32 or float64, got int32"):
         shortest_paths(np.ones((2, 2), np.int32))
+
+
+@pytest.mark.parametrize("semiring", ["maxmin", "minmax"])
+def test_infinite_values_with_derivatives(semiring):
+    ring = semirings.get(semiring)
+    arcs = np.full((3, 3), ring.zero("float64"))
+    arcs[[0, 1, 0], [1, 2, 2]] = [ring.one("float64"), 2, 1]
+    want = graph.closure(arcs, semiring)
+    assert np.isinf(want[0, 1])
+    value, gradient = jax.value_and_grad(lambda a: closure(a, semiring)[0, 1])(jnp.asarray(arcs))
+    same = autograd.Tensor(arcs, requires_grad=True)
+    autograd.closure(same, semiring)[0, 1].backward()
+    assert value == want[0, 1] and gradient[0, 1] == gradient.sum() == 1
+    np.testing.assert_array_equal(gradient, same.grad.data)
+
+
+def test_lists():
+    np.testing.assert_array_equal(closure([[1.0, 2], [3, 4]]), [[0, 2], [3, 0]])
+    np.testing.assert_array_equal(shortest_paths([[1.0, 2], [3, 4]], indices=0), [0, 2])

@@ -88,3 +88,25 @@ def test_refuses():
         (ValueError, "expected an idempotent one, got logplus", x, "logplus"),
         (graph.DivergenceError, "a: has no minplus star", -x),
     )
+
+
+@pytest.mark.parametrize("semiring", ["maxmin", "minmax", "maxtimes", "mintimes", "maxplus"])
+def test_infinite_values_with_gradients(semiring):
+    """A value is the same whether gradients are recorded or not."""
+    ring, rng = semirings.get(semiring), np.random.default_rng(0)
+    arcs = rng.integers(1, 4, (30, 5, 5)).astype(np.float64)
+    arcs[rng.random(arcs.shape) < 0.3] = ring.zero("float64")
+    if semiring in ("maxmin", "minmax"):
+        arcs[rng.random(arcs.shape) < 0.3] = ring.one("float64")
+    else:  # no cycle pays
+        arcs[:, np.tri(5, dtype=bool)] = ring.zero("float64")
+        arcs[:, 0, 3] = np.inf if semiring != "maxplus" else 3
+    want = graph.closure(arcs, semiring)
+    assert np.isinf(want).any()
+    a, same = torch.tensor(arcs, requires_grad=True), autograd.Tensor(arcs, requires_grad=True)
+    got = closure(a, semiring)
+    np.testing.assert_array_equal(got.detach(), want)
+    got.backward(torch.ones_like(got))
+    autograd.closure(same, semiring).backward(np.ones(arcs.shape))
+    np.testing.assert_array_equal(a.grad, same.grad.data)
+    np.testing.assert_array_equal(torch.vmap(partial(closure, semiring=semiring))(a).detach(), want)

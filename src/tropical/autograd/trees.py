@@ -92,24 +92,27 @@ def products(
         Its one, which floats of 32 and 64 bits share.
     take, where
         ``take_along_axis`` and ``where`` of the engine.
-    ancestors : iterable
-        The ancestor of each vertex 1, 2, 4, ... arcs before it, or the root. So a path of 1,000
-        arcs takes 10 products of elements.
+    ancestors : iterable of pairs
+        The ancestor of each vertex 1, 2, 4, ... arcs before it, or the root; and whether it is
+        below the root. So a path of 1,000 arcs takes 10 products of elements.
 
     Notes
     -----
     If both operands attain a minimum or maximum, the first arc of the path has the derivative.
     """
     result = where(before > NONE, take(a, before.clip(0), -2), one)
-    for above in ancestors:
-        result = _product(ring, take(result, above, -1), result, where)
+    for above, below in ancestors:
+        result = _product(ring, take(result, above, -1), result, below, where)
     return result
 
 
-def _product(ring: Semiring, x: Any, y: Any, where: Callable[[Any, Any, Any], Any]) -> Any:
+def _product(
+    ring: Semiring, x: Any, y: Any, below: Any, where: Callable[[Any, Any, Any], Any]
+) -> Any:
+    """Return x (x) y; where x is the product of no arcs, which are not `below` the root, y."""
     if not needs_operands(ring):
         return x + y
-    return x * y if is_product(ring) else where(is_first(ring, x, y), x, y)
+    return x * y if is_product(ring) else where(is_first(ring, x, y) & below, x, y)
 
 
 def rounds(n: int) -> int:
@@ -124,12 +127,13 @@ def rounds(n: int) -> int:
     return max(n - 2, 0).bit_length()
 
 
-def ancestors(before: Array) -> Iterator[Array]:
+def ancestors(before: Array) -> Iterator[tuple[Array, Array]]:
     """Yield the ancestors that `products` needs, for arrays of NumPy."""
     n = before.shape[-1]
     above = np.where(before > NONE, before, np.arange(n))
     for _ in range(rounds(n)):
-        if not (np.take_along_axis(before, above, -1) > NONE).any():
+        below = np.take_along_axis(before, above, -1) > NONE
+        if not below.any():
             return
-        yield above
+        yield above, below
         above = np.take_along_axis(above, above, -1)

@@ -88,9 +88,9 @@ def einsum(
 
     def read(given: Sequence[Any]) -> Sequence[Array]:
         nonlocal dtype
-        dtype = jnp.result_type(*given)
         names = ", ".join(f"operand {number}" for number in range(len(given)))
-        return common(names, given, ring)
+        arrays, dtype = common(names, given, ring)
+        return arrays
 
     result = contracted(subscripts, operands, ring, optimize, _Arrays(), read)
     return result.astype(dtype)

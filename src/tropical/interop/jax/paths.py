@@ -65,8 +65,7 @@ def closure(a: Array, semiring: str | Semiring = "minplus") -> Array:
            [0., 1., 0.]], dtype=float32)
     """
     ring = semirings.get(semiring)
-    dtype = jnp.result_type(a)
-    (a,) = common("a", (a,), ring)
+    (a,), dtype = common("a", (a,), ring)
     _check_square("a", a)
     plain = partial(graph.closure, semiring=ring)
     if not (ring.selective and jnp.issubdtype(a.dtype, jnp.floating)):
@@ -118,8 +117,7 @@ def shortest_paths(
            [0., 0., 0.],
            [0., 1., 0.]], dtype=float32)
     """
-    dtype = jnp.result_type(w)
-    (w,) = common("w", (w,), semirings.minplus)
+    (w,), dtype = common("w", (w,), semirings.minplus)
     _check_square("w", w)
     if not jnp.issubdtype(w.dtype, jnp.floating):
         raise TypeError(f"w: expected float32 or float64, got {w.dtype}")
@@ -170,19 +168,24 @@ def _along(
         result = jnp.where(flat > trees.NONE, result, 0).reshape(before.shape)
         if targets is not None:
             result = result[..., targets]
-        return values + (result - jax.lax.stop_gradient(result))
+        return _replaced(result, values)
 
     function = jax.custom_jvp(lambda x: _values(plain, x, shape))
     function.defjvp(lambda primals, tangents: jax.jvp(differentiable, primals, tangents))
     return function(a)
 
 
-def _ancestors(before: Array) -> Iterator[Array]:
+# Values with the derivatives of others, also where both are infinite.
+_replaced: Any = jax.custom_jvp(lambda result, values: values)
+_replaced.defjvp(lambda pair, tangents: (_replaced(*pair), tangents[0]))
+
+
+def _ancestors(before: Array) -> Iterator[tuple[Array, Array]]:
     """Yield what `trees.ancestors` yields; all rounds, because XLA compiles them without data."""
     n = before.shape[-1]
     above = jnp.where(before > trees.NONE, before, jnp.arange(n))
     for _ in range(trees.rounds(n)):
-        yield above
+        yield above, jnp.take_along_axis(before, above, -1) > trees.NONE
         above = jnp.take_along_axis(above, above, -1)
 
 

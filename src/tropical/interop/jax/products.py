@@ -77,8 +77,7 @@ def gemm(a: Array, b: Array, semiring: str | Semiring = "maxplus") -> Array:
            [0., 0., 0.]], dtype=float32)
     """
     ring = semirings.get(semiring)
-    dtype = jnp.result_type(a, b)
-    a, b = common("a, b", (a, b), ring)
+    (a, b), dtype = common("a, b", (a, b), ring)
     check_product(a.shape, b.shape)
     row, column = a.ndim == 1, b.ndim == 1
     rank = max(a.ndim, b.ndim, 2)  # one rank, because vmap adds an axis in front of both
@@ -91,13 +90,14 @@ def gemm(a: Array, b: Array, semiring: str | Semiring = "maxplus") -> Array:
     )
 
 
-def common(names: str, operands: Sequence[Any], ring: Semiring) -> list[Array]:
-    """Return operands as arrays of one dtype, which the semiring has.
+def common(names: str, operands: Sequence[Any], ring: Semiring) -> tuple[list[Array], Any]:
+    """Return operands as arrays of one dtype, which the semiring has, and the result's dtype.
 
-    That is float32 for float16 and bfloat16 (`Semiring.stored`): the caller rounds the result.
+    Those differ for float16 and bfloat16 (`Semiring.stored`), for which float32 is computed with:
+    the caller rounds the result.
     """
-    arrays = [jnp.asarray(x) for x in operands]
-    dtype = jnp.result_type(*arrays)
+    arrays = [_array(names, x, ring) for x in operands]
+    dtype = result = jnp.result_type(*arrays)
     if dtype.name in ring.stored:
         dtype = jnp.dtype(jnp.float32)
     if dtype.name not in ring.dtypes:
@@ -105,7 +105,34 @@ def common(names: str, operands: Sequence[Any], ring: Semiring) -> list[Array]:
             f"{names}: expected a dtype of {ring.name} ({', '.join(ring.dtypes)}), got {dtype} "
             f"from {' and '.join(str(x.dtype) for x in arrays)}"
         )
-    return [_promote(x, dtype, ring) for x in arrays]
+    return [_promote(x, dtype, ring) for x in arrays], result
+
+
+def _array(names: str, x: Any, ring: Semiring) -> Array:
+    """Return `x` as an array of JAX, whose integers have 32 bits unless it is told otherwise.
+
+    The semiring's zero and one stay what they are; other integers must fit.
+    """
+    if isinstance(x, jax.Array):
+        return x
+    array = np.asarray(x)
+    dtype = jax.dtypes.canonicalize_dtype(array.dtype)
+    if array.dtype == dtype or array.dtype.kind not in "iu" or array.dtype.name not in ring.dtypes:
+        return jnp.asarray(x)
+    constants = [
+        (array == constant(array.dtype), constant(dtype)) for constant in (ring.zero, ring.one)
+    ]
+    others = array[~np.logical_or.reduce([where for where, _ in constants])]
+    limits = np.iinfo(dtype)
+    if others.size and (others.min() < limits.min or others.max() > limits.max):
+        raise ValueError(
+            f"{names}: expected integers that {dtype} holds, as JAX's option jax_enable_x64 is "
+            f"off, got {others.min()} to {others.max()}"
+        )
+    narrow = array.astype(dtype)
+    for where, constant in constants:
+        narrow[where] = constant
+    return jnp.asarray(narrow)
 
 
 def _promote(x: Array, dtype: Any, ring: Semiring) -> Array:

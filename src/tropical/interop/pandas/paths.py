@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tropical import graph, semirings
-from tropical.arrays import is_kind
+from tropical.arrays import is_kind, promote
 from tropical.graph.cycles import show
 from tropical.graph.predecessors import NO_PREDECESSOR
 
@@ -49,7 +49,7 @@ def read_edges(
     if weight is not None:
         weights = numbers_of("edges", edges[[weight]], ring)[:, 0]
         if is_kind(weights.dtype, "integer"):  # an integer dtype has no infinity
-            weights = weights.astype(np.float64)
+            weights = promote(weights, np.float64, ring)
     return rows, columns, weights, labels
 
 

@@ -133,7 +133,7 @@ def _along(
     result = torch.where(flat > trees.NONE, result, 0).reshape(before.shape)
     if targets is not None:
         result = result[..., targets]
-    result = values + (result - result.detach())
+    result = _replaced(result, values)
     return result
 
 
@@ -141,7 +141,7 @@ def _take(x: Tensor, index: Tensor, dim: int) -> Tensor:
     return x.gather(dim, index)
 
 
-def _ancestors(before: Tensor) -> Iterator[Tensor]:
+def _ancestors(before: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield what `trees.ancestors` yields; all rounds where the compiler or vmap knows no data."""
     n = before.shape[-1]
     known = before.device.type == "cpu" and not (
@@ -149,9 +149,10 @@ def _ancestors(before: Tensor) -> Iterator[Tensor]:
     )
     above = torch.where(before > trees.NONE, before, torch.arange(n, device=before.device))
     for _ in range(trees.rounds(index(n))):  # also if n is symbolic
-        if known and not (before.gather(-1, above) > trees.NONE).any():
+        below = before.gather(-1, above) > trees.NONE
+        if known and not below.any():
             return
-        yield above
+        yield above, below
         above = above.gather(-1, above)
 
 
@@ -223,4 +224,35 @@ _paths = differentiable(
     _save,
     _gradients,
     _vmap,
+)
+
+
+# --- the operator: values with the gradients of others, also where both are infinite ---
+
+
+def _save_nothing(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    pass
+
+
+def _vmap_replaced(
+    info: Any, dims: tuple[int | None, ...], result: Tensor, values: Tensor
+) -> tuple[Tensor, int]:
+    """Replace the items of a batch."""
+    pairs = zip((result, values), dims, strict=True)
+    ready = [
+        x.expand(info.batch_size, *x.shape) if d is None else x.movedim(d, 0) for x, d in pairs
+    ]
+    return _replaced(*ready), 0
+
+
+_replaced = differentiable(
+    operator(
+        "replaced",
+        "(Tensor result, Tensor values) -> Tensor",
+        lambda result, values: values.clone(),
+        lambda result, values: torch.empty_like(values),
+    ),
+    _save_nothing,
+    lambda ctx, g: (g, None),
+    _vmap_replaced,
 )
