@@ -478,3 +478,65 @@ def test_memory_is_bounded(predecessors, tmp_path):
     )
     used, block = map(int, output.split())
     assert used < 90_000_000 and block >= 1024
+
+
+@pytest.mark.parametrize("semiring", ["minplus", "maxplus"])
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
+@pytest.mark.parametrize("n", [3, 5])
+def test_predecessors_of_integers_in_blocks_of_one_vertex(n, dtype, semiring, tmp_path):
+    rng, zero = np.random.default_rng(n), semirings.get(semiring).zero(dtype)
+    for number in range(10):
+        a = np.triu(rng.integers(1, 9, (n, n)), 1).astype(dtype)
+        a[(rng.random((n, n)) < 0.5) | (a == 0)] = zero
+        folder = BlockFolder.from_array(tmp_path / str(number), a, block=2)
+        closure_blocks(folder, semiring, predecessors=True)
+        np.testing.assert_array_equal(folder[:, :], closure(a, semiring))
+
+
+def test_weights_that_the_dtype_does_not_have(tmp_path):
+    sp = pytest.importorskip("scipy.sparse", reason="sparse graphs")
+    road = np.array([[np.inf, 7, np.inf], [np.inf, np.inf, 1], [np.inf, np.inf, np.inf]])
+    for number, graph in enumerate((road, sp.csr_array(np.nan_to_num(road, posinf=0)))):
+        folder = BlockFolder.from_graph(tmp_path / str(number), graph, dtype=np.int16)
+        none = np.iinfo(np.int16).max
+        want = [[none, 7, none], [none, none, 1], [none, none, none]]
+        np.testing.assert_array_equal(folder[:, :], want)
+    for wrong, dtype in ((40000, "int16"), (0.5, "int32"), (32767, "int16"), (1e300, "float32")):
+        for graph in (np.array([[np.inf, wrong], [1, np.inf]]), sp.csr_array([[0, wrong], [1, 0]])):
+            with pytest.raises(ValueError, match=f"graph: expected weights of {dtype}"):
+                BlockFolder.from_graph(tmp_path / "wrong", graph, dtype=dtype)
+    assert not (tmp_path / "wrong").exists()
+
+
+def test_files_of_others_stay(tmp_path):
+    for number, name in enumerate(("2024-01.15.npy", "left-3.1.npy")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / name).write_text("mine")
+        with pytest.raises(FileExistsError, match=f"no files with the names of chunks, got {name}"):
+            BlockFolder.from_array(folder, np.eye(3))
+        assert [path.name for path in folder.iterdir()] == [name]
+    (tmp_path / "notes.txt").write_text("mine")
+    BlockFolder.from_array(tmp_path, np.eye(3))
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_folder_that_was_not_filled_is_filled_again(tmp_path):
+    def fails(rows, columns):
+        if rows.start:
+            raise RuntimeError("not now")
+        return np.ones((2, 2))
+
+    with pytest.raises(RuntimeError, match="not now"):
+        BlockFolder.from_function(tmp_path / "a", fails, 4, "float64", block=2)
+    with pytest.raises(FileNotFoundError, match="expected a matrix, got a part of one"):
+        BlockFolder(tmp_path / "a")
+    folder = BlockFolder.from_array(tmp_path / "a", np.eye(3), block=2)
+    np.testing.assert_array_equal(folder[:, :], np.eye(3))
+
+
+def test_chunks_are_read_by_threads_without_the_parser(tmp_path, monkeypatch):
+    """Python 3.11's parser may fail if two threads use it at once."""
+    folder = BlockFolder.from_array(tmp_path / "a", np.eye(5), block=2)
+    monkeypatch.setattr(np.lib.format, "read_array_header_1_0", None)
+    np.testing.assert_array_equal(folder[:, :], np.eye(5))

@@ -116,3 +116,66 @@ def test_read_only_datasets(tmp_path):
         pytest.raises(ValueError, match="store: expected a writeable array"),
     ):
         closure_blocks(file["a"])
+
+
+def stop_copying(monkeypatch, array, **options):
+    """Leave an array between its matrix and its star, as a kill would."""
+    original = Layout.read
+
+    def fail(layout, i, j, k):
+        if (i, j, k) == (1, 0, layout.count):
+            raise KeyboardInterrupt
+        return original(layout, i, j, k)
+
+    monkeypatch.setattr(Layout, "read", fail)
+    with pytest.raises(KeyboardInterrupt):
+        closure_blocks(array, block=20, **options)
+    monkeypatch.undo()
+
+
+def test_a_star_goes_where_its_matrix_was(tmp_path, monkeypatch):
+    """Not into another part of the file, nor over a matrix that was written there meanwhile."""
+    a = whole_numbers(50)
+    both = np.memmap(tmp_path / "two.bin", "f8", "w+", shape=(2, 50, 50))
+    both[0], both[1] = a, 10 * a
+    stop_copying(monkeypatch, both[0])
+    with pytest.raises(
+        ValueError, match=r"store: expected .*two\.bin from byte 0 on.* got .*20000"
+    ):
+        closure_blocks(both[1])
+    assert_same_bits(both[1], 10 * a)
+    kept = both[0].copy()
+    both[0] = 3 * a
+    with pytest.raises(ValueError, match="store: is neither the matrix nor the star"):
+        closure_blocks(both[0])
+    assert_same_bits(both[0], 3 * a)
+    both[0] = kept
+    closure_blocks(both[0])
+    assert_same_bits(both[0], closure(a))
+    closure_blocks(both[1])
+    assert_same_bits(both[1], closure(10 * a))
+
+
+def test_interrupted_rounds_of_the_other_order_of_bytes(tmp_path):
+    a = whole_numbers(50)
+    array = np.memmap(tmp_path / "a.bin", ">f8", "w+", shape=a.shape)
+    array[...] = a
+
+    def stop(share):
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        closure_blocks(array, block=20, progress=stop)
+    closure_blocks(array)
+    np.testing.assert_array_equal(array, closure(a))
+
+
+def test_predecessors_need_an_array_of_their_own(tmp_path):
+    array = np.memmap(tmp_path / "a.bin", "i4", "w+", shape=(5, 5))
+    array[...] = 1
+    same = np.memmap(tmp_path / "a.bin", "i4", "r+", shape=(5, 5))
+    for before in (array, same):
+        with pytest.raises(ValueError, match="predecessors: expected another array than store"):
+            closure_blocks(array, predecessors=before)
+    assert (array == 1).all()

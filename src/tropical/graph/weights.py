@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from tropical import _core
 from tropical.arrays import Array, is_kind, unmasked
 
-from .edges import Edges, check_weights
+from .edges import Edges, check_weights, converted
 from .elimination import ENTRIES_SHARE, eliminated, refuse_cycle, weighed
 from .progress import shown
 
@@ -78,19 +78,9 @@ class Weights:
         given = unmasked(name, weights)
         if not is_kind(given.dtype, "bool", "integer", "floating") and given.size:
             raise TypeError(f"{name}: expected real numbers, got dtype {given.dtype}")
-        ring, dtype = self.ring, self.edges.dtype
-        closed = np.zeros(given.shape, np.bool_)
-        if given.dtype.name in ring.dtypes:
-            closed = np.asarray(given == ring.zero(given.dtype))
-        with np.errstate(invalid="ignore", over="ignore"):
-            converted = np.asarray(given).astype(dtype)
-        converted[closed] = ring.zero(dtype)
-        if is_kind(dtype, "integer"):
-            wrong = given[(converted != given) & ~closed]
-            if wrong.size:
-                raise ValueError(f"{name}: expected weights of {dtype}, got {wrong.flat[0]}")
-        check_weights(converted, ring, name=name)
-        return converted
+        found = converted(given, self.ring, self.edges.dtype, name)
+        check_weights(found, self.ring, name=name)
+        return found
 
     def edges_between(
         self, sources: NDArray[np.intp], targets: NDArray[np.intp]

@@ -55,6 +55,18 @@ def place_of(array: Any) -> str | None:
     return f"{os.fspath(name)}{inside.rstrip('/').replace('/', '-')}"
 
 
+def target_of(array: Any) -> str:
+    """Return where the elements of an array lie, for messages too; empty if that is not known."""
+    place = place_of(array)
+    if place is None or not isinstance(array, np.memmap):
+        return place or ""
+    whole = array
+    while isinstance(whole.base, np.memmap):
+        whole = whole.base
+    begin = whole.offset + array.ctypes.data - whole.ctypes.data
+    return f"{place} from byte {begin} on, in steps of {array.strides} bytes"
+
+
 def check_writeable(array: Any, name: str = "store") -> None:
     """Raise ValueError unless elements can be written: one is replaced by itself."""
     try:
@@ -63,7 +75,7 @@ def check_writeable(array: Any, name: str = "store") -> None:
         raise ValueError(f"{name}: expected a writeable array ({error})") from error
 
 
-def check_predecessors(array: Any, n: int) -> None:
+def check_predecessors(array: Any, n: int, store: Any) -> None:
     """Raise TypeError or ValueError unless predecessors (n, n) can be written to `array`."""
     name = "predecessors"
     if not all(hasattr(array, part) for part in ("shape", "dtype", "__setitem__")):
@@ -72,6 +84,8 @@ def check_predecessors(array: Any, n: int) -> None:
         raise TypeError(f"{name}: expected dtype int32, got {array.dtype}")
     if tuple(array.shape) != (n, n):
         raise ValueError(f"{name}: expected {(n, n)}, got {array.shape}")
+    if array is store or (target_of(array) and target_of(array) == target_of(store)):
+        raise ValueError(f"{name}: expected another array than store")
     check_writeable(array, name)
 
 
@@ -93,13 +107,21 @@ def enter(array: Any, path: Path, choose: Callable[[], int], resume: bool) -> La
     if not resume:
         folder.remove()
         return _copy(array, path, choose())
-    if (known.n, known.n) != array.shape or np.dtype(known.dtype) != array.dtype:
+    dtype = np.dtype(array.dtype).newbyteorder("=")
+    if (known.n, known.n) != array.shape or np.dtype(known.dtype) != dtype:
         raise ValueError(
             f"store: expected the array of {path}, ({known.n}, {known.n}) of {folder.dtype}, got "
             f"{array.shape} of {array.dtype}; pass resume=False to begin anew"
         )
     if known.state != "copying":
         _check_source(array, folder, known.source)
+    elif known.target != (target := target_of(array)):
+        raise ValueError(
+            f"store: expected {known.target or 'another array'}, whose star is in {path}, got "
+            f"{target or 'another array'}; pass scratch= for its rounds"
+        )
+    else:
+        _check_copied(array, folder, known.source)
     return folder
 
 
@@ -118,6 +140,22 @@ def _check_source(array: Any, folder: Layout, source: tuple[int, ...]) -> None:
             )
 
 
+def _check_copied(array: Any, folder: Layout, source: tuple[int, ...]) -> None:
+    """Raise ValueError if each of several blocks is another than before and after the rounds.
+
+    A kill may leave a block between the two.
+    """
+    for (i, j, rows, columns), before in zip(folder.places(), source, strict=True):
+        block = np.ascontiguousarray(array[rows, columns]).astype(folder.dtype, copy=False)
+        if checksum(block) in (before, checksum(folder.read(i, j, folder.count))):
+            return
+    if len(source) > 1:
+        raise ValueError(
+            f"store: is neither the matrix nor the star of {folder.path}: delete this folder to "
+            "begin anew"
+        )
+
+
 def leave(array: Any, predecessors: Any, folder: Layout, keep: bool) -> None:
     """Replace the array by its star; delete the files of the folder, and unless `keep` the folder.
 
@@ -125,7 +163,7 @@ def leave(array: Any, predecessors: Any, folder: Layout, keep: bool) -> None:
 
     After a kill in between, the folder still has the star, and the next call copies it again.
     """
-    replace(folder.manifest, state="copying").write(folder.path)
+    replace(folder.manifest, state="copying", target=target_of(array)).write(folder.path)
     _copy_back(array, folder)
     if predecessors is not None:
         _copy_back(predecessors, folder.before)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import io
 import zlib
 from typing import TYPE_CHECKING, Any
 
@@ -59,9 +61,36 @@ def write_chunk(path: Path, block: Array, identity: str = "") -> None:
         If the file cannot be written; there is then no new file.
     """
     with replacing(path) as file:
-        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(block))
+        file.write(_header(block.shape, block.dtype))
         file.write(block.data if block.size else b"")
         file.write(_end(block, identity))
+
+
+@functools.lru_cache(maxsize=16)
+def _header(shape: tuple[int, int], dtype: np.dtype[Any]) -> bytes:
+    """Return what stands before a block in its file."""
+    file = io.BytesIO()
+    fields = np.lib.format.header_data_from_array_1_0(np.broadcast_to(np.zeros((), dtype), shape))
+    np.lib.format.write_array_header_1_0(file, {**fields, "fortran_order": False})
+    return file.getvalue()
+
+
+def _check_header(file: Any, path: Path, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+    """Raise DamagedChunkError unless a header says the same in other bytes.
+
+    NumPy reads it by Python's parser, which fails for other reasons if two threads use it at once.
+    """
+    try:
+        np.lib.format.read_magic(file)
+        header = np.lib.format.read_array_header_1_0(file)
+    except OSError:
+        raise
+    except Exception as error:
+        raise DamagedChunkError(f"{path}: the chunk is damaged ({error})") from None
+    if header != (shape, False, dtype):
+        raise DamagedChunkError(
+            f"{path}: the chunk is damaged: expected {shape} of {dtype}, got {header}"
+        )
 
 
 def read_chunk(
@@ -76,19 +105,11 @@ def read_chunk(
     OSError
         If the file cannot be read, such as FileNotFoundError.
     """
-    block = np.empty(shape, dtype)
+    block, header = np.empty(shape, dtype), _header(shape, dtype)
     with path.open("rb") as file:
-        try:
-            np.lib.format.read_magic(file)
-            header = np.lib.format.read_array_header_1_0(file)
-        except OSError:
-            raise
-        except Exception as error:  # NumPy reads the header by Python's parser, which has many
-            raise DamagedChunkError(f"{path}: the chunk is damaged ({error})") from None
-        if header != (shape, False, dtype):
-            raise DamagedChunkError(
-                f"{path}: the chunk is damaged: expected {shape} of {dtype}, got {header}"
-            )
+        if file.read(len(header)) != header:
+            file.seek(0)
+            _check_header(file, path, shape, dtype)
         there = file.readinto(block.reshape(-1).view(np.uint8).data)
         end = file.read(len(_MAGIC) + 5)
     if there < block.nbytes or end != _end(block, identity):

@@ -186,7 +186,7 @@ def closure_blocks(
         arrays.check_writeable(store)
         n = (*store.shape, 0)[0]
         if keep:
-            arrays.check_predecessors(predecessors, n)
+            arrays.check_predecessors(predecessors, n, store)
         path = arrays.scratch_of(store, scratch)
         choose = partial(choose_block, n, store.dtype, block, memory, keep)
         folder = arrays.enter(store, path, choose, resume)

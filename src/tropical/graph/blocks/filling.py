@@ -9,6 +9,7 @@ import numpy as np
 
 from tropical.arrays import Array, is_kind
 
+from ..edges import converted
 from .chunks import checksum, write_chunk
 from .manifest import Manifest
 
@@ -57,6 +58,20 @@ def fill(layout: Layout, function: Part) -> None:
     ).write(layout.path)
 
 
+def in_dtype(weights: Array, ring: Semiring, dtype: np.dtype[Any]) -> Array:
+    """Return weights in another dtype; raise ValueError if it does not have one of them."""
+    if not is_kind(dtype, "floating") and dtype.name not in ring.dtypes:
+        raise TypeError(f"dtype: expected one of {', '.join(ring.dtypes)}, got {dtype}")
+    found = converted(weights, ring, dtype, "graph")
+    lost = (found == ring.zero(dtype)) & (weights != ring.zero(weights.dtype))
+    if lost.any():
+        raise ValueError(
+            f"graph: expected weights of {dtype}, whose {ring.zero(dtype)} is no edge, got "
+            f"{weights[lost].flat[0]}"
+        )
+    return found
+
+
 def part_of(edges: Compressed, ring: Semiring, dtype: np.dtype[Any]) -> Part:
     """Return the function of rows and columns that gives a sparse graph's matrix."""
     zero = ring.zero(dtype)
@@ -69,7 +84,7 @@ def part_of(edges: Compressed, ring: Semiring, dtype: np.dtype[Any]) -> Part:
         source = np.repeat(np.arange(len(a)), np.diff(edges.start[rows.start : rows.stop + 1]))
         here = (target >= columns.start) & (target < columns.stop)
         place = source[here], target[here] - columns.start
-        ring.add_ufunc.at(a, place, weights[leaving][here].astype(dtype))
+        ring.add_ufunc.at(a, place, weights[leaving][here])
         return a
 
     return part

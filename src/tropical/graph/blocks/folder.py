@@ -13,8 +13,7 @@ from tropical.arrays import Array, check_square, unmasked
 
 from ..edge_arrays import Edges, compressed
 from ..edges import read, read_pattern
-from . import manifest as manifests
-from .filling import fill, part_of
+from .filling import fill, in_dtype, part_of
 from .layout import Layout
 from .reading import Blocks
 from .sizes import check_disk, choose_block
@@ -155,14 +154,18 @@ class BlockFolder(Blocks):
         TypeError
             If the semiring has no such dtype.
         ValueError, FileExistsError, OSError
-            As for `from_array` and `shortest_paths`.
+            As for `from_array` and `shortest_paths`; or if the dtype does not have a weight.
         """
         ring = semirings.get(semiring)
         found = read_pattern(graph) if set(ring.dtypes) == {"bool"} else read(graph, ring)
         if not isinstance(found, Edges):
-            a = found if dtype is None else found.astype(dtype)
+            a = found if dtype is None else in_dtype(found, ring, np.dtype(dtype))
             return cls.from_array(path, a, block=block, memory=memory)
-        kind = np.dtype(dtype or (bool if set(ring.dtypes) == {"bool"} else found.dtype))
+        pattern = set(ring.dtypes) == {"bool"}
+        kind = np.dtype(dtype or (bool if pattern else found.dtype))
+        if not pattern:
+            weight = in_dtype(found.weight, ring, kind)
+            found = Edges(found.n, found.source, found.target, weight)
         part = part_of(compressed(found), ring, kind)
         return cls.from_function(path, part, found.n, kind, block=block, memory=memory)
 
@@ -211,10 +214,8 @@ class BlockFolder(Blocks):
         place = Path(path).absolute()
         size = choose_block(n, kind, block, memory)
         layout = Layout(place, n, size, kind, identity=uuid4().hex)
-        if (place / manifests.NAME).exists():
-            raise FileExistsError(f"{place}: expected a new folder, got one with a matrix")
         place.mkdir(parents=True, exist_ok=True)
-        layout.remove()  # what a call left that did not end
+        layout.begin()
         check_disk(place, n * n * kind.itemsize)
         fill(layout, function)
         return cls(place)

@@ -164,6 +164,27 @@ class Layout:
             if _TEMPORARY.fullmatch(path.name):
                 path.unlink(missing_ok=True)
 
+    def begin(self) -> None:
+        """Make the folder one that is being filled, in which only this call's files are chunks.
+
+        Raises
+        ------
+        FileExistsError
+            If it holds a matrix, or files of another kind with the names of chunks.
+        """
+        if manifests.is_filling(self.path):
+            self.remove()  # what a call left that did not end
+        elif (self.path / manifests.NAME).exists():
+            raise FileExistsError(f"{self.path}: expected a new folder, got one with a matrix")
+        for path in self.path.iterdir():
+            if any(pattern.fullmatch(path.name) for pattern in (_CHUNK, _STEP)):
+                raise FileExistsError(
+                    f"{self.path}: expected no files with the names of chunks, got {path.name}"
+                )
+        Manifest(
+            self.n, self.block, self.dtype.str, state=manifests.FILLING, identity=self.identity
+        ).write(self.path)
+
     def remove(self) -> None:
         """Delete all files of this kind, the manifest first."""
         (self.path / manifests.NAME).unlink(missing_ok=True)

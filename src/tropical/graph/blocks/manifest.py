@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass
+from errno import ENOENT
 from typing import TYPE_CHECKING
 
 from tropical.npz import replacing
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "closure.json"
+FILLING = "filling"  # the state of a folder whose matrix is not complete yet
 _VERSION = 1
 
 
@@ -29,7 +31,8 @@ class Manifest:
         The least element of the matrix that came in, and its chunk; None for booleans.
     state : str
         "matrix" before the first round, "rounds" from then on, "star" after the last one;
-        "diverged" if there is no star; "copying" while the star replaces an array.
+        "diverged" if there is no star; "copying" while the star replaces an array. A folder that
+        is "filling" has no matrix yet.
     semiring : str, optional
         Once the rounds have begun.
     message : str
@@ -38,6 +41,8 @@ class Manifest:
         Checksums of the blocks of the array that the matrix came from, row by row.
     predecessors : bool
         Whether the rounds keep predecessors.
+    target : str
+        Of an array, where it lies: its star goes there and nowhere else.
     identity : str
         Random: another matrix under the same path has another one, and so do its chunks.
     """
@@ -51,12 +56,22 @@ class Manifest:
     message: str = ""
     source: tuple[int, ...] = ()
     predecessors: bool = False
+    target: str = ""
     identity: str = ""
 
     def write(self, folder: Path) -> None:
         """Write the file into a folder."""
         with replacing(folder / NAME) as file:
             file.write(json.dumps({"version": _VERSION, **dataclasses.asdict(self)}).encode())
+
+
+def is_filling(folder: Path) -> bool:
+    """Return whether a call that wrote a matrix into a folder did not end."""
+    try:
+        state = json.loads((folder / NAME).read_bytes())["state"]
+    except (OSError, KeyError, TypeError, ValueError):
+        return False
+    return bool(state == FILLING)
 
 
 def read(folder: Path) -> Manifest:
@@ -82,7 +97,10 @@ def read(folder: Path) -> Manifest:
         if version == _VERSION:
             if fields["least"] is not None:
                 fields["least"] = tuple(fields["least"])
-            return Manifest(**{**fields, "source": tuple(fields["source"])})
+            found = Manifest(**{**fields, "source": tuple(fields["source"])})
+            if found.state != FILLING:
+                return found
+            raise FileNotFoundError(ENOENT, "expected a matrix, got a part of one", str(path))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: expected a file of tropical ({error!r})") from None
     raise ValueError(f"{path}: expected version {_VERSION}, got {version}")

@@ -162,7 +162,8 @@ def write_lengths(
     names = _labels(labels, finder.n)
     shape = len(ends[0]), len(ends[1])
     kind = finder.dtype.str
-    begun = State(checksum_of(finder), checksum(limit, *ends), method_of(finder), shape, kind, 0)
+    asked = checksum(None if limit is None else float(limit), *ends)
+    begun = State(checksum_of(finder), asked, method_of(finder), shape, kind, 0)
     if known is not None:
         _check_same(begun, known, side)
     store = None
