@@ -371,3 +371,77 @@ def test_signals_are_heard(measure):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert time.perf_counter() - start < 10
+
+
+def diamonds(count):
+    """Vertices in a row, with two ways from each to the next one."""
+    first = 3 * np.arange(count)
+    source = np.concatenate([first, first, first + 1, first + 2])
+    target = np.concatenate([first + 1, first + 2, first + 3, first + 3])
+    return sp.csr_array((np.ones(4 * count), (source, target)), (3 * count + 1,) * 2)
+
+
+@pytest.mark.parametrize("count", [300, 1100, 2300])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_betweenness_where_paths_are_beyond_float64(count, weighted):
+    """2**1100 paths and more, each of which is one part of their number."""
+    made = diamonds(count)
+    if weighted:
+        made.data[:2] = 2  # of vertex 0
+    n = made.shape[0]
+    before = np.arange(n) // 3 * 3  # vertices before the one that opens a diamond
+    want = before * (n - 1.0 - before)
+    for side in (1, 2):
+        want[side::3] = (before[side::3] + 1) * (n - 3.0 - before[side::3]) / 2
+    some = graph.betweenness(made, normalized=False)
+    np.testing.assert_allclose(some, want, rtol=1e-12)
+    edges = graph.edge_betweenness(made, normalized=False)
+    assert edges.sum() > 0 and np.isfinite(edges).all()
+
+
+def test_betweenness_of_edges_that_are_closed():
+    """They are listed, and no path passes them; a factor takes weights in the same order."""
+    made = nx.DiGraph()
+    made.add_weighted_edges_from([("a", "b", math.inf), ("b", "c", 1.0), ("c", "a", 2.0)])
+    np.testing.assert_allclose(graph.edge_betweenness(made), [0, 1 / 3, 1 / 3])
+    sparse = sp.csr_array(np.array([[0, math.inf, 1], [0, 0, 1], [1, 0, 0]]))
+    assert graph.edge_betweenness(sparse).tolist()[0] == 0
+    for other, weights in (
+        (made, [math.inf, 1, 2]),
+        (made.to_undirected(), [x for *_, x in made.to_undirected().edges(data="weight")]),
+        (sparse, sparse.data),
+    ):
+        assert graph.edge_betweenness(other).shape == (len(weights),)
+        assert graph.edge_betweenness(other, unweighted=True)[0] == 0
+        factor, want = factorize(other), graph.shortest_paths(other)
+        np.testing.assert_array_equal(factor.closure(), want)
+        factor.update(np.ones(len(weights)))
+        assert np.isfinite(factor.closure()).any()
+        factor.update(weights)
+        np.testing.assert_array_equal(factor.closure(), want)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_function_as_weight(kind):
+    """A graph that is not directed stays so, unless directions have weights of their own."""
+    made = made_graph(kind, n=12, edges=30, connected=True)
+
+    def heavy(u, v, attributes):
+        return 1 + (u + v) % 3
+
+    def uphill(u, v, attributes):
+        return 1 + (u < v)
+
+    assert graph.wiener_index(made, weight=heavy) == nx.wiener_index(made, weight=heavy)
+    options = {"normalized": False, "weight": heavy}
+    want = nx.betweenness_centrality(made, **options)
+    np.testing.assert_allclose(graph.betweenness(made, **options), list(want.values()), atol=1e-9)
+    pairs = set(made.edges())
+    if not made.is_directed():
+        pairs = {frozenset(pair) for pair in pairs}
+    assert len(graph.edge_betweenness(made, weight=heavy)) == len(pairs)
+    factorize(made, weight=heavy).update(np.ones(len(pairs)))
+    lengths = [nx.single_source_dijkstra_path_length(made, u, weight=uphill) for u in made]
+    want = [[row[v] for v in made] for row in lengths]
+    np.testing.assert_array_equal(graph.shortest_paths(made, weight=uphill), want)
+    np.testing.assert_array_equal(factorize(made, weight=uphill).closure(), want)

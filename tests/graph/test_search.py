@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support import check_refused
 
 import tropical
-from tropical import _core
+from tropical import _core, semirings
 from tropical.graph import (
     NegativeCycleError,
     Searcher,
@@ -265,3 +265,47 @@ def test_arrays_that_lie():
     ):
         with pytest.raises(TypeError):
             search(**changed)
+
+
+@pytest.mark.parametrize("least", [-1, 1])
+@pytest.mark.parametrize("method", ["auto", "D", "J", "BF", "E"])
+def test_one_source_and_one_target(method, least):
+    w = np.array([[np.inf, least], [2, np.inf]])
+    if method == "D" and least < 0:
+        return
+    assert shortest_paths(w, method, indices=0, targets=1) == least
+    large = np.pad(w, (0, 199), constant_values=np.inf)
+    assert shortest_paths(large, method, indices=0, targets=1) == least
+    searcher = Searcher(w)
+    assert searcher.lengths(0, 1) == least
+    assert list(searcher.path(0, 1)) == [0, 1]
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4"])
+def test_the_other_order_of_bytes(dtype):
+    w = np.array([[np.inf, -1], [2, np.inf]], dtype)
+    assert Searcher(w).lengths(0, 1) == -1
+    for method in ("auto", "FW", "J", "BF"):
+        assert shortest_paths(w, method)[0, 1] == -1
+
+
+@pytest.mark.parametrize("function", [widest_paths, minimax_paths])
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_the_nearest_source_is_where_the_path_begins(function, dtype):
+    """Also where the paths from several sources are equally good."""
+    rng = np.random.default_rng(0)
+    zero = semirings.get("maxmin" if function is widest_paths else "minmax").zero(dtype)
+    for _ in range(300):
+        w = rng.integers(-3, 3, (5, 5)).astype(dtype)
+        w[rng.random((5, 5)) < 0.6] = zero
+        indices = rng.permutation(5)[: rng.integers(1, 5)]
+        options = {"indices": indices, "min_only": True, "return_predecessors": True}
+        values, before, sources = function(w, **options)
+        every = function(w, indices=indices)
+        for j in range(5):
+            if sources[j] < 0:
+                assert values[j] == zero
+                continue
+            way = path(before, int(sources[j]), j)
+            assert way[0] == sources[j] and way[-1] == j
+            assert values[j] == every[indices.tolist().index(sources[j]), j]

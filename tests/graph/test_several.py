@@ -146,3 +146,13 @@ def test_counts_of_a_grid():
     )
     with pytest.raises(ValueError, match="w: expected weights of 0 or more, got -1"):
         count_shortest_paths([[-1.0]])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", ">i4"])
+def test_counts_in_arrays_of_integers(dtype):
+    w = np.full((4, 4), np.iinfo(dtype).max, dtype)
+    w[[0, 0, 1, 2], [1, 2, 3, 3]] = [1, 2, 2, 1]
+    want = [[1, 1, 1, 2], [0, 1, 0, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
+    np.testing.assert_array_equal(count_shortest_paths(w), want)
+    np.testing.assert_array_equal(count_shortest_paths(w, unweighted=True), want)
+    assert count_shortest_paths(w, indices=0, targets=3, limit=2) == 0

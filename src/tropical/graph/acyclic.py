@@ -11,7 +11,7 @@ from .cycles import cycle_error
 from .edge_arrays import Edges, in_core
 from .predecessors import NO_PREDECESSOR
 from .progress import Progress, shown
-from .wanted import Found, Wanted
+from .wanted import Found, Wanted, roots
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,14 +60,6 @@ def acyclic_paths(
         before[values == ring.zero(values.dtype)] = NO_PREDECESSOR
         before = before.reshape(shape)
         if wanted.min_only:
-            first = _roots(before)
+            first = roots(before)
             first[values[0] == ring.zero(values.dtype)] = NO_PREDECESSOR
     return wanted.restrict(Found(values.reshape(shape), before, first), ring)
-
-
-def _roots(before: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the vertex at which the path of predecessors to each vertex begins."""
-    root = np.where(before < 0, np.arange(len(before), dtype=np.int32), before)
-    while (root != (further := root[root])).any():  # each step is twice as long as the last
-        root = further
-    return root

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from tropical import _core
 
 from .all_pairs import sources_of
-from .edges import Edges, edges_of, read
-from .elimination import is_undirected
+from .edges import Edges, Mirrored, edges_of, read
 from .method import RING
 from .progress import Progress, shown
 
@@ -194,14 +193,15 @@ class _Arcs:
 
 
 def _read(graph: GraphLike, directed: bool, unweighted: bool, weight: Weight) -> _Arcs:
-    found = read(graph, RING, weight)
+    found = read(graph, RING, weight, keep=True)
     if not isinstance(found, Edges) and found.ndim != 2:
         raise ValueError(f"graph: expected (n, n), got {found.shape}")
     edges = edges_of(found, RING)
-    if is_undirected(graph) and not callable(weight):
-        directed = False  # and the second half of the edges leads back
-        edges = edges.where(np.arange(len(edges.weight) // 2))
-    weights = np.ones(len(edges.weight)) if unweighted else edges.weight.astype(np.float64)
+    if isinstance(edges, Mirrored):
+        directed, edges = False, edges.once()
+    weights = edges.weight.astype(np.float64)
+    if unweighted:
+        weights[weights < np.inf] = 1
     if (least := weights.min(initial=np.inf)) <= 0:
         raise ValueError(f"graph: expected weights above 0, got {least:g}")
     ends = edges.source, edges.target
@@ -214,14 +214,14 @@ def _read(graph: GraphLike, directed: bool, unweighted: bool, weight: Weight) ->
         edges,
         not directed,
         pair,
-        (weights == lightest[pair]) & (edges.source != edges.target),
+        (weights == lightest[pair]) & (weights < np.inf) & (edges.source != edges.target),
         *_sorted(keys // max(edges.n, 1), keys % max(edges.n, 1), lightest, edges.n, directed),
     )
 
 
 def _sorted(one: Array, other: Array, weights: Array, n: int, directed: bool) -> tuple[Any, ...]:
     """Return start, target and weight of the arcs, and the pair that each arc joins."""
-    pair = np.flatnonzero(one != other)
+    pair = np.flatnonzero((one != other) & (weights < np.inf))
     source, target = one[pair], other[pair]
     if not directed:
         source, target, pair = (

@@ -41,14 +41,22 @@ class Edges:
         """The least weight, NaN if any weight is NaN, 0 if there are no edges."""
         return self.weight.min() if len(self.weight) else self.weight.dtype.type(0)
 
-    def where(self, chosen: Array) -> Edges:
-        """Return the chosen edges of the same vertices; `chosen` is a mask or holds positions."""
+    def where(self, chosen: Array | slice) -> Edges:
+        """Return the chosen edges of the same vertices, by a mask, positions or a slice."""
         return Edges(self.n, self.source[chosen], self.target[chosen], self.weight[chosen])
 
-    def both_ways(self) -> Edges:
+    def both_ways(self) -> Mirrored:
         """Return the graph in which each edge leads in both directions."""
         ends = np.append(self.source, self.target), np.append(self.target, self.source)
-        return Edges(self.n, *ends, np.append(self.weight, self.weight))
+        return Mirrored(self.n, *ends, np.append(self.weight, self.weight))
+
+
+class Mirrored(Edges):
+    """Edges that lead in both directions: the second half of them leads back."""
+
+    def once(self) -> Edges:
+        """Return the first half."""
+        return self.where(slice(len(self.weight) // 2))
 
 
 class Compressed(Edges):

@@ -166,13 +166,14 @@ def _by_pandas(
             low_memory=False,
             **({"float_precision": "round_trip"} if old else {}),
         )
+        sides = [table[i] for i in layout.where[:2]]
         weights = table[layout.where[2]] if len(layout.where) > 2 else np.ones(len(table))
     except (ValueError, KeyError):  # the loop finds the line
         return None
     if weights.dtype.kind not in "iuf" or (layout.only_two and table.shape[1] > 2):
         return None
     ends = np.array(labels + [""] * 2 * len(table), object)
-    ends[len(labels) :: 2], ends[len(labels) + 1 :: 2] = (table[i] for i in layout.where[:2])
+    ends[len(labels) :: 2], ends[len(labels) + 1 :: 2] = sides
     numbers, found = pandas.factorize(ends)
     if any(not label or label != label.strip() for label in found):
         return None
@@ -225,7 +226,7 @@ def read_dimacs(source: Source) -> tuple[Array, Edges]:
                     ends.extend([_vertex(start, size[0]), _vertex(end, size[0])])
                     weights.append(_number(weight))
                 case ["p", "sp", vertices, arcs] if not size:
-                    size = [int(vertices), int(arcs)]
+                    size = [_count(vertices), _count(arcs)]
                 case [] | ["c", *_]:
                     pass
                 case _:
@@ -238,6 +239,12 @@ def read_dimacs(source: Source) -> tuple[Array, Edges]:
         raise source.error(f"expected {expected}")
     numbers = np.array(ends, np.intp) - 1
     return np.arange(1, size[0] + 1), Edges(size[0], numbers[::2], numbers[1::2], np.array(weights))
+
+
+def _count(text: str) -> int:
+    if int(text) < 0:
+        raise ValueError(f"expected a number of 0 or more, got {text}")
+    return int(text)
 
 
 def _vertex(text: str, n: int) -> int:

@@ -18,6 +18,7 @@ from tropical.arrays import Array, check_square, is_kind, unmasked, widened
 
 from .edge_arrays import Compressed
 from .edge_arrays import Edges as Edges
+from .edge_arrays import Mirrored as Mirrored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +93,11 @@ def read(
         if keep:
             return graph
         there = graph.weight != ring.zero(graph.dtype)
-        return graph if there.all() else graph.where(there)
+        if there.all():
+            return graph
+        if isinstance(graph, Mirrored):
+            return graph.once().where(there[: len(there) // 2]).both_ways()
+        return graph.where(there)
     check_square("w", graph)
     ring.zero(graph.dtype)  # raises TypeError where the semiring has no such dtype
     check_weights(graph, ring)
@@ -144,6 +149,34 @@ def check_weights(weights: Array, ring: Semiring, least: Any = None, name: str =
         )
     if ring.multiply_ufunc is np.add and np.isinf(best) and best != ring.zero(weights.dtype):
         raise ValueError(f"{name}: expected weights of {ring}, got {best}")
+
+
+def converted(given: Array, ring: Semiring, dtype: np.dtype[Any], name: str) -> Array:
+    """Return weights in another dtype, in which what is no edge is none.
+
+    No edge is the zero of the dtype of the weights, and that of the other dtype.
+
+    Raises
+    ------
+    ValueError
+        If the dtype does not have an integer, or another weight would become no edge.
+    """
+    if is_kind(dtype, "bool"):
+        return np.asarray(given).astype(dtype)
+    zero = ring.zero(dtype)
+    closed = np.asarray(given == zero)
+    if given.dtype.name in ring.dtypes:
+        closed |= given == ring.zero(given.dtype)
+    with np.errstate(invalid="ignore", over="ignore"):
+        weights = np.asarray(given).astype(dtype)
+        weights[closed] = zero
+        fits = weights != zero
+        if is_kind(dtype, "integer"):
+            fits &= weights == given
+    if not (fits | closed).all():
+        wrong = given[~(fits | closed)]
+        raise ValueError(f"{name}: expected weights of {dtype}, got {wrong.flat[0]}")
+    return weights
 
 
 def read_pattern(a: GraphLike) -> NDArray[np.bool_] | Edges:
@@ -235,7 +268,27 @@ def _from_networkx(graph: Any, weight: Weight) -> Edges:
     )
     values = np.array([_number(triple[2], weight) for triple in triples], dtype=np.float64)
     edges = Edges(len(position), source, target, values)
-    return edges if callable(weight) or graph.is_directed() else edges.both_ways()
+    if graph.is_directed():
+        return edges
+    return _mirrored(edges) if callable(weight) else edges.both_ways()
+
+
+def _mirrored(edges: Edges) -> Edges:
+    """Return edges, listed in both directions, as `Mirrored` if the weights of both are the same.
+
+    A function may give each direction a weight of its own.
+    """
+    there, back = (
+        edges.where(np.lexsort(ends))
+        for ends in ((edges.target, edges.source), (edges.source, edges.target))
+    )
+    same = (
+        np.array_equal(there.source, back.target)
+        and np.array_equal(there.target, back.source)
+        and np.array_equal(there.weight, back.weight)
+    )
+    # networkx lists an edge where its first end stands.
+    return edges.where(edges.source <= edges.target).both_ways() if same else edges
 
 
 def _number(x: Any, weight: Weight) -> float:

@@ -14,7 +14,7 @@ from tropical.arrays import Array
 from .all_pairs import sources_of
 from .available import available_bytes
 from .bellman_ford import potentials
-from .edges import Edges, edges_of, read
+from .edges import Edges, Mirrored, edges_of, read
 from .star import DivergenceError
 
 if TYPE_CHECKING:
@@ -100,22 +100,24 @@ def operations_of(elimination: _core.Elimination) -> int:
 
 
 def read_edges(
-    graph: GraphLike, ring: Semiring, directed: bool, weight: Weight
+    graph: GraphLike, ring: Semiring, directed: bool, weight: Weight, keep: bool = False
 ) -> tuple[Edges, bool]:
-    """Return the edges of a graph as `factorize` takes it, and whether they have a direction."""
+    """Return the edges of a graph as `factorize` takes it, and whether they have a direction.
+
+    `keep`: with those whose weight is the semiring's zero, but for a pattern.
+    """
     if not ring.idempotent:
         raise ValueError(f"semiring: expected an idempotent one, got {ring.name}")
     pattern = ring.dtypes == ("bool",)
     of_weights = semirings.minplus if pattern else ring
-    found = read(graph, of_weights, weight)
+    found = read(graph, of_weights, weight, keep=keep and not pattern)
     if not isinstance(found, Edges) and found.ndim != 2:
         raise ValueError(f"graph: expected (n, n), got {found.shape}")
     edges = edges_of(found, of_weights)
     if edges.dtype.name not in DTYPES:
         raise TypeError(f"graph: expected a dtype of {', '.join(DTYPES)}, got {edges.dtype}")
-    if is_undirected(graph) and not callable(weight):
-        directed = False  # and the second half of the edges leads back
-        edges = edges.where(np.arange(len(edges.weight) // 2))
+    if isinstance(edges, Mirrored):
+        directed, edges = False, edges.once()
     if pattern:
         edges = Edges(edges.n, edges.source, edges.target, np.ones(len(edges.weight), np.bool_))
     return edges, bool(directed)

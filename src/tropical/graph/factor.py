@@ -53,7 +53,7 @@ class Factor:
         progress: Progress = None,
     ) -> None:
         ring = semirings.get(semiring)
-        edges, directed = read_edges(graph, ring, directed, weight)
+        edges, directed = read_edges(graph, ring, directed, weight, keep=True)
         self._take(Weights(edges, ring, directed, order_of(ordering, edges), progress))
 
     def _take(self, weights: Weights) -> None:

@@ -18,8 +18,7 @@ from tropical.arrays import Array, is_kind
 
 from .all_pairs import sources_of
 from .counting import Task
-from .edges import Edges, edges_of, read
-from .elimination import is_undirected
+from .edges import Edges, Mirrored, edges_of, read
 from .factor import Factor
 from .method import RING, Choice, cheapest
 from .paths import shortest_paths
@@ -217,11 +216,10 @@ def distances_in(
     if not isinstance(found, Edges) and found.ndim != 2:
         raise ValueError(f"graph: expected (n, n), got {found.shape}")
     edges = edges_of(found, RING)
+    if isinstance(edges, Mirrored):
+        directed, edges = False, edges.once()
     if is_kind(edges.dtype, "integer"):
         edges = Edges(edges.n, edges.source, edges.target, edges.weight.astype(np.float64))
-    if is_undirected(graph) and not callable(weight):
-        directed = False  # and the second half of the edges leads back
-        edges = edges.where(np.arange(len(edges.weight) // 2))
     count = edges.n if sources is None else sources
     factor, method = None, "D"
     if count:

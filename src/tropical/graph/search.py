@@ -138,7 +138,7 @@ class Search:
             values += at_end - highest
         else:
             values, before, first = self._run(free, np.float64, predecessors, progress)
-            values += at_end - at_start.reshape(*wanted.rows(self.n), *(1,) * at_end.ndim)
+            values += at_end - at_start.reshape((*wanted.rows(self.n), *(1,) * at_end.ndim))
         with np.errstate(over="ignore"):  # in float32
             lengths = values.astype(self.dtype, copy=False)
         if wanted.limit is not None:

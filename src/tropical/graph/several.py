@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tropical import _core, semirings
-from tropical.arrays import Array
+from tropical.arrays import Array, is_kind
 
 from .all_pairs import sources_of
 from .bellman_ford import potentials
@@ -146,6 +146,8 @@ def count_shortest_paths(
     edges = _edges(w, directed, unweighted, weight)
     if edges.least < 0:
         raise ValueError(f"w: expected weights of 0 or more, got {edges.least}")
+    if is_kind(edges.dtype, "integer"):
+        edges = Compressed(edges.n, edges.start, edges.head, edges.weight.astype(np.float64))
     want = wanted(edges, indices, targets, limit, False)
     if want.limit is not None and want.limit < 0:
         raise ValueError(f"limit: expected 0 or more, got {limit}")

@@ -106,7 +106,7 @@ class Wanted:
         rows = (len(values),) if self.sources is None else self.sources.shape
         if chosen:
             free = Wanted(self.sources, None, self.limit, self.min_only)
-            return free._finish(values.reshape(*rows, *self.columns(0)), None, ring)
+            return free._finish(values.reshape((*rows, *self.columns(0))), None, ring)
         before = None if before is None else before.reshape(*rows, before.shape[-1])
         return self._finish(values.reshape(*rows, values.shape[-1]), before, ring)
 
@@ -171,6 +171,13 @@ def _nearest(
     row = (values == best).argmax(axis=-2)[..., None, :]  # of equal sources the first: no cycles
     table = np.take_along_axis(before.reshape(values.shape), row, -2)[..., 0, :]
     none = best[..., 0, :] == ring.zero(values.dtype)
-    return Found(
-        best[..., 0, :], table, np.where(none, np.int32(NO_PREDECESSOR), starts[row[..., 0, :]])
-    )
+    return Found(best[..., 0, :], table, np.where(none, np.int32(NO_PREDECESSOR), roots(table)))
+
+
+def roots(before: Predecessors) -> Predecessors:
+    """Return the vertex at which the path of predecessors (..., n) to each vertex begins."""
+    n = before.shape[-1]
+    root = np.where(before < 0, np.arange(n, dtype=np.int32), before)
+    for _ in range(n.bit_length()):  # each step is twice as long as the last
+        root = np.take_along_axis(root, root, -1)
+    return root
