@@ -31,32 +31,31 @@ class PathSearch {
     // Adds the shares of the paths from a source.
     void add(Vertex source, const Betweenness& wanted) {
         search(source);
-        if (wanted.endpoints) wanted.vertices[source] += static_cast<double>(order_.size() - 1);
-        for (ptrdiff_t i = std::ssize(order_) - 1; i > 0; --i) {
-            const Node& node = node_[order_[i]];
-            wanted.vertices[order_[i]] += node.share + (wanted.endpoints ? 1 : 0);
-            const double share = (1 + node.share) / node.paths;
-            hand_back(node.before, share, node.units, wanted.arcs);
-            for (std::int32_t tie = node.tie; tie != none; tie = ties_[tie].next)
-                hand_back(ties_[tie].before, share, node.units, wanted.arcs);
+        if (many_) {
+            search<true>(source);
+            add_shares<true>(source, wanted);
+        } else {
+            add_shares<false>(source, wanted);
         }
     }
 
     // Finds the shortest paths from a source: Dijkstra's search, or one by levels.
+    template <bool in_units = false>
     void search(Vertex source) {
         for (const Vertex v : order_) node_[v] = {};
         order_.clear();
         ties_.clear();
+        many_ = false;
         node_[source].distance = 0;
         node_[source].paths = 1;
         if (!graph_.weight) {
             order_.push_back(source);
             const auto push = [&](Vertex v, double) { order_.push_back(v); };
-            for (ptrdiff_t i = 0; i < std::ssize(order_); ++i) pass(order_[i], push);
+            for (ptrdiff_t i = 0; i < std::ssize(order_); ++i) pass<in_units>(order_[i], push);
         } else if (lists_) {
-            take_from(*lists_, source);
+            take_from<in_units>(*lists_, source);
         } else {
-            take_from(queue_, source);
+            take_from<in_units>(queue_, source);
         }
     }
 
@@ -73,11 +72,12 @@ class PathSearch {
     };
     struct Node {
         double distance = never;
-        double paths;      // as many are the shortest from the source, times unit^units
+        double paths;      // as many are the shortest from the source, times `unit`^units
         double share = 0;  // of one path to each vertex behind
         Step before;       // of one shortest path
         std::int32_t tie;  // of another one, or none
-        std::uint32_t units : 31 = 0, passed : 1 = 0;
+        bool passed = false;
+        std::uint16_t units = 0;
     };
     struct Tie {
         Step before;
@@ -87,32 +87,46 @@ class PathSearch {
     // So many vertices are in a bucket of the queue: measured, from 0.1 to 0.5 is as fast.
     static constexpr double entries_a_bucket = 0.25;
     static constexpr double never = std::numeric_limits<double>::infinity();
-    // A number of paths may leave the range of double: more than `unit` are counted in units.
-    static constexpr double unit = 0x1p512;
+    // Paths beyond the range of double are counted in units.
+    static constexpr double unit = 0x1p900;
     const WeightedArcs& graph_;
     Indexed<Node> node_;
     Indexed<Tie> ties_;
     Indexed<Vertex> order_;  // the vertices that were reached, the nearest first
     DistanceQueue queue_;
     std::optional<BucketLists> lists_;  // in place of the queue, where they fit
+    bool many_ = false;                 // the last search found more than one unit of paths
+
+    template <bool in_units>
+    void add_shares(Vertex source, const Betweenness& wanted) {
+        if (wanted.endpoints) wanted.vertices[source] += static_cast<double>(order_.size() - 1);
+        for (ptrdiff_t i = std::ssize(order_) - 1; i > 0; --i) {
+            const Node& node = node_[order_[i]];
+            wanted.vertices[order_[i]] += node.share + (wanted.endpoints ? 1 : 0);
+            const double share = (1 + node.share) / node.paths;
+            hand_back<in_units>(node.before, share, node.units, wanted.arcs);
+            for (std::int32_t tie = node.tie; tie != none; tie = ties_[tie].next)
+                hand_back<in_units>(ties_[tie].before, share, node.units, wanted.arcs);
+        }
+    }
 
     // Dijkstra's search.
-    template <class Queue>
+    template <bool in_units, class Queue>
     void take_from(Queue& queue, Vertex source) {
         const auto push = [&](Vertex v, double distance) { queue.push(v, distance); };
         push(source, 0);
         for (Vertex v; (v = queue.pop()) >= 0;) {
             if (node_[v].passed) continue;  // by a nearer entry
             order_.push_back(v);
-            pass(v, push);
+            pass<in_units>(v, push);
         }
     }
 
     // Continues the paths to v by one arc.
-    template <class Push>
+    template <bool in_units, class Push>
     void pass(Vertex v, Push push) {
         Node& from = node_[v];
-        from.passed = 1;
+        from.passed = true;
         const ptrdiff_t first = graph_.start[v], end = graph_.start[v + 1];
         for (ptrdiff_t a = first; a < end; ++a) {
             Node& to = node_[graph_.target[a]];
@@ -122,12 +136,17 @@ class PathSearch {
             if (length < to.distance) {
                 to.distance = length;
                 to.paths = from.paths;
-                to.units = from.units;
+                if constexpr (in_units) to.units = from.units;
                 to.before = step;
                 to.tie = none;
                 push(graph_.target[a], length);
             } else if (!to.passed) {
-                add_paths(to, from);
+                if constexpr (in_units) {
+                    add_paths(to, from);
+                } else {
+                    to.paths += from.paths;
+                    many_ |= to.paths > unit;
+                }
                 ties_.push_back({step, to.tie});
                 to.tie = static_cast<std::int32_t>(ties_.size() - 1);
             }
@@ -136,7 +155,7 @@ class PathSearch {
 
     static void add_paths(Node& to, const Node& from) {
         for (; to.units < from.units; ++to.units) to.paths /= unit;
-        to.paths += in_units(from, to.units);
+        to.paths += paths_in(to.units, from);
         if (to.paths > unit) {
             to.paths /= unit;
             ++to.units;
@@ -144,17 +163,18 @@ class PathSearch {
     }
 
     // The number of paths in so many units, which is 0 where it does not count beside theirs.
-    static double in_units(const Node& node, std::uint32_t units) {
+    static double paths_in(int units, const Node& node) {
         double paths = node.paths;
-        for (std::uint32_t u = node.units; u < units && paths > 0; ++u) paths /= unit;
+        for (int u = node.units; u < units && paths > 0; ++u) paths /= unit;
         return paths;
     }
 
     // A vertex hands back this share of each path that came by a step. No vertex before another
     // one has more paths, or units.
-    void hand_back(const Step& before, double share, std::uint32_t units, double* arcs) {
+    template <bool in_units>
+    void hand_back(const Step& before, double share, int units, double* arcs) {
         Node& from = node_[before.from];
-        const double part = in_units(from, units) * share;
+        const double part = (in_units ? paths_in(units, from) : from.paths) * share;
         from.share += part;
         if (arcs) arcs[graph_.start[before.from] + before.arc] += part;
     }
