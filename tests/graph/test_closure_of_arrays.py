@@ -146,7 +146,7 @@ def test_a_star_goes_where_its_matrix_was(tmp_path, monkeypatch):
     assert_same_bits(both[1], 10 * a)
     kept = both[0].copy()
     both[0] = 3 * a
-    with pytest.raises(ValueError, match="store: is neither the matrix nor the star"):
+    with pytest.raises(ValueError, match=r"store: block \(0, 1\) has changed since the star"):
         closure_blocks(both[0])
     assert_same_bits(both[0], 3 * a)
     both[0] = kept
@@ -154,6 +154,20 @@ def test_a_star_goes_where_its_matrix_was(tmp_path, monkeypatch):
     assert_same_bits(both[0], closure(a))
     closure_blocks(both[1])
     assert_same_bits(both[1], closure(10 * a))
+
+
+def test_a_sparse_matrix_that_was_written_meanwhile_stays(tmp_path, monkeypatch):
+    """Most of its blocks are those of the other matrix, and of the star: nothing but +inf."""
+    array = np.memmap(tmp_path / "a.bin", "f8", "w+", shape=(100, 100))
+    array[...] = np.inf
+    array[0, 1], array[1, 75] = 1, 2
+    stop_copying(monkeypatch, array)
+    array[...] = np.inf
+    array[5, 6], array[6, 75], array[50, 99] = 7, 7, 7
+    given = array.copy()
+    with pytest.raises(ValueError, match="has changed since the star was copied"):
+        closure_blocks(array)
+    assert_same_bits(array, given)
 
 
 def test_interrupted_rounds_of_the_other_order_of_bytes(tmp_path):
@@ -175,7 +189,7 @@ def test_predecessors_need_an_array_of_their_own(tmp_path):
     array = np.memmap(tmp_path / "a.bin", "i4", "w+", shape=(5, 5))
     array[...] = 1
     same = np.memmap(tmp_path / "a.bin", "i4", "r+", shape=(5, 5))
-    for before in (array, same):
+    for before in (array, same, np.asarray(array)):
         with pytest.raises(ValueError, match="predecessors: expected another array than store"):
             closure_blocks(array, predecessors=before)
     assert (array == 1).all()

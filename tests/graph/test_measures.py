@@ -419,6 +419,10 @@ def test_betweenness_of_edges_that_are_closed():
         assert np.isfinite(factor.closure()).any()
         factor.update(weights)
         np.testing.assert_array_equal(factor.closure(), want)
+        reached = factorize(other, "orand")
+        np.testing.assert_array_equal(reached.closure(), np.isfinite(want))
+        reached.update(np.ones(len(weights), bool))
+        assert reached.closure().sum() >= np.isfinite(want).sum()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -184,7 +184,8 @@ def test_relax_of_integers_that_saturate(ring, dtype, isa):
             )
             lookup = rng.integers(0, 99, (k, n)).astype(np.int32)
             before = rng.integers(100, 199, (m, n)).astype(np.int32)
-            product, index = tropical.gemm(a, b, semiring=ring, return_argmax=True)
+            naive = {"kernel": "naive", "return_argmax": True}
+            product, index = tropical.gemm(a, b, semiring=ring, **naive)
             wins = (ring.add_ufunc(product, c) != c) & (product != c)
             want = np.where(wins, np.take_along_axis(lookup, index, 0), before)
             found = c.copy()

@@ -209,7 +209,9 @@ def test_lists_and_integers_of_64_bits():
         got = gemm(np.array([[none, 5], [none, none]]), np.array([[1], [2]]), "minplus")
         assert got.dtype == np.int32
         np.testing.assert_array_equal(got, [[7], [np.iinfo(np.int32).max]])
-        with pytest.raises(
-            ValueError, match=r"a, b: expected integers that int32 holds.* got 1 to"
-        ):
-            gemm(np.array([[2**40, 1]]), np.array([[1], [2]]), "minplus")
+        for wrong in (2**40, 2**31 - 1):
+            with pytest.raises(ValueError, match=rf"a, b: expected integers .* got {wrong}$"):
+                gemm(np.array([[wrong, 1]]), np.array([[1], [2]]), "minplus")
+        small = gemm(jnp.array([[1, 3]], "uint32"), jnp.array([[5], [2]], "float32"), "minplus")
+        assert small == 5
+    assert jax.jit(lambda x, y: gemm([[x, y]], [[y], [x]]))(1.0, 2.0) == 3

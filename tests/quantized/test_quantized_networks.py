@@ -141,11 +141,13 @@ class Shared(nn.Module):
         self.first = Inner(self, nn.Sequential(block, layer, nn.ReLU(), block, layer))
         self.line = collections.deque([nn.Linear(20, 20, rng=rng)])
         self.pair = Pair(nn.Linear(20, 20, rng=rng), 2)
-        self.named = {"last": [nn.Linear(20, 3, rng=rng)]}
+        self.named = {layer: nn.Linear(20, 3, rng=rng)}
+        self.same = self.first.parts
 
     def forward(self, x):
         x = self.pair.layer(self.line[0](self.first(x))) * self.pair.factor
-        return self.named["last"][0](x)
+        (last,) = self.named.values()
+        return last(x)
 
 
 class Inner(nn.Module):
@@ -166,7 +168,8 @@ def test_networks_of_any_shape():
     model, x = Shared(), inputs(200, 20)
     small = quantized.convert(model, x)
     assert not list(small.parameters())
-    assert small.first.parts[0] is small.first.parts[2]
+    assert small.first.parts[0] is small.first.parts[3]
+    assert small.first.parts[1] is small.same[4] and small.same is small.first.parts
     assert isinstance(small.pair, Pair) and small.pair.factor == 2
     with no_grad():
         want = model(x).data

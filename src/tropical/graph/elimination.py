@@ -104,13 +104,13 @@ def read_edges(
 ) -> tuple[Edges, bool]:
     """Return the edges of a graph as `factorize` takes it, and whether they have a direction.
 
-    `keep`: with those whose weight is the semiring's zero, but for a pattern.
+    `keep`: with those whose weight is the semiring's zero.
     """
     if not ring.idempotent:
         raise ValueError(f"semiring: expected an idempotent one, got {ring.name}")
     pattern = ring.dtypes == ("bool",)
     of_weights = semirings.minplus if pattern else ring
-    found = read(graph, of_weights, weight, keep=keep and not pattern)
+    found = read(graph, of_weights, weight, keep=keep)
     if not isinstance(found, Edges) and found.ndim != 2:
         raise ValueError(f"graph: expected (n, n), got {found.shape}")
     edges = edges_of(found, of_weights)
@@ -119,7 +119,8 @@ def read_edges(
     if isinstance(edges, Mirrored):
         directed, edges = False, edges.once()
     if pattern:
-        edges = Edges(edges.n, edges.source, edges.target, np.ones(len(edges.weight), np.bool_))
+        there = edges.weight != of_weights.zero(edges.dtype)
+        edges = Edges(edges.n, edges.source, edges.target, there)
     return edges, bool(directed)
 
 

@@ -338,7 +338,8 @@ class Factor:
             A weight for each edge; the semiring's zero (+inf for minplus) closes an edge. The order
             is that in which the graph lists its edges: that of
             ``scipy.sparse.csr_array(graph).data`` for a sparse array, of ``graph.edges`` for a
-            networkx graph, and by rows for an array.
+            networkx graph, and by rows for an array. If the weights were those of a function, see
+            `edge_betweenness`.
 
         Raises
         ------

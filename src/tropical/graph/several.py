@@ -134,7 +134,7 @@ def count_shortest_paths(
     Notes
     -----
     Two paths are equally long if the sums of their weights, each rounded to float64, are the same,
-    as in networkx. With weights that are whole numbers the counts are exact.
+    as in networkx. With whole weights, and sums of up to 2**53, the counts are exact.
 
     Examples
     --------

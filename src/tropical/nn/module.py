@@ -331,7 +331,7 @@ class Module(metaclass=_Kind):
             _copy(arrays, targets)
             for module in modules:
                 module.state_loaded()
-        except Exception:
+        except BaseException:
             _copy(before, targets)
             for module in modules if follows else ():
                 module.state_loaded()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -206,7 +206,9 @@ def convert(model: nn.Module, calibration: Iterable[ArrayLike] | Array) -> nn.Mo
     """
     batches = [calibration] if isinstance(calibration, np.ndarray) else list(calibration)
     ranges = _observe(model, batches)
-    result = _Conversion(ranges).of(copy.deepcopy(model), model)
+    conversion = _Conversion(ranges)
+    result = conversion.of(copy.deepcopy(model), model)
+    conversion.join()
     assert isinstance(result, nn.Module)
     return result.eval()
 
@@ -252,63 +254,64 @@ def _is_linear(module: Any) -> bool:
 
 
 class _Conversion:
-    """Puts quantized layers into a copy of a network.
-
-    A module in two places is converted once, but for a `Linear`: what follows it may differ.
-    """
+    """Puts quantized layers into a copy of a network, one for each layer and container."""
 
     def __init__(self, ranges: dict[nn.Module, Quantization]) -> None:
         self.ranges = ranges
-        self.done: set[nn.Module] = set()
-        self.layers: set[nn.Module] = set()
+        self.done: dict[int, Any] = {}  # by the id of the original
+        self.uses: Counter[nn.Module] = Counter()  # in how many places a new layer stands
+        self.chains: list[nn.Module] = []
 
     def of(self, value: Any, original: Any) -> Any:
         """Return a copy of a module, or of a container of modules, with quantized layers in it."""
+        if id(original) not in self.done:
+            self.done[id(original)] = value  # a part may refer to the whole
+            self.done[id(original)] = self._convert(value, original)
+        result = self.done[id(original)]
+        if _is_linear(original):
+            self.uses[result] += 1
+        return result
+
+    def _convert(self, value: Any, original: Any) -> Any:
         if _is_linear(original):
             bias = None if original.bias is None else original.bias.data
             layer = QuantizedLinear(original.weight.data, bias, self.ranges[original])
             layer._hooks = value._hooks
-            self.layers.add(layer)
             return layer
         if isinstance(original, nn.Module):
-            if original not in self.done:
-                self.done.add(original)
-                self._convert_parts(value, original)
-        elif isinstance(original, (list, deque, dict)):
-            for key in original if isinstance(original, dict) else range(len(original)):
-                value[key] = self.of(value[key], original[key])
+            for name, part in vars(original).items():
+                if name not in ("_hooks", "_buffers") and name in vars(value):
+                    vars(value)[name] = self.of(vars(value)[name], part)
+            if type(original) is nn.Sequential and "forward" not in vars(original):
+                self.chains.append(value)
+        elif isinstance(original, (list, deque)):
+            for place, part in enumerate(original):
+                value[place] = self.of(value[place], part)
+        elif isinstance(original, dict):  # whose keys may be copies, too
+            for key, part in zip(list(value), original.values(), strict=True):
+                value[key] = self.of(value[key], part)
         elif isinstance(original, tuple):
             parts = [self.of(*pair) for pair in zip(value, original, strict=True)]
             if any(new is not old for new, old in zip(parts, value, strict=True)):
                 return value._make(parts) if hasattr(value, "_make") else type(value)(parts)
         return value
 
-    def _convert_parts(self, value: nn.Module, original: nn.Module) -> None:
-        """Convert the attributes of a module."""
-        parts = {
-            name: self.of(vars(value)[name], part)
-            for name, part in vars(original).items()
-            if name not in ("_hooks", "_buffers")
-        }
-        vars(value).update(parts)
-        if type(original) is nn.Sequential and "forward" not in vars(original):
-            self._join(value)
-
-    def _join(self, modules: nn.Module) -> None:
-        """Let modules that follow a new layer join it, where no hook stands between them."""
-        kept: list[nn.Module] = []
-        previous: QuantizedLinear | None = None
-        for name, module in [x for x in vars(modules).items() if isinstance(x[1], nn.Module)]:
-            plain = not module._hooks and "forward" not in vars(module)
-            joins = type(module) is nn.ReLU and plain
-            delattr(modules, name)
-            if joins and previous and previous.activation is None:
-                previous.activation = "relu"
-                continue
-            new = isinstance(module, QuantizedLinear) and module in self.layers and plain
-            if new and previous:
-                previous.hand_to(module)
-            previous = module if new else None
-            kept.append(module)
-        for number, module in enumerate(kept):
-            setattr(modules, str(number), module)
+    def join(self) -> None:
+        """Let modules that follow a layer in one place join it, where no hook is between them."""
+        for chain in self.chains:
+            parts = [pair for pair in vars(chain).items() if isinstance(pair[1], nn.Module)]
+            for name, _ in parts:
+                delattr(chain, name)
+            previous: QuantizedLinear | None = None
+            number = 0
+            for name, module in parts:
+                plain = not module._hooks and "forward" not in vars(module)
+                if type(module) is nn.ReLU and plain and previous and previous.activation is None:
+                    previous.activation = "relu"
+                    continue
+                new = isinstance(module, QuantizedLinear) and plain and self.uses[module] > 0
+                if new and previous:
+                    previous.hand_to(module)
+                previous = module if new and self.uses[module] == 1 else None
+                setattr(chain, str(number) if name.isdigit() else name, module)
+                number += 1

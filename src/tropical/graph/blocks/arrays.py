@@ -84,7 +84,9 @@ def check_predecessors(array: Any, n: int, store: Any) -> None:
         raise TypeError(f"{name}: expected dtype int32, got {array.dtype}")
     if tuple(array.shape) != (n, n):
         raise ValueError(f"{name}: expected {(n, n)}, got {array.shape}")
-    if array is store or (target_of(array) and target_of(array) == target_of(store)):
+    arrays = isinstance(array, np.ndarray) and isinstance(store, np.ndarray)
+    same = array is store or (target_of(array) and target_of(array) == target_of(store))
+    if same or (arrays and np.may_share_memory(array, store)):
         raise ValueError(f"{name}: expected another array than store")
     check_writeable(array, name)
 
@@ -121,7 +123,7 @@ def enter(array: Any, path: Path, choose: Callable[[], int], resume: bool) -> La
             f"{target or 'another array'}; pass scratch= for its rounds"
         )
     else:
-        _check_copied(array, folder, known.source)
+        _check_copied(array, folder, known)
     return folder
 
 
@@ -140,20 +142,24 @@ def _check_source(array: Any, folder: Layout, source: tuple[int, ...]) -> None:
             )
 
 
-def _check_copied(array: Any, folder: Layout, source: tuple[int, ...]) -> None:
-    """Raise ValueError if each of several blocks is another than before and after the rounds.
+def _check_copied(array: Any, folder: Layout, known: manifests.Manifest) -> None:
+    """Raise ValueError unless some blocks are those of the star, and the others as they were.
 
-    A kill may leave a block between the two.
+    A kill may leave one block between the two, unless the array lies in memory.
     """
-    for (i, j, rows, columns), before in zip(folder.places(), source, strict=True):
-        block = np.ascontiguousarray(array[rows, columns]).astype(folder.dtype, copy=False)
-        if checksum(block) in (before, checksum(folder.read(i, j, folder.count))):
-            return
-    if len(source) > 1:
-        raise ValueError(
-            f"store: is neither the matrix nor the star of {folder.path}: delete this folder to "
-            "begin anew"
+    begun, torn = False, bool(known.target)
+    for (i, j, rows, columns), before in zip(folder.places(), known.source, strict=True):
+        found = checksum(
+            np.ascontiguousarray(array[rows, columns]).astype(folder.dtype, copy=False)
         )
+        if not begun and found == checksum(folder.read(i, j, folder.count)):
+            continue
+        if found != before and (begun or not torn):
+            raise ValueError(
+                f"store: block ({i}, {j}) has changed since the star was copied to it; "
+                f"BlockFolder({str(folder.path)!r}) has the star, delete this folder to begin anew"
+            )
+        begun = True
 
 
 def leave(array: Any, predecessors: Any, folder: Layout, keep: bool) -> None:

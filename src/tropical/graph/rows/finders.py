@@ -61,13 +61,14 @@ def finder_of(
     """
     if isinstance(graph, Finder):
         return graph
-    edges, directed = read_edges(graph, ring, directed, weight)
+    listed, directed = read_edges(graph, ring, directed, weight, keep=True)
+    edges = listed.where(listed.weight != ring.zero(listed.dtype))
     if method is None:
         method = _choose(edges, ring, directed, sources, limit)
     if method == SEARCHES:
         return Searcher(edges, ring, directed=directed)
     try:
-        return Factor._of(Weights(edges, ring, directed, None))
+        return Factor._of(Weights(listed, ring, directed, None))  # as `factorize` makes it
     except DivergenceError:
         if ring is semirings.maxplus:
             ways = edges if directed else edges.both_ways()

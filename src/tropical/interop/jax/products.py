@@ -115,6 +115,8 @@ def _array(names: str, x: Any, ring: Semiring) -> Array:
     """
     if isinstance(x, jax.Array):
         return x
+    if any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(x)):
+        return jnp.asarray(x)  # such as a list of traced numbers
     array = np.asarray(x)
     dtype = jax.dtypes.canonicalize_dtype(array.dtype)
     if array.dtype == dtype or array.dtype.kind not in "iu" or array.dtype.name not in ring.dtypes:
@@ -123,11 +125,12 @@ def _array(names: str, x: Any, ring: Semiring) -> Array:
         (array == constant(array.dtype), constant(dtype)) for constant in (ring.zero, ring.one)
     ]
     others = array[~np.logical_or.reduce([where for where, _ in constants])]
-    limits = np.iinfo(dtype)
-    if others.size and (others.min() < limits.min or others.max() > limits.max):
+    limits, zero = np.iinfo(dtype), ring.zero(dtype)
+    wrong = others[(others < limits.min) | (others > limits.max) | (others == zero)]
+    if wrong.size:
         raise ValueError(
-            f"{names}: expected integers that {dtype} holds, as JAX's option jax_enable_x64 is "
-            f"off, got {others.min()} to {others.max()}"
+            f"{names}: expected integers that {dtype} holds beside its zero {zero}, as JAX's "
+            f"option jax_enable_x64 is off, got {wrong[0]}"
         )
     narrow = array.astype(dtype)
     for where, constant in constants:
@@ -140,7 +143,7 @@ def _promote(x: Array, dtype: Any, ring: Semiring) -> Array:
     number = x.astype(dtype)
     if jnp.issubdtype(x.dtype, jnp.integer) and x.dtype != dtype and x.dtype.name in ring.dtypes:
         for constant in (ring.zero, ring.one):
-            number = jnp.where(x == constant(x.dtype), constant(dtype), number)
+            number = jnp.where(x == np.asarray(constant(x.dtype), x.dtype), constant(dtype), number)
     return number
 
 
