@@ -1,12 +1,14 @@
 """Closures of matrices on disk, against `closure`: the same bits from every way to get there."""
 
 import errno
+import itertools
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -540,3 +542,22 @@ def test_chunks_are_read_by_threads_without_the_parser(tmp_path, monkeypatch):
     folder = BlockFolder.from_array(tmp_path / "a", np.eye(5), block=2)
     monkeypatch.setattr(np.lib.format, "read_array_header_1_0", None)
     np.testing.assert_array_equal(folder[:, :], np.eye(5))
+
+
+def test_a_folder_that_was_not_deleted_completely(tmp_path, monkeypatch):
+    folder = BlockFolder.from_array(tmp_path / "a", np.eye(5), block=2)
+    unlink, count = Path.unlink, itertools.count()
+
+    def fails(path, *options, **names):
+        if next(count) == 4:
+            raise KeyboardInterrupt
+        unlink(path, *options, **names)
+
+    monkeypatch.setattr(Path, "unlink", fails)
+    with pytest.raises(KeyboardInterrupt):
+        layout.Layout.at(folder.path).remove()
+    monkeypatch.undo()
+    with pytest.raises(FileNotFoundError, match="got a part of one"):
+        BlockFolder(folder.path)
+    again = BlockFolder.from_array(folder.path, 2 * np.eye(3), block=2)
+    np.testing.assert_array_equal(again[:, :], 2 * np.eye(3))

@@ -11,7 +11,7 @@ import numpy as np
 from tropical import semirings
 from tropical.arrays import Array, check_square, unmasked
 
-from ..edge_arrays import Edges, compressed
+from ..edge_arrays import Compressed, Edges, compressed
 from ..edges import read, read_pattern
 from .filling import fill, in_dtype, part_of
 from .layout import Layout
@@ -163,10 +163,11 @@ class BlockFolder(Blocks):
             return cls.from_array(path, a, block=block, memory=memory)
         pattern = set(ring.dtypes) == {"bool"}
         kind = np.dtype(dtype or (bool if pattern else found.dtype))
-        if not pattern:
-            weight = in_dtype(found.weight, ring, kind)
-            found = Edges(found.n, found.source, found.target, weight)
-        part = part_of(compressed(found), ring, kind)
+        edges = compressed(found)
+        if not pattern and kind != edges.dtype:
+            weight = in_dtype(edges.weight, ring, kind)
+            edges = Compressed(edges.n, edges.start, edges.head, weight)
+        part = part_of(edges, ring, kind)
         return cls.from_function(path, part, found.n, kind, block=block, memory=memory)
 
     @classmethod

@@ -181,14 +181,19 @@ class Layout:
                 raise FileExistsError(
                     f"{self.path}: expected no files with the names of chunks, got {path.name}"
                 )
+        self._mark()
+
+    def _mark(self) -> None:
+        """Say that the folder has no complete matrix, and that its chunks may be deleted."""
         Manifest(
             self.n, self.block, self.dtype.str, state=manifests.FILLING, identity=self.identity
         ).write(self.path)
 
     def remove(self) -> None:
-        """Delete all files of this kind, the manifest first."""
-        (self.path / manifests.NAME).unlink(missing_ok=True)
+        """Delete all files of this kind; after a kill in between, `begin` deletes the others."""
+        self._mark()
         self.remove_unfinished()
         for path in list(self.path.iterdir()):
             if _CHUNK.fullmatch(path.name) or _STEP.fullmatch(path.name):
                 path.unlink()
+        (self.path / manifests.NAME).unlink(missing_ok=True)
