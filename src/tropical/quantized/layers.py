@@ -309,9 +309,10 @@ class _Conversion:
                 if type(module) is nn.ReLU and plain and previous and previous.activation is None:
                     previous.activation = "relu"
                     continue
-                new = isinstance(module, QuantizedLinear) and plain and self.uses[module] > 0
-                if new and previous:
-                    previous.hand_to(module)
-                previous = module if new and self.uses[module] == 1 else None
+                layer = module if isinstance(module, QuantizedLinear) and plain else None
+                uses = 0 if layer is None else self.uses[layer]  # 0, too, if it was there before
+                if layer is not None and uses and previous:
+                    previous.hand_to(layer)
+                previous = layer if uses == 1 else None
                 setattr(chain, str(number) if name.isdigit() else name, module)
                 number += 1
