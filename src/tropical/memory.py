@@ -126,6 +126,8 @@ class memory_mode(Block[object]):
         _core.set_memory_handler(setting)
 
     def _within(self, outside: object) -> object:
+        if self.mode is None:
+            raise ValueError("mode: expected 'off' or 'pool', got None; set_memory_mode takes None")
         return _core.memory_handler_of(self.mode)
 
 

@@ -100,7 +100,7 @@ def check_replaceable(path: Path) -> None:
         if not path.is_file():
             raise ValueError(f"{path} is no regular file")
         text = _text(path)
-        if text and '"version"' not in text:
+        if text and not all(f'"{name}"' in text for name in ("version", "settings")):
             raise ValueError(f"{path} is no tuning file; delete it yourself if it is in the way")
     path.parent.mkdir(parents=True, exist_ok=True)
     if not os.access(path.parent, os.W_OK | os.X_OK):

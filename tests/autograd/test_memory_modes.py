@@ -498,3 +498,8 @@ def test_another_allocator_comes_back():
     with pytest.raises(TypeError, match="handler: expected what"):
         _core.set_memory_handler(3)
     assert np.ones(3).sum() == 3
+
+
+def test_no_mode_is_no_block():
+    with pytest.raises(ValueError, match="mode: expected 'off' or 'pool', got None"):
+        memory_mode(None).__enter__()

@@ -230,10 +230,13 @@ def test_tune_that_keeps_nothing(path, capsys, monkeypatch):
 def test_what_is_no_tuning_file_is_left_alone(path, capsys, monkeypatch):
     path.parent.mkdir()
     path.write_text("my thesis")
+    package = path.with_name("package.json")
+    package.write_text('{"name": "mine", "version": "1.0"}')
     pipe = path.with_name("pipe")
     os.mkfifo(pipe)
     for other, message in (
         (path, "is no tuning file"),
+        (package, "is no tuning file"),
         (pipe, "no regular file"),
         (path.parent, "no regular file"),
         (Path("/"), "no name of a file"),
@@ -242,8 +245,8 @@ def test_what_is_no_tuning_file_is_left_alone(path, capsys, monkeypatch):
         for option in ("--reset", "--seconds=0"):
             assert tune.main([option]) == 2
             assert message in capsys.readouterr().err
-    assert path.read_text() == "my thesis"
-    assert {p.name for p in path.parent.iterdir()} == {path.name, "pipe"}
+    assert path.read_text() == "my thesis" and "mine" in package.read_text()
+    assert {p.name for p in path.parent.iterdir()} == {path.name, package.name, "pipe"}
     monkeypatch.setenv("TROPICAL_TUNING", str(pipe))
     with pytest.warns(RuntimeWarning, match="no regular file"):
         tuning.use()

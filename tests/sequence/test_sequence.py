@@ -365,3 +365,28 @@ def test_arrays_from_other_processes():
             got = function(*given)
             for one, other in zip(got, want, strict=True):
                 np.testing.assert_array_equal(one, other)
+
+
+def test_concatenated_sequences_have_one_model_each():
+    """More models than sequences would write to the same rows."""
+    initial, matrix, emission = np.zeros(2), np.zeros((2, 2)), np.zeros((3, 2))
+    two = np.stack([matrix, matrix])
+    for model in ((initial, two), (np.zeros((3, 2)), matrix), (np.zeros((3, 1, 2)), matrix)):
+        for lengths in (None, [3]):
+            for function in (viterbi, forward, posteriors):
+                with pytest.raises(ValueError, match="concatenated: expected one model, or"):
+                    function(*model, emission, lengths, concatenated=True)
+    one = viterbi(initial, matrix, emission, [1, 2], concatenated=True)
+    each = viterbi(np.zeros((2, 2)), two, emission, [1, 2], concatenated=True)
+    for got, want in zip(each, one, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_matrices_of_steps_beyond_the_length_are_not_read():
+    matrices = np.stack([np.zeros((2, 2)), np.full((2, 2), np.nan)])
+    path, score = viterbi(np.zeros(2), matrices, np.zeros((3, 2)), 2, per_step=True)
+    assert path.tolist() == [0, 0, -1] and score == 0
+    paths, _ = viterbi(np.zeros(2), matrices, np.zeros((2, 3, 2)), [2, 1], per_step=True)
+    assert paths.tolist() == [[0, 0, -1], [0, -1, -1]]
+    with pytest.raises(ValueError, match=r"log_transition: expected .* got nan at \(1, 1, 0, 0\)"):
+        viterbi(np.zeros(2), matrices, np.zeros((2, 3, 2)), [2, 3], per_step=True)

@@ -65,3 +65,14 @@ def test_refused():
     with pytest.raises(ValueError, match=r"as log_emission has 3 states"):
         decoder.push([0.0, 0.0, 0.0])
     assert decoder.push([0.0, -np.inf]).tolist() == [0]
+
+
+def test_integers_and_masks():
+    """The zero of integers is that of float64, and masks are refused before a step."""
+    none = np.iinfo(np.int64).min
+    decoder = Decoder(np.array([none, 0]), np.array([[none, 5], [3, none]]), lag=9)
+    assert [*decoder.push(np.zeros((3, 2), int)), *decoder.finish()] == [1, 0, 1]
+    assert [*decoder.push(np.array([[0, none], [0, 0]])), *decoder.finish()] == [-1, -1]
+    with pytest.raises(TypeError, match="log_emission is a masked array"):
+        decoder.push(np.ma.masked_array(np.zeros((1, 2)), [[True, False]]))
+    assert decoder.finish().size == 0

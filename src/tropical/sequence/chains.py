@@ -143,7 +143,14 @@ def read(
         }
     )
     _refuse_matrices_of_steps(initial, transition, observed, layout)
-    _check_values("log_transition", transition, ring)
+    if layout.concatenated and batch != np.shape(observed.lengths):
+        raise ValueError(
+            f"concatenated: expected one model, or one for each of {np.size(observed.lengths)} "
+            f"sequences, got log_initial {initial.shape} and log_transition {transition.shape}; "
+            "a matrix for each step needs per_step=True, without concatenated"
+        )
+    moves = observed.lengths - 1 if layout.per_step else None
+    _check_values("log_transition", transition, ring, moves, axes=2)
     _check_values("log_initial", initial, ring)
     observed.check_values()
 
@@ -444,9 +451,12 @@ def _inside(x: Array, lengths: NDArray[np.intp]) -> NDArray[np.bool_]:
 
 
 def _check_values(
-    name: str, x: Array, ring: Semiring, lengths: NDArray[np.intp] | None = None
+    name: str, x: Array, ring: Semiring, lengths: NDArray[np.intp] | None = None, axes: int = 1
 ) -> None:
-    """Raise ValueError for NaN and infinities but zero and one, within the lengths."""
+    """Raise ValueError for NaN and infinities but zero and one, within the lengths.
+
+    The last `axes` are those of one step.
+    """
     if is_kind(x.dtype, "integer"):
         return
     allowed = [ring.zero(x.dtype), ring.one(x.dtype)]
@@ -458,7 +468,9 @@ def _check_values(
         return
     wrong = np.isnan(x) | np.isin(x, refused)
     if lengths is not None:
-        wrong = wrong & _inside(x[..., 0], lengths)[..., None]
+        first: tuple[Any, ...] = (..., *(0,) * axes)
+        wide: tuple[Any, ...] = (..., *(None,) * axes)
+        wrong = wrong & _inside(x[first], lengths)[wide]
     if wrong.any():
         at = tuple(int(i) for i in np.argwhere(wrong)[0])
         value = np.broadcast_to(x, wrong.shape)[at]

@@ -8,10 +8,16 @@ from collections import deque
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropical.arrays import Array, unmasked
+from tropical import semirings
+from tropical.arrays import Array, promote, unmasked
 from tropical.sequence.chains import Layout, read
 
 __all__ = ["Decoder"]
+
+
+def _floats(x: Array) -> Array:
+    """Return a copy of numbers in float64, in which the zero of integers is that of float64."""
+    return promote(x, np.float64, semirings.maxplus).copy()
 
 
 class Decoder:
@@ -25,7 +31,7 @@ class Decoder:
     ----------
     log_initial : array_like, (s,)
     log_transition : array_like, (s, s)
-        As for `viterbi`.
+        As for `viterbi`; integers are computed in float64.
     lag : int, default 100
         The most steps that a state waits for; 0 returns each state at once. The memory is lag times
         s numbers.
@@ -71,8 +77,8 @@ class Decoder:
             raise ValueError(f"log_transition: expected (s, s), got {transition.shape}")
         if np.ndim(log_initial) != 1:
             raise ValueError(f"log_initial: expected (s,), got {np.shape(log_initial)}")
-        self._transition = transition.astype(np.float64)
-        self._initial = np.array(log_initial, np.float64)
+        self._transition = _floats(transition)
+        self._initial = _floats(unmasked("log_initial", log_initial))
         self.reset()
 
     def reset(self) -> None:
@@ -101,12 +107,12 @@ class Decoder:
         ValueError, TypeError
             As for `viterbi`. Then no step was taken.
         """
-        given = np.atleast_2d(np.asarray(log_emission))
+        given = np.atleast_2d(unmasked("log_emission", log_emission))
         if given.ndim != 2:
             raise ValueError(f"log_emission: expected (steps, s), got {given.shape}")
         read(self._initial, self._transition, given, Layout())
         known: list[int] = []
-        for emitted in given.astype(np.float64):
+        for emitted in _floats(given):
             self._step(emitted)
             while self._waiting and (self._agree() or self._waiting > self.lag):
                 known.append(self._return_oldest())
