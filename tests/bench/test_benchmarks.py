@@ -166,6 +166,14 @@ def test_absent_rival_is_a_skipped_row(monkeypatch, capsys):
     assert "tropical-blas[bench]" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("option", ["--json", "--markdown"])
+def test_files_that_cannot_be_written_are_refused_first(option, tmp_path, capsys):
+    for path in (tmp_path, tmp_path / "none" / "table"):
+        with pytest.raises(SystemExit, match="2"):
+            main(["--quick", option, str(path)])
+        assert f"{option}: expected a file in a folder" in capsys.readouterr().err
+
+
 def test_training_rows(monkeypatch, tmp_path):
     monkeypatch.setattr(training, "DIGITS", 512)  # few enough for --quick
     monkeypatch.setitem(sys.modules, "torch", None)  # makes its import fail

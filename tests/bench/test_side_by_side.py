@@ -141,6 +141,7 @@ def test_compare_refuses_what_is_no_report(tmp_path, content, capsys):
         ["--semirings", "maxmax"],
         ["--threads", "0"],
         ["--json", "/no/such/folder/x.json"],
+        ["--json", "/"],
     ],
 )
 def test_wrong_options(wrong, capsys):

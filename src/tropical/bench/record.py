@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import importlib.metadata
 import json
@@ -147,6 +148,12 @@ def environment() -> dict[str, Any]:
         "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }
+
+
+def check_file(parser: argparse.ArgumentParser, option: str, path: Path | None) -> None:
+    """End the command if a file cannot be written, before anything is measured for it."""
+    if path is not None and (path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK)):
+        parser.error(f"{option}: expected a file in a folder that can be written to, got {path}")
 
 
 def write(

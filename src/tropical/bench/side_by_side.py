@@ -160,8 +160,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="search for products that are slower than their neighbors: see bench --cliffs --help",
     )
     options = parser.parse_args(argv)
-    if options.json and not options.json.parent.is_dir():
-        parser.error(f"--json: expected a file in an existing folder, got {options.json}")
+    record.check_file(parser, "--json", options.json)
     return options
 
 

@@ -83,6 +83,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         options.rows = re.compile(options.rows, re.IGNORECASE)
     except re.error as error:
         parser.error(f"--rows: {options.rows!r} is not a regular expression: {error}")
+    record.check_file(parser, "--json", options.json)
+    record.check_file(parser, "--markdown", options.markdown)
     return options
 
 
