@@ -67,7 +67,9 @@ def viterbi(
     scores : ndarray, (...)
         Scores of the paths: the semiring's zero (-inf) if no path is possible, its one (0) for a
         sequence of no steps. The dtype is float32 if all arguments are float32, that of the
-        integers if all arguments are integers, else float64. Sums of integers saturate.
+        integers if all arguments are integers, else float64. Integers without a sign are computed
+        in the next dtype that has one, with its zero and one; uint64 in float64. Sums of integers
+        saturate.
 
     Raises
     ------
