@@ -166,7 +166,7 @@ kernel : {"naive", "tiled", "direct", "packed", "strassen"}, optional
     Strassen's algorithm on top of these, which takes fewer products and rounds more (see Notes).
     Unless given, the scheduler chooses one of the first four by the sizes; see `tropical.explain`.
 return_argmax : bool, default False
-    Return the index as well. Only for semirings whose (+) is max or min.
+    Return the index as well. Only for semirings whose (+) is max or min. Not with `accumulate`.
 epilogue : tropical.Epilogue, optional
     What happens to each element of C after its sum: scale, bias, residual, ReLU or GELU over
     ``"plustimes"``, bounds, a mask. Not with `accumulate` or `return_argmax`.
