@@ -52,6 +52,21 @@ def test_arrays(make, name, tmp_path):
     assert not folder.exists() if folder else not list(scratch.iterdir())
 
 
+def stop_copying(monkeypatch, array, place=(1, 0), block=20, **options):
+    """Leave an array between its matrix and its star, as a kill would."""
+    original = Layout.read
+
+    def fail(layout, i, j, k):
+        if (i, j, k) == (*place, layout.count):
+            raise KeyboardInterrupt
+        return original(layout, i, j, k)
+
+    monkeypatch.setattr(Layout, "read", fail)
+    with pytest.raises(KeyboardInterrupt):
+        closure_blocks(array, block=block, **options)
+    monkeypatch.undo()
+
+
 @pytest.mark.parametrize("make", MAKERS)
 def test_interrupted_rounds_and_copies(make, tmp_path, monkeypatch):
     """The array is unchanged while rounds run; once copying began, only resuming is allowed."""
@@ -68,17 +83,7 @@ def test_interrupted_rounds_and_copies(make, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         closure_blocks(array, block=32, scratch=folder, progress=stop)
     assert_same_bits(read(), a)
-    original = Layout.read
-
-    def fail(layout, i, j, k):
-        if (i, j, k) == (2, 1, layout.count):
-            raise KeyboardInterrupt
-        return original(layout, i, j, k)
-
-    monkeypatch.setattr(Layout, "read", fail)
-    with pytest.raises(KeyboardInterrupt):
-        closure_blocks(array, block=32, scratch=folder)
-    monkeypatch.undo()
+    stop_copying(monkeypatch, array, (2, 1), 32, scratch=folder)
     assert (read() != a).any()
     with pytest.raises(ValueError, match="resume: expected True"):
         closure_blocks(array, scratch=folder, resume=False)
@@ -116,21 +121,6 @@ def test_read_only_datasets(tmp_path):
         pytest.raises(ValueError, match="store: expected a writeable array"),
     ):
         closure_blocks(file["a"])
-
-
-def stop_copying(monkeypatch, array, **options):
-    """Leave an array between its matrix and its star, as a kill would."""
-    original = Layout.read
-
-    def fail(layout, i, j, k):
-        if (i, j, k) == (1, 0, layout.count):
-            raise KeyboardInterrupt
-        return original(layout, i, j, k)
-
-    monkeypatch.setattr(Layout, "read", fail)
-    with pytest.raises(KeyboardInterrupt):
-        closure_blocks(array, block=20, **options)
-    monkeypatch.undo()
 
 
 def test_a_star_goes_where_its_matrix_was(tmp_path, monkeypatch):
