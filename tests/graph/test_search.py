@@ -309,3 +309,12 @@ def test_the_nearest_source_is_where_the_path_begins(function, dtype):
             way = path(before, int(sources[j]), j)
             assert way[0] == sources[j] and way[-1] == j
             assert values[j] == every[indices.tolist().index(sources[j]), j]
+
+
+def test_closed_edges_are_no_edges_where_edges_are_counted():
+    roads = sparse.csr_array(np.array([[0, INF, 1], [0, 0, 1], [1, 0, 0]]))
+    want = shortest_paths(roads, unweighted=True)
+    assert want[0, 1] == INF
+    for options in ({"targets": [0, 1, 2]}, {"limit": 5}, {"targets": [1, 2], "limit": 5}):
+        got = shortest_paths(roads, unweighted=True, indices=0, **options)
+        np.testing.assert_array_equal(got, want[0, options.get("targets", [0, 1, 2])])

@@ -126,11 +126,10 @@ def edge_betweenness(
     Returns
     -------
     ndarray of float64, (m,)
-        In the order in which the graph lists its edges, as `Factor.update` takes weights. A
-        function as `weight` gives a weight to each pair of vertices, and to both directions where
-        these differ; edges that it hides by None are not listed. The best
+        In the order in which the graph lists its edges, as `Factor.update` takes weights. The best
         of parallel edges share their paths, in a graph that is not directed also with those of the
-        other direction.
+        other direction. A function as `weight` gives a weight to each pair of vertices, or to each
+        direction where these differ; edges that it hides by None are not listed.
 
     Raises
     ------

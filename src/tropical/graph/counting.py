@@ -202,7 +202,7 @@ def _factor_seconds(n: int, like_tree: bool) -> float:
 def _reached(edges: Compressed, task: Task) -> float:
     """Return the mean share of the vertices that a search reaches, from some of the sources."""
     count = max(min(task.count // SAMPLE, MOST_SAMPLES), 1)
-    ones = Compressed(edges.n, edges.start, edges.head, np.ones(len(edges.weight), np.float32))
+    ones = edges.with_weight(np.ones(len(edges.weight), np.float32))
     wanted = Wanted(_some(task, count), None, None, False)
     lengths = Search(ones, semirings.minplus).find(wanted).values
     return float(np.isfinite(lengths).mean())

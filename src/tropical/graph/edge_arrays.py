@@ -45,6 +45,15 @@ class Edges:
         """Return the chosen edges of the same vertices, by a mask, positions or a slice."""
         return Edges(self.n, self.source[chosen], self.target[chosen], self.weight[chosen])
 
+    def with_weight(self, weight: Array) -> Edges:
+        """Return the same edges with other weights."""
+        return type(self)(self.n, self.source, self.target, weight)
+
+    def without(self, zero: Any) -> Edges:
+        """Return the edges that have another weight than `zero`; the same object if all have."""
+        there = self.weight != zero
+        return self if there.all() else self.where(there)
+
     def both_ways(self) -> Mirrored:
         """Return the graph in which each edge leads in both directions."""
         ends = np.append(self.source, self.target), np.append(self.target, self.source)
@@ -57,6 +66,12 @@ class Mirrored(Edges):
     def once(self) -> Edges:
         """Return the first half."""
         return self.where(slice(len(self.weight) // 2))
+
+    def without(self, zero: Any) -> Edges:
+        """Return the edges that have another weight than `zero`, which still lead back."""
+        half = self.once()
+        rest = half.without(zero)
+        return self if rest is half else rest.both_ways()
 
 
 class Compressed(Edges):
@@ -82,6 +97,10 @@ class Compressed(Edges):
             "weight": weight,
         }
         self.__dict__.update(values)  # a frozen class has no other way
+
+    def with_weight(self, weight: Array) -> Compressed:
+        """Return the same edges with other weights."""
+        return Compressed(self.n, self.start, self.head, weight)
 
     @functools.cached_property
     def source(self) -> NDArray[np.intp]:

@@ -73,6 +73,11 @@ def both_ways(graph: Array | Edges, ring: Semiring) -> Array | Edges:
     return both
 
 
+def leads_both_ways(graph: Array | Edges, directed: bool) -> bool:
+    """Return whether every edge leads in both directions, with the same weight."""
+    return not directed or isinstance(graph, Mirrored)
+
+
 def number_of_vertices(graph: Array | Edges) -> int:
     """Return n."""
     return graph.n if isinstance(graph, Edges) else int(graph.shape[-1])
@@ -90,14 +95,7 @@ def read(
     graph = _read(w, ring, weight)
     if isinstance(graph, Edges):
         check_weights(graph.weight, ring, graph.least)
-        if keep:
-            return graph
-        there = graph.weight != ring.zero(graph.dtype)
-        if there.all():
-            return graph
-        if isinstance(graph, Mirrored):
-            return graph.once().where(there[: len(there) // 2]).both_ways()
-        return graph.where(there)
+        return graph if keep else graph.without(ring.zero(graph.dtype))
     check_square("w", graph)
     ring.zero(graph.dtype)  # raises TypeError where the semiring has no such dtype
     check_weights(graph, ring)
@@ -152,21 +150,21 @@ def check_weights(weights: Array, ring: Semiring, least: Any = None, name: str =
 
 
 def converted(given: Array, ring: Semiring, dtype: np.dtype[Any], name: str) -> Array:
-    """Return weights in another dtype, in which what is no edge is none.
-
-    No edge is the zero of the dtype of the weights, and that of the other dtype.
+    """Return weights in another dtype, in which the semiring's zero, no edge, is that of the dtype.
 
     Raises
     ------
+    TypeError
+        If the semiring has no such dtype.
     ValueError
         If the dtype does not have an integer, or another weight would become no edge.
     """
+    zero = ring.zero(dtype)
     if is_kind(dtype, "bool"):
         return np.asarray(given).astype(dtype)
-    zero = ring.zero(dtype)
-    closed = np.asarray(given == zero)
+    closed = np.zeros(given.shape, np.bool_)
     if given.dtype.name in ring.dtypes:
-        closed |= given == ring.zero(given.dtype)
+        closed = np.asarray(given == ring.zero(given.dtype))
     with np.errstate(invalid="ignore", over="ignore"):
         weights = np.asarray(given).astype(dtype)
         weights[closed] = zero

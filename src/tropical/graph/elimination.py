@@ -119,19 +119,8 @@ def read_edges(
     if isinstance(edges, Mirrored):
         directed, edges = False, edges.once()
     if pattern:
-        there = edges.weight != of_weights.zero(edges.dtype)
-        edges = Edges(edges.n, edges.source, edges.target, there)
+        edges = edges.with_weight(edges.weight != of_weights.zero(edges.dtype))
     return edges, bool(directed)
-
-
-def is_undirected(graph: Any) -> bool:
-    """Return whether `graph` is an undirected networkx graph."""
-    return hasattr(graph, "is_directed") and not graph.is_directed()
-
-
-def leads_both_ways(graph: Any, directed: bool, weight: Weight) -> bool:
-    """Return whether every edge leads in both directions, with the same weight."""
-    return not directed or (is_undirected(graph) and not callable(weight))
 
 
 def order_of(ordering: str | ArrayLike, edges: Edges) -> Array | None:

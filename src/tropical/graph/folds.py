@@ -219,7 +219,7 @@ def distances_in(
     if isinstance(edges, Mirrored):
         directed, edges = False, edges.once()
     if is_kind(edges.dtype, "integer"):
-        edges = Edges(edges.n, edges.source, edges.target, edges.weight.astype(np.float64))
+        edges = edges.with_weight(edges.weight.astype(np.float64))
     count = edges.n if sources is None else sources
     factor, method = None, "D"
     if count:

@@ -13,8 +13,7 @@ from tropical.arrays import Array, is_kind, stored_dtype
 from tropical.foreign import answers_alike
 
 from .counting import Counted, Task, counted, number_of_edges
-from .edges import Edges, both_ways, number_of_vertices, read
-from .elimination import leads_both_ways
+from .edges import Edges, both_ways, leads_both_ways, number_of_vertices, read
 from .wanted import Wanted, wanted
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ def explain_shortest_paths(
     bounded = targets is not None or limit is not None or min_only
     graph = prepare(w, directed, unweighted, weight, keep=bounded)
     want = wanted(graph, indices, targets, limit, min_only)
-    negative, two_way = is_negative(graph), leads_both_ways(w, directed, weight)
+    negative, two_way = is_negative(graph), leads_both_ways(graph, directed)
     choice = choose(graph, method, want, return_predecessors, negative, two_way)
     n, m = number_of_vertices(graph), number_of_edges(graph, RING)
     count = n if want.sources is None else want.sources.size
@@ -153,9 +152,9 @@ def prepare(
         graph = both_ways(graph, RING)
     if not unweighted:
         return graph
-    if isinstance(graph, Edges):
-        return Edges(graph.n, graph.source, graph.target, np.ones_like(graph.weight))
-    return np.where(graph == RING.zero(graph.dtype), graph, graph.dtype.type(1))
+    weight_of = graph.weight if isinstance(graph, Edges) else graph
+    ones = np.where(weight_of == RING.zero(graph.dtype), weight_of, graph.dtype.type(1))
+    return graph.with_weight(ones) if isinstance(graph, Edges) else ones
 
 
 def is_negative(graph: Array | Edges) -> bool:

@@ -15,8 +15,7 @@ from .all_pairs import all_pairs
 from .by_elimination import eliminated_paths
 from .counting import Task
 from .cycles import refuse_cycles
-from .edges import Edges, both_ways, edges_of, read
-from .elimination import leads_both_ways
+from .edges import Edges, both_ways, edges_of, leads_both_ways, read
 from .method import Choice, cheapest
 from .predecessors import Predecessors
 from .search import Search, improves
@@ -220,7 +219,7 @@ def star_paths(
     if not directed:
         graph = both_ways(graph, ring)
     in_place = overwrite and graph is w
-    two_way = leads_both_ways(w, directed, weight)
+    two_way = leads_both_ways(graph, directed)
     choice = None if in_place else _choice(graph, ring, want, predecessors, two_way)
     if choice is not None and choice.method != "FW":
         counted = choice.counted

@@ -17,8 +17,7 @@ from .all_pairs import all_pairs, check_writeable
 from .bellman_ford import potentials
 from .by_elimination import eliminated_paths
 from .cycles import NegativeCycleError
-from .edges import Edges, dense_of, edges_of
-from .elimination import leads_both_ways
+from .edges import Edges, dense_of, edges_of, leads_both_ways
 from .method import RING, choose, is_negative, prepare
 from .shortest import shortest
 from .star import DivergenceError
@@ -222,7 +221,7 @@ def shortest_paths(
     want = wanted(graph, indices, targets, limit, min_only)
     if want.limit is not None and want.limit < 0:
         raise ValueError(f"limit: expected 0 or more, got {limit}")
-    negative, two_way = is_negative(graph), leads_both_ways(w, directed, weight)
+    negative, two_way = is_negative(graph), leads_both_ways(graph, directed)
     choice = choose(graph, method, want, return_predecessors, negative, two_way)
     if choice.method == "FW":
         if negative:

@@ -92,7 +92,7 @@ def k_shortest_paths(
     if edges.least < 0:
         h = potentials(edges)
         shifted = np.maximum(edges.weight + (h[edges.source] - h[edges.target]), 0)
-        own = Compressed(edges.n, edges.start, edges.head, shifted)
+        own = edges.with_weight(shifted)
         lengths = edges
     own = Compressed(own.n, own.start.copy(), own.head.copy(), own.weight.astype(np.float64))
     back = Edges(own.n, own.target, own.source, own.weight)
@@ -147,7 +147,7 @@ def count_shortest_paths(
     if edges.least < 0:
         raise ValueError(f"w: expected weights of 0 or more, got {edges.least}")
     if is_kind(edges.dtype, "integer"):
-        edges = Compressed(edges.n, edges.start, edges.head, edges.weight.astype(np.float64))
+        edges = edges.with_weight(edges.weight.astype(np.float64))
     want = wanted(edges, indices, targets, limit, False)
     if want.limit is not None and want.limit < 0:
         raise ValueError(f"limit: expected 0 or more, got {limit}")

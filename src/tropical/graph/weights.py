@@ -71,14 +71,18 @@ class Weights:
 
     def open_edges(self) -> Edges:
         """Return the edges that are not closed, as those of a graph."""
-        return self.edges.where(self.edges.weight != self.ring.zero(self.edges.dtype))
+        return self.edges.without(self.ring.zero(self.edges.dtype))
 
     def checked(self, weights: ArrayLike, name: str) -> Array:
         """Return new weights in the dtype of the factor, or raise ValueError or TypeError."""
         given = unmasked(name, weights)
         if not is_kind(given.dtype, "bool", "integer", "floating") and given.size:
             raise TypeError(f"{name}: expected real numbers, got dtype {given.dtype}")
-        found = converted(given, self.ring, self.edges.dtype, name)
+        dtype = self.edges.dtype
+        zero = self.ring.zero(dtype)
+        closed = np.asarray(given == zero)  # as the dtype of the factor says it, too
+        found = np.full(given.shape, zero, dtype)
+        found[~closed] = converted(given[~closed], self.ring, dtype, name)
         check_weights(found, self.ring, name=name)
         return found
 

@@ -131,11 +131,14 @@ def _copy(array: Any, path: Path, block: int) -> Layout:
     return Layout.at(BlockFolder.from_array(path, array, block=block).path)
 
 
+def _checksum(block: Any, folder: Layout) -> int:
+    return checksum(np.ascontiguousarray(block).astype(folder.dtype, copy=False))
+
+
 def _check_source(array: Any, folder: Layout, source: tuple[int, ...]) -> None:
     """Raise ValueError if the array is not the one that the rounds began with."""
     for (i, j, rows, columns), wanted in zip(folder.places(), source, strict=True):
-        block = np.ascontiguousarray(array[rows, columns]).astype(folder.dtype, copy=False)
-        if checksum(block) != wanted:
+        if _checksum(array[rows, columns], folder) != wanted:
             raise ValueError(
                 f"store: block ({i}, {j}) has changed since the rounds in {folder.path} began; "
                 "pass resume=False to begin anew"
@@ -149,9 +152,7 @@ def _check_copied(array: Any, folder: Layout, known: manifests.Manifest) -> None
     """
     begun, torn = False, bool(known.target)
     for (i, j, rows, columns), before in zip(folder.places(), known.source, strict=True):
-        found = checksum(
-            np.ascontiguousarray(array[rows, columns]).astype(folder.dtype, copy=False)
-        )
+        found = _checksum(array[rows, columns], folder)
         if not begun and found == checksum(folder.read(i, j, folder.count)):
             continue
         if found != before and (begun or not torn):

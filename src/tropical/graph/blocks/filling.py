@@ -9,7 +9,6 @@ import numpy as np
 
 from tropical.arrays import Array, is_kind
 
-from ..edges import converted
 from .chunks import checksum, write_chunk
 from .manifest import Manifest
 
@@ -56,20 +55,6 @@ def fill(layout: Layout, function: Part) -> None:
         source=tuple(checksums),
         identity=layout.identity,
     ).write(layout.path)
-
-
-def in_dtype(weights: Array, ring: Semiring, dtype: np.dtype[Any]) -> Array:
-    """Return weights in another dtype; raise ValueError if it does not have one of them."""
-    if not is_kind(dtype, "floating") and dtype.name not in ring.dtypes:
-        raise TypeError(f"dtype: expected one of {', '.join(ring.dtypes)}, got {dtype}")
-    found = converted(weights, ring, dtype, "graph")
-    lost = (found == ring.zero(dtype)) & (weights != ring.zero(weights.dtype))
-    if lost.any():
-        raise ValueError(
-            f"graph: expected weights of {dtype}, whose {ring.zero(dtype)} is no edge, got "
-            f"{weights[lost].flat[0]}"
-        )
-    return found
 
 
 def part_of(edges: Compressed, ring: Semiring, dtype: np.dtype[Any]) -> Part:

@@ -11,9 +11,9 @@ import numpy as np
 from tropical import semirings
 from tropical.arrays import Array, check_square, unmasked
 
-from ..edge_arrays import Compressed, Edges, compressed
-from ..edges import read, read_pattern
-from .filling import fill, in_dtype, part_of
+from ..edge_arrays import Edges, compressed
+from ..edges import converted, read, read_pattern
+from .filling import fill, part_of
 from .layout import Layout
 from .reading import Blocks
 from .sizes import check_disk, choose_block
@@ -159,14 +159,13 @@ class BlockFolder(Blocks):
         ring = semirings.get(semiring)
         found = read_pattern(graph) if set(ring.dtypes) == {"bool"} else read(graph, ring)
         if not isinstance(found, Edges):
-            a = found if dtype is None else in_dtype(found, ring, np.dtype(dtype))
+            a = found if dtype is None else converted(found, ring, np.dtype(dtype), "graph")
             return cls.from_array(path, a, block=block, memory=memory)
         pattern = set(ring.dtypes) == {"bool"}
         kind = np.dtype(dtype or (bool if pattern else found.dtype))
         edges = compressed(found)
         if not pattern and kind != edges.dtype:
-            weight = in_dtype(edges.weight, ring, kind)
-            edges = Compressed(edges.n, edges.start, edges.head, weight)
+            edges = edges.with_weight(converted(edges.weight, ring, kind, "graph"))
         part = part_of(edges, ring, kind)
         return cls.from_function(path, part, found.n, kind, block=block, memory=memory)
 

@@ -62,7 +62,7 @@ def finder_of(
     if isinstance(graph, Finder):
         return graph
     listed, directed = read_edges(graph, ring, directed, weight, keep=True)
-    edges = listed.where(listed.weight != ring.zero(listed.dtype))
+    edges = listed.without(ring.zero(listed.dtype))
     if method is None:
         method = _choose(edges, ring, directed, sources, limit)
     if method == SEARCHES:
