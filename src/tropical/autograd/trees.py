@@ -109,7 +109,7 @@ def products(
 def _product(
     ring: Semiring, x: Any, y: Any, below: Any, where: Callable[[Any, Any, Any], Any]
 ) -> Any:
-    """Return x (x) y; where x is the product of no arcs, which are not `below` the root, y."""
+    """Return x (x) y. Where (x) is min or max, x counts only if it has arcs, `below` the root."""
     if not needs_operands(ring):
         return x + y
     return x * y if is_product(ring) else where(is_first(ring, x, y) & below, x, y)

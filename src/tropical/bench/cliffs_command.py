@@ -113,10 +113,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--show", type=Path, metavar="FILE", help="measure nothing, show a file of --json")
     add("--plot", type=Path, metavar="FILE", help="draw the shares by m, k and n, as a PNG file")
     options = parser.parse_args(argv)
-    for name in ("json", "plot"):
-        path = getattr(options, name)
-        if path and not path.parent.is_dir():
-            parser.error(f"--{name}: expected a file in an existing folder, got {path}")
+    record.check_file(parser, "--json", options.json)
+    record.check_file(parser, "--plot", options.plot)
     return options
 
 

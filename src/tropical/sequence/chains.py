@@ -143,12 +143,8 @@ def read(
         }
     )
     _refuse_matrices_of_steps(initial, transition, observed, layout)
-    if layout.concatenated and batch != np.shape(observed.lengths):
-        raise ValueError(
-            f"concatenated: expected one model, or one for each of {np.size(observed.lengths)} "
-            f"sequences, got log_initial {initial.shape} and log_transition {transition.shape}; "
-            "a matrix for each step needs per_step=True, without concatenated"
-        )
+    if layout.concatenated:
+        _refuse_more_models(batch, initial, transition, observed)
     moves = observed.lengths - 1 if layout.per_step else None
     _check_values("log_transition", transition, ring, moves, axes=2)
     _check_values("log_initial", initial, ring)
@@ -421,6 +417,18 @@ def _common_dtype(given: dict[str, Array], *, integers: bool) -> np.dtype[Any]:
         names = ", ".join(f"{name} has {x.dtype}" for name, x in given.items())
         raise TypeError(f"expected float32 or float64: {names}")
     return np.dtype(dtype.type)
+
+
+def _refuse_more_models(
+    batch: tuple[int, ...], initial: Array, transition: Array, observed: Observed
+) -> None:
+    """Raise ValueError where several models would write to the rows of one sequence."""
+    if batch != observed.lengths.shape:
+        raise ValueError(
+            f"concatenated: expected one model, or one for each of {observed.lengths.size} "
+            f"sequences, got log_initial {initial.shape} and log_transition {transition.shape}; "
+            "a matrix for each step needs per_step=True, without concatenated"
+        )
 
 
 def _check_shape(name: str, x: Array, tail: tuple[int, ...]) -> None:

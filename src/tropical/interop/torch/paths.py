@@ -12,7 +12,7 @@ from tropical import graph, semirings
 from tropical.autograd import trees
 from tropical.extras import require
 
-from .operators import differentiable, operator
+from .operators import differentiable, in_front, operator
 from .products import check_tensor, computed
 
 if TYPE_CHECKING:
@@ -234,15 +234,9 @@ def _save_nothing(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     pass
 
 
-def _vmap_replaced(
-    info: Any, dims: tuple[int | None, ...], result: Tensor, values: Tensor
-) -> tuple[Tensor, int]:
+def _vmap_replaced(info: Any, dims: tuple[int | None, ...], *pair: Tensor) -> tuple[Tensor, int]:
     """Replace the items of a batch."""
-    pairs = zip((result, values), dims, strict=True)
-    ready = [
-        x.expand(info.batch_size, *x.shape) if d is None else x.movedim(d, 0) for x, d in pairs
-    ]
-    return _replaced(*ready), 0
+    return _replaced(*torch.broadcast_tensors(*in_front(dims, pair))), 0
 
 
 _replaced = differentiable(
