@@ -45,10 +45,13 @@ template <class V>
     return lane_bits<double>(a > b);
 }
 
-// The first lane with more than the number that is drawn; there is one.
+// The first lane with more than the number that is drawn. There is one; of NaN, which another
+// thread may write, the last lane.
 template <class V>
 [[gnu::always_inline]] inline int lane_of(const char* sums, V drawn) {
-    return __builtin_ctzll(above_bits(load<V>(sums), drawn)) / lane_stride<double, Mask<V>>();
+    constexpr int stride = lane_stride<double, Mask<V>>();
+    constexpr std::uint64_t last = std::uint64_t{1} << (lanes<double, V> - 1) * stride;
+    return __builtin_ctzll(above_bits(load<V>(sums), drawn) | last) / stride;
 }
 
 // Draws that are searched for side by side: one alone would wait for each of its comparisons.

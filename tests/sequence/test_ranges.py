@@ -16,7 +16,7 @@ from tropical.sequence import (
     viterbi,
 )
 
-INF = np.inf
+INF, MOST = np.inf, np.finfo(float).max
 
 
 def log_sum(x, axis):
@@ -134,18 +134,23 @@ MODELS = [
 ]
 
 
+def nearest(x):
+    """As float64; numbers beyond it are the greatest or the least finite one."""
+    return np.where(np.isfinite(x), np.clip(x, -MOST, MOST), x).astype(float)
+
+
 def check(initial, transition, emission, **options):
     alpha, beta, known, pairs, total = by_logarithms(initial, transition, emission)
     size = max(
-        float(np.max(np.abs(x), initial=0, where=np.isfinite(x))) for x in (alpha, beta, emission)
+        np.max(np.abs(nearest(x)), initial=0, where=np.isfinite(x)) for x in (alpha, beta, emission)
     )
     near = {"rtol": 1e-13, "atol": 1e-13 + 3e-15 * size}
     log_alpha, likelihood = forward(initial, transition, emission, **options)
-    np.testing.assert_allclose(log_alpha, alpha.astype(float), **near)
-    np.testing.assert_allclose(likelihood, float(total), **near)
+    np.testing.assert_allclose(log_alpha, nearest(alpha), **near)
+    np.testing.assert_allclose(likelihood, nearest(total), **near)
     assert log_likelihood(initial, transition, emission, **options) == likelihood
     np.testing.assert_allclose(
-        backward(transition, emission, **options), beta.astype(float), **near
+        backward(transition, emission, **options), nearest(beta), **near
     )
     got = posteriors(initial, transition, emission, **options)
     loose = {"rtol": 1e-11 + 1e-14 * size, "atol": 1e-13 + 3e-15 * size}
@@ -159,6 +164,51 @@ def check(initial, transition, emission, **options):
 @pytest.mark.parametrize("states,steps", [(1, 20), (2, 40), (3, 17), (9, 50), (17, 33), (40, 20)])
 def test_sums(isa, model, states, steps):
     check(*model(states, steps))
+
+
+def masked_steps(states, steps):
+    """As padding is marked: by the least number of float64, for all states."""
+    initial, transition, emission = mild(states, steps)
+    emission[1::3] = -MOST
+    return initial, transition, emission
+
+
+def masked_everywhere(states, steps):
+    return tuple(np.full_like(x, -MOST) for x in mild(states, steps))
+
+
+def great_everywhere(states, steps):
+    return tuple(np.full_like(x, MOST) for x in mild(states, steps))
+
+
+def great_in_turns(states, steps):
+    initial, transition, emission = mild(states, steps)
+    emission[1::3], emission[2::3] = MOST, -MOST
+    return initial, transition, emission
+
+
+def one_great_path(states, steps):
+    initial, transition, emission = mild(states, steps)
+    emission[:, 0] = transition[0, 0] = MOST
+    return initial, transition, emission
+
+
+BEYOND_FLOAT64 = [
+    masked_steps,
+    masked_everywhere,
+    great_everywhere,
+    great_in_turns,
+    one_great_path,
+]
+
+
+@pytest.mark.parametrize("model", BEYOND_FLOAT64, ids=lambda model: model.__name__)
+@pytest.mark.parametrize("states,steps", [(1, 20), (2, 40), (17, 33), (40, 20)])
+def test_sums_beyond_float64(isa, model, states, steps):
+    arguments = model(states, steps)
+    check(*arguments)
+    for path in sample(*arguments, 3, rng=1):
+        assert ((path >= 0) & (path < states)).all()
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 15, 16, 17, 18, 32, 33, 34])

@@ -45,11 +45,17 @@ void Advance::set_matrix(SumMatrix& matrix) const {
     pack_panels(layout, 0.0, numbers_of(matrix.backward.panels), back);
 }
 
+// A row with which the transitions' logarithms may be added up.
 void Advance::to_logarithms(Track& track) const {
-    if (track.logs) return;
     double* const row = numbers_of(track.row);
-    for (ptrdiff_t j = 0; j < padded(); ++j) row[j] = row[j] > 0 ? std::log(row[j]) : nothing;
-    track.logs = true;
+    if (!track.logs) {
+        for (ptrdiff_t j = 0; j < padded(); ++j) row[j] = row[j] > 0 ? std::log(row[j]) : nothing;
+        track.logs = true;
+    } else if (const double top = *std::max_element(row, row + padded());
+               std::abs(top) > 0x1p1000 && top > nothing) {
+        for (ptrdiff_t j = 0; j < padded(); ++j) row[j] = add_logs(row[j], -top);
+        track.divide_out(top);
+    }
 }
 
 bool Advance::to_probabilities(Track& track) const {
@@ -75,7 +81,7 @@ double Advance::total(const SumMatrix& matrix, const Track& track) const {
     if (top == nothing) return nothing;
     for (ptrdiff_t j = 0; j < layout.states; ++j)
         sum += track.logs ? std::exp(row[j] - top) : row[j];
-    return std::log(sum) + (track.logarithm(matrix.top) + top);
+    return add_logs(std::log(sum), track.logarithm(matrix.top) + top);
 }
 
 void Advance::on_logarithms(const SumMatrix& matrix, const BlockOfChain& chain, ptrdiff_t steps,
@@ -99,7 +105,7 @@ void Advance::on_logarithms(const SumMatrix& matrix, const BlockOfChain& chain, 
         double* const row = numbers_of(chain.out->rows + at);
         double top = nothing;
         for (ptrdiff_t j = 0; j < padded(); ++j) {
-            row[j] = sums[j] + emitted[j];
+            row[j] = add_logs(sums[j], emitted[j]);
             top = std::max(top, row[j]);
         }
         if (top > nothing) {
@@ -172,7 +178,7 @@ void Advance::take_last(const SumMatrix& matrix, const BlockOfChain& chain, ptrd
     const double* const emitted = numbers_of(chain.emitted->logs + last);
     for (ptrdiff_t j = 0; j < padded(); ++j)
         numbers_of(track.row)[j] =
-            std::log(numbers_of(track.sums)[j]) + (emitted[j] - chain.emitted->top[step]);
+            std::log(numbers_of(track.sums)[j]) + add_logs(emitted[j], -chain.emitted->top[step]);
     track.logs = true;
 }
 

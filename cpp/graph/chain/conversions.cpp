@@ -29,7 +29,7 @@ void Advance::emit(BlockEmissions& emitted, ptrdiff_t steps) const {
         double top = from[0];
         for (ptrdiff_t j = 1; j < s; ++j) top = std::max(top, from[j]);
         emitted.top[t] = top = top == nothing ? 0 : top;
-        for (ptrdiff_t j = 0; j < s; ++j) packed[t * s + j] = from[j] - top;
+        for (ptrdiff_t j = 0; j < s; ++j) packed[t * s + j] = add_logs(from[j], -top);
     }
     std::fill(packed + count, packed + whole, nothing);
     char* const all = reinterpret_cast<char*>(packed);  // as one row, whose greatest number is 0
@@ -49,10 +49,13 @@ const double* Advance::logarithms(const BlockRows& rows, char* memory, ptrdiff_t
     const ptrdiff_t s = layout.states, stride = padded();
     double* const out = numbers_of(memory);
     const double* const sums = numbers_of(rows.sums);
-    if (rows.logs || !narrow()) {
-        if (rows.logs)
+    const auto leaves_float64 = [](double log) { return std::abs(log) > 0x1p900; };
+    const bool far = std::any_of(rows.offset, rows.offset + steps, leaves_float64);
+    if (rows.logs || far || !narrow()) {
+        if (rows.logs || far)
             for (ptrdiff_t i = 0; i < steps * stride; ++i)
-                out[i] += sums[i] + rows.offset[i / stride];
+                out[i] = add_logs(out[i], add_logs(rows.logs ? sums[i] : std::log(sums[i]),
+                                                   rows.offset[i / stride]));
         else
             logs.logarithms({.rows = steps,
                              .row_bytes = layout.row_bytes,
