@@ -6,6 +6,8 @@ import itertools
 import math
 import os
 import re
+import shlex
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -149,6 +151,26 @@ def test_output_that_cannot_be_written():
     done = subprocess.run(INFO, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writer)
     assert done.returncode == 1 and not done.stderr
+
+
+def test_without_any_output():
+    run_command("bash", "-c", f"{shlex.join(INFO)} >&-").check_returncode()
+
+
+def test_an_interruption():
+    code = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job may ignore
+runpy.run_module("tropical", run_name="__main__")
+"""
+    command = [sys.executable, "-u", "-c", code, "rates"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
+    assert process.returncode == 130 and errors == "python -m tropical: interrupted\n"
 
 
 def test_info(capsys):
