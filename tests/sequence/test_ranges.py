@@ -149,9 +149,7 @@ def check(initial, transition, emission, **options):
     np.testing.assert_allclose(log_alpha, nearest(alpha), **near)
     np.testing.assert_allclose(likelihood, nearest(total), **near)
     assert log_likelihood(initial, transition, emission, **options) == likelihood
-    np.testing.assert_allclose(
-        backward(transition, emission, **options), nearest(beta), **near
-    )
+    np.testing.assert_allclose(backward(transition, emission, **options), nearest(beta), **near)
     got = posteriors(initial, transition, emission, **options)
     loose = {"rtol": 1e-11 + 1e-14 * size, "atol": 1e-13 + 3e-15 * size}
     np.testing.assert_allclose(got.states, known.astype(float), **loose)
