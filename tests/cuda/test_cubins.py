@@ -3,6 +3,7 @@
 Compiled by NVRTC and disassembled by nvdisasm, without a GPU. `pytest -s` shows the mix.
 """
 
+import math
 import os
 import re
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tropical import semirings
+from tropical import cuda, semirings
 from tropical.cuda import kernels, runtime
 
 pytestmark = pytest.mark.cubins
@@ -94,6 +95,34 @@ def test_other_kernels(tmp_path, architecture):
     for kernel in some:
         lines = disassembled(kernel, architecture, tmp_path)
         assert not list(filter(SPILL.search, lines)), kernel.call
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_infinities_of_the_user(dtype):
+    pytest.importorskip("cuda.core")
+    for zero in ("-INFINITY", -math.inf, math.nan):
+        ring = cuda.semiring("x > y ? x : y", "x + y", zero)
+        shape = kernels.shapes_of(ring, dtype, False, 90)[0]
+        kernel = kernels.product(ring, dtype, "none", shape, kernels.SCATTERED)
+        assert runtime.cubin(kernel, 90, keep=False)
+
+
+def test_kept_code(monkeypatch, tmp_path):
+    pytest.importorskip("cuda.core")
+    kernel = kernels.viterbi(semirings.maxplus, "float32")
+    monkeypatch.setattr(runtime, "_store", runtime._store.__wrapped__)
+    monkeypatch.setenv("TROPICAL_CUDA_CACHE", str(tmp_path / "kept"))
+    code = runtime.cubin(kernel, 90)
+    with monkeypatch.context() as patched:
+        patched.setattr(runtime, "_compiled", None)
+        assert runtime.cubin(kernel, 90) == code
+    for path in filter(Path.is_file, (tmp_path / "kept").rglob("*")):
+        path.write_bytes(b"")
+    assert runtime.cubin(kernel, 90) == code
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TROPICAL_CUDA_CACHE", str(tmp_path / "file"))
+    with pytest.warns(RuntimeWarning, match="TROPICAL_CUDA_CACHE"):
+        assert runtime.cubin(kernel, 90) == code
 
 
 # What of a main loop is (+) and (x), where rows lie side by side.

@@ -154,6 +154,34 @@ def test_predecessors_of_equally_good_paths_form_no_loop(emulator, find):
         products_of(w, before, ring.multiply_ufunc, ring.one("float16"))
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64"])
+def test_predecessors_of_integers_beyond_the_fast_range_form_no_loop(emulator, dtype):
+    n, random, most = 130, np.random.default_rng(3), np.iinfo(dtype).max
+    for _ in range(3):
+        w = random.integers(0, 3, (n, n)).astype(dtype)
+        w[random.random((n, n)) < 0.3] = most // 5
+        w[random.random((n, n)) < 0.9] = most
+        lengths, before = shortest_paths(on_gpu(w), return_predecessors=True)
+        assert_same_bits(np.asarray(lengths), shortest_paths(w))
+        products_of(w, np.asarray(before), semirings.minplus.multiply_ufunc, 0)
+
+
+def test_elements_that_share_memory_are_not_overwritten(emulator):
+    x = np.lib.stride_tricks.as_strided(np.ones(20), (4, 4), (8, 8))
+    with pytest.raises(ValueError, match="a: expected elements that lie apart, got strides"):
+        closure(on_gpu(x), overwrite=True)
+    with pytest.raises(ValueError, match="w: expected elements that lie apart, got strides"):
+        shortest_paths(on_gpu(x), overwrite=True, directed=False)
+
+
+@pytest.mark.parametrize("number", [np.nan, -np.inf])
+def test_unweighted_paths_refuse_what_others_do(emulator, number):
+    w = np.array([[0, 1], [number, 0]])
+    for x in (w, on_gpu(w)):
+        with pytest.raises(ValueError, match="w: expected"):
+            shortest_paths(x, unweighted=True)
+
+
 def test_cycles_that_improve_by_fractions(emulator):
     w = np.full((3, 3), np.inf, np.float32)
     w[0, 1], w[1, 0] = 0.1, -0.2
@@ -198,6 +226,24 @@ def test_viterbi(emulator, name, states):
         viterbi(*map(on_gpu, many), semiring=name), viterbi(*many, semiring=name), strict=True
     ):
         assert_same_bits(np.asarray(x), np.asarray(y))
+
+
+def test_viterbi_refuses_what_the_cpu_does(emulator):
+    initial, transition, emission = np.zeros(2), np.zeros((2, 2)), np.zeros((2, 3, 2))
+    lengths = np.array([2, 3])
+    emission[0, 2, 1] = np.nan  # beyond the length
+    on_cpu = initial, transition, emission, lengths
+    for x, y in zip(viterbi(*map(on_gpu, on_cpu)), viterbi(*on_cpu), strict=True):
+        assert_same_bits(np.asarray(x), np.asarray(y))
+    for place, number in ((0, np.nan), (1, np.inf), (2, np.inf)):
+        wrong = [x.copy() for x in on_cpu]
+        wrong[place][..., 1] = number
+        for given in (wrong, [*map(on_gpu, wrong)]):
+            with pytest.raises(ValueError, match=r"log_(initial|transition|emission): expected"):
+                viterbi(*given)
+    for given in (on_cpu, [*map(on_gpu, on_cpu)]):
+        with pytest.raises(TypeError, match="lengths: expected integers"):
+            viterbi(*given[:3], given[3] + 0.7)
 
 
 EINSUMS = [

@@ -170,6 +170,15 @@ def test_a_tensor_that_requires_gradients_is_refused(on_torch):
             function(x, x.detach())
 
 
+def test_a_tensor_that_is_negated_lazily_is_refused(on_torch):
+    """In memory its numbers have the other sign."""
+    x = on_torch.torch.zeros(3, 3, dtype=on_torch.torch.complex64).conj().imag
+    y = on_torch.torch.zeros(3, 3)
+    for operands, out in (((x, y), None), ((y, x), None), ((y, y), x)):
+        with pytest.raises(BufferError, match="see resolve_neg"):
+            tropical.gemm(*operands, out=out)
+
+
 @pytest.mark.parametrize("subscripts", ["ij,jk->ki", "iij,jk", "bij,bjk->bik", "ij,k->jki"])
 def test_einsum(library, subscripts):
     lengths = {"b": 2, "i": 4, "j": 5, "k": 3}

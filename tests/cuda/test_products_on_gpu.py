@@ -1,5 +1,7 @@
 """Products on an emulated GPU: the source of a real one, and the bits of the CPU."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from emulated import DeviceArray, Emulator, on_gpu
@@ -7,7 +9,7 @@ from support import assert_same_bits, values
 
 import tropical
 from tropical import cuda, semirings
-from tropical.cuda import kernels
+from tropical.cuda import kernels, runtime
 
 PAIRS = [(ring, dtype) for ring in semirings.ALL for dtype in (*ring.dtypes, *ring.stored)]
 EXACT = [(r, d) for r, d in PAIRS if r.idempotent or np.dtype(d).kind in "iub"]
@@ -236,10 +238,49 @@ def test_accumulate_and_out(emulator):
     assert_same_bits(square, want)
 
 
+def test_an_index_over_an_operand(emulator):
+    a, b = np.arange(16).reshape(4, 4) % 5, np.arange(16).reshape(4, 4) % 7
+    want = tropical.gemm(a, b, return_argmax=True)
+    pairs = np.empty((4, 4, 2), np.int64)  # C and index in turns share no element
+    pairs[..., 1] = a
+    out = on_gpu(pairs)[..., 0], on_gpu(pairs)[..., 1]
+    tropical.gemm(out[1], on_gpu(b), return_argmax=True, out=out)
+    for x, y in zip(out, want, strict=True):
+        assert_same_bits(np.asarray(x), y)
+
+
+def test_an_empty_sum_of_unsigned_numbers(emulator):
+    """Their fast way computes with signed ones."""
+    a, b = np.empty((3, 0), np.uint32), np.empty((0, 3), np.uint32)
+    check(a, b, "mintimes", return_argmax=True)
+    out = np.full((3, 3), 4_000_000_000, np.uint32)
+    tropical.gemm(on_gpu(a), on_gpu(b), semiring="mintimes", out=on_gpu(out), accumulate=True)
+    assert (out == 4_000_000_000).all()
+
+
+@pytest.mark.parametrize("name", ["mintimes", "maxtimes"])
+def test_zeros_that_only_rounding_makes_have_no_sign(emulator, name):
+    least = np.full((2, 2), np.finfo(np.float16).smallest_subnormal)
+    check(least, np.full((2, 2), np.float16(-0.25)), name)
+
+
 @pytest.mark.parametrize("dtypes", [("int8", "int32"), ("float32", "int16"), ("uint8", "int16")])
 def test_promotion(emulator, dtypes):
     a = small_numbers((9, 9), dtypes[0], semirings.minplus, 23)
     check(a, small_numbers((9, 9), dtypes[1], semirings.minplus, 24), "minplus")
+
+
+@pytest.mark.parametrize(
+    "name,narrow,wide",
+    [
+        ("maxplus", "uint32", "int32"),
+        ("maxplus", "uint16", "float16"),
+        ("plustimes", "float16", "float64"),
+        ("maxplus", "bool", "int8"),
+    ],
+)
+def test_promotion_of_dtypes_that_are_not_the_semirings(emulator, name, narrow, wide):
+    check(np.ones((3, 4), narrow), np.ones((4, 2), wide), name)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -272,10 +313,33 @@ def test_semiring_of_the_user(emulator):
     assert_same_bits(np.asarray(got), want)
     with pytest.raises(ValueError, match="multiply: expected one expression of C"):
         cuda.semiring("x + y", "x; y", 0)
+    with pytest.raises(TypeError):
+        cuda.semiring("x + y", "x * y", None)
+
+
+@pytest.mark.parametrize(
+    "zero,text",
+    [
+        (0, "0"),
+        (True, "1"),
+        (np.float32(0.5), "0.5"),
+        (-np.inf, "-INFINITY"),
+        (np.float32(np.inf), "INFINITY"),
+        (np.nan, "NAN"),
+    ],
+)
+def test_zeros_of_the_user(emulator, zero, text):
+    ring = cuda.semiring("x > y ? x : y", "x + y", zero)
+    assert ring.zero == text
+    a = np.zeros((2, 0), np.float32)
+    got = np.asarray(tropical.gemm(on_gpu(a), on_gpu(a.T), semiring=ring))
+    np.testing.assert_array_equal(got, np.full((2, 2), zero, np.float32))
 
 
 def test_refusals(emulator):
     x, ring = on_gpu(np.ones((4, 4), np.float32)), "plustimes"
+    y = on_gpu(np.ones((4, 4), np.int64))
+    overlapping = np.lib.stride_tricks.as_strided(x, strides=(4, 4), subok=True)
     wrong = [
         (ValueError, "b: expected an array on the GPU", lambda: tropical.gemm(x, np.ones((4, 4)))),
         (ValueError, "a, b: expected", lambda: tropical.gemm(x, x[:3])),
@@ -283,6 +347,16 @@ def test_refusals(emulator):
         (NotImplementedError, "kernel: expected None", lambda: tropical.gemm(x, x, kernel="tiled")),
         (ValueError, "accumulate: expected out", lambda: tropical.gemm(x, x, accumulate=True)),
         (ValueError, "out: expected shape", lambda: tropical.gemm(x, x, out=x[:3])),
+        (
+            ValueError,
+            "out: expected elements that lie apart",
+            lambda: tropical.gemm(x, x, out=overlapping),
+        ),
+        (
+            ValueError,
+            "C and index that share no memory",
+            lambda: tropical.gemm(y, y, return_argmax=True, out=(y, y)),
+        ),
         (
             ValueError,
             "return_argmax",
@@ -304,3 +378,24 @@ def test_shapes_fill_the_tables():
     for ring, dtype in PAIRS:
         for shape in kernels.shapes_of(ring, dtype, False, Emulator().architecture):
             assert shape.height * shape.depth % 256 == 0 == shape.width * shape.depth % 256
+
+
+def test_the_current_gpu_stays(monkeypatch):
+    """As other libraries go by it; a stream is waited for on its own GPU."""
+    current, waited = [0], []
+
+    class Device:
+        compute_capability = 9, 0
+        properties = SimpleNamespace(multiprocessor_count=132)
+
+        def __init__(self, number=None):
+            self.device_id = current[0] if number is None else number
+
+        def set_current(self):
+            current[0] = self.device_id
+
+    stream = SimpleNamespace(sync=lambda: waited.append(current[0]))
+    core = SimpleNamespace(Device=Device, LEGACY_DEFAULT_STREAM=stream)
+    monkeypatch.setattr(runtime, "require", lambda *_: core)
+    runtime.runtime_of.__wrapped__(1, 0).synchronize()
+    assert waited == [1] and current == [0]

@@ -11,12 +11,12 @@ from tropical import semirings
 from tropical.semirings import Semiring
 
 from . import kernels
-from .libraries import library_of, with_all_dtypes
+from .libraries import in_library_context, library_of
 
 __all__ = ["viterbi"]
 
 
-@with_all_dtypes
+@in_library_context
 def viterbi(
     log_initial: Any,
     log_transition: Any,
@@ -120,12 +120,24 @@ def viterbi(
     initial, emission = each(log_initial, s), each(log_emission, t, s)
     shared = log_transition.ndim == 2
     transition = library.copied(log_transition) if shared else each(log_transition, s, s)
+    if lengths is not None and not library.dtype(lengths).startswith(("int", "uint")):
+        raise TypeError(f"lengths: expected integers, got {library.dtype(lengths)}")
     if lengths is None:
         steps = library.full(log_initial, batch, "int64", t)
     else:
         steps = each(library.converted(lengths, "int64"))
         if count and (bool((steps < 0).any()) or bool((steps > t).any())):
             raise ValueError(f"lengths: expected 0 to {t}, the number of steps")
+    for name, x in operands.items():
+        wrong = _refused(x, ring, dtype)
+        if name == "log_emission" and lengths is not None:
+            within = library.arange(x, t) < steps[..., None]
+            wrong = wrong & within[..., None]
+        if bool(wrong.any()):
+            raise ValueError(
+                f"{name}: expected numbers of {ring}, got a NaN, or an infinity that is neither "
+                "zero nor one"
+            )
     paths = library.empty(log_initial, (*batch, t), "int64")
     scores = library.empty(log_initial, batch, dtype)
     before = library.empty(log_initial, (count, t, s), "int32")
@@ -139,3 +151,12 @@ def viterbi(
             kernels.viterbi(ring, dtype), count, [*addresses, s, t, s, 0 if shared else s * s]
         )
     return library.finish(paths), library.finish(scores)
+
+
+def _refused(x: Any, ring: Semiring, dtype: str) -> Any:
+    """Return which elements are a NaN, or an infinity that is neither zero nor one."""
+    refused = x != x
+    for infinity in (-math.inf, math.inf):
+        if dtype.startswith("float") and infinity not in (ring.zero(dtype), ring.one(dtype)):
+            refused = refused | (x == infinity)
+    return refused

@@ -9,7 +9,7 @@ from tropical import semirings
 from tropical.einsum import network
 from tropical.einsum.subscripts import split
 
-from .libraries import Library, library_of, with_all_dtypes
+from .libraries import Library, in_library_context, library_of
 from .products import gemm, result_like
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class _OnGPU:
         return self.library.expanded(self.library.full(x, (), dtype, constant(dtype)), shape)
 
 
-@with_all_dtypes
+@in_library_context
 def einsum(
     subscripts: Any,
     /,

@@ -13,7 +13,7 @@ from tropical.foreign import is_on_gpu
 
 from .runtime import Runtime, runtime_of
 
-__all__ = ["Library", "View", "all_dtypes", "library_of", "with_all_dtypes"]
+__all__ = ["Library", "View", "all_dtypes", "in_library_context", "library_of"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -217,7 +217,7 @@ def library_of(**arrays: Any) -> Library:
     TypeError
         If the library is none that we know.
     BufferError
-        If one of them is a tensor of PyTorch that requires gradients.
+        If one of them is a tensor of PyTorch that requires gradients, or is negated lazily.
     """
     first: Any = None
     for name, x in arrays.items():
@@ -233,6 +233,10 @@ def library_of(**arrays: Any) -> Library:
             raise TypeError(
                 f"{name}: expected an array of PyTorch, CuPy or JAX, got {type(x).__name__} of "
                 f"{module}"
+            )
+        if module == "torch" and x.is_neg():  # in memory the numbers have the other sign
+            raise BufferError(
+                f"{name}: expected a tensor, got a lazily negated view; see resolve_neg"
             )
         if getattr(x, "requires_grad", False):
             raise BufferError(
@@ -265,12 +269,24 @@ def all_dtypes() -> contextlib.AbstractContextManager[Any]:
     return found
 
 
-def with_all_dtypes(function: Function) -> Function:
-    """Let a function run in the context `all_dtypes`."""
+def in_library_context(function: Function) -> Function:
+    """Let a function run in the context `all_dtypes`, and on the GPU of its arrays of CuPy."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
-        with all_dtypes():
+        with all_dtypes(), _device_of_cupy((*arguments, *keywords.values())):
             return function(*arguments, **keywords)
 
     return cast("Function", call)
+
+
+def _device_of_cupy(given: Sequence[Any]) -> contextlib.AbstractContextManager[Any]:
+    """Return a context in which the GPU of CuPy's first array is CuPy's current one.
+
+    CuPy's functions run there, and its current stream is that GPU's.
+    """
+    for x in given:
+        if type(x).__module__.partition(".")[0] == "cupy" and is_on_gpu(x):
+            found: contextlib.AbstractContextManager[Any] = x.device
+            return found
+    return contextlib.nullcontext()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import NamedTuple
 
@@ -55,7 +56,7 @@ def semiring(add: str, multiply: str, zero: str | float) -> OwnSemiring:
     Raises
     ------
     TypeError
-        If an expression is no string.
+        If an expression is no string, or zero is neither a string nor a number.
     ValueError
         If an expression is empty, or is more than one expression. What CUDA C++ does not
         understand is a `CompileError` of the first product.
@@ -75,10 +76,19 @@ def semiring(add: str, multiply: str, zero: str | float) -> OwnSemiring:
     for name, text in {"add": add, "multiply": multiply}.items():
         if not isinstance(text, str):
             raise TypeError(f"{name}: expected a string, got {text!r}")
-    for name, text in {"add": add, "multiply": multiply, "zero": str(zero)}.items():
+    if not isinstance(zero, str):
+        zero = _number(zero)
+    for name, text in {"add": add, "multiply": multiply, "zero": zero}.items():
         if not text.strip() or _LEFT_OUT.search(text) or not _closes(text):
             raise ValueError(f"{name}: expected one expression of C++, got {text!r}")
-    return OwnSemiring(add, multiply, str(zero))
+    return OwnSemiring(add, multiply, zero)
+
+
+def _number(x: float) -> str:
+    """Return a number as C++ writes it."""
+    if math.isfinite(x):
+        return str(+x)
+    return "NAN" if math.isnan(x) else "INFINITY" if x > 0 else "-INFINITY"
 
 
 def _closes(text: str) -> bool:

@@ -11,14 +11,14 @@ from tropical.graph.star import DivergenceError
 from tropical.semirings import Semiring
 
 from . import kernels
-from .libraries import Library, View, library_of, with_all_dtypes
-from .products import gemm, item_size, reads_of
+from .libraries import Library, View, in_library_context, library_of
+from .products import check_apart, gemm, item_size, reads_of
 from .runtime import Runtime
 
 __all__ = ["closure", "minimax_paths", "shortest_paths", "widest_paths"]
 
 
-@with_all_dtypes
+@in_library_context
 def closure(
     a: Any,
     semiring: str | Semiring = "minplus",
@@ -69,12 +69,11 @@ def closure(
         raise NotImplementedError(f"progress: expected None for arrays on a GPU, got {progress!r}")
     ring = semirings.get(semiring)
     library = library_of(a=a)
-    if overwrite and not library.mutable:
-        raise ValueError("overwrite: expected False, as arrays of this library are immutable")
+    _check_overwrite(library, a, overwrite, "a")
     return library.finish(_star(library, a, ring, overwrite, False, "a")[0])
 
 
-@with_all_dtypes
+@in_library_context
 def shortest_paths(
     w: Any,
     method: str = "auto",
@@ -141,7 +140,7 @@ def shortest_paths(
     return _paths(w, semirings.minplus, directed, return_predecessors, overwrite, unweighted)
 
 
-@with_all_dtypes
+@in_library_context
 def widest_paths(
     w: Any,
     *,
@@ -181,7 +180,7 @@ def widest_paths(
     return _paths(w, semirings.maxmin, directed, return_predecessors, overwrite)
 
 
-@with_all_dtypes
+@in_library_context
 def minimax_paths(
     w: Any,
     *,
@@ -242,10 +241,11 @@ def _paths(
     """Return the products of the best paths, and the predecessors if they are asked for."""
     library = library_of(w=w)
     dtype = _check(library, w, ring, "w")
-    if overwrite and not library.mutable:
-        raise ValueError("overwrite: expected False, as arrays of this library are immutable")
+    _check_overwrite(library, w, overwrite, "w")
     edges = w
-    if unweighted:
+    if unweighted:  # which hides what is refused
+        _check_elements(library, w, ring, "w")
+        _refuse_minus_infinity(w, _rounds(ring, dtype))
         edges = library.where(w == ring.zero(dtype), w, library.full(w, (), dtype, 1))
     if not directed:
         axes = (*range(w.ndim - 2), w.ndim - 1, w.ndim - 2)
@@ -269,17 +269,25 @@ def _lengths(
     Sums of negative fractions round: so a cycle of weight 0 can seem to improve, and each vertex of
     the cycle be the predecessor of the next one. Then `_shifted` has the answer, as on the CPU.
     """
-    rounds = dtype in ring.stored or dtype.startswith("float")
+    rounds = _rounds(ring, dtype)
     if ring is not semirings.minplus or not (rounds and bool((edges < 0).any())):
         return _star(library, edges, ring, overwrite, predecessors, "w")
-    if bool((edges == -math.inf).any()):
-        raise ValueError("w: expected weights of minplus (min, +), got -inf")
+    _refuse_minus_infinity(edges, rounds)
     if predecessors:
         return _shifted(library, edges, dtype, True)
     try:
         return _star(library, edges, ring, False, False, "w")
     except DivergenceError:
         return _shifted(library, edges, dtype, False)
+
+
+def _rounds(ring: Semiring, dtype: str) -> bool:
+    return dtype in ring.stored or dtype.startswith("float")
+
+
+def _refuse_minus_infinity(w: Any, rounds: bool) -> None:
+    if rounds and bool((w == -math.inf).any()):
+        raise ValueError("w: expected weights of minplus (min, +), got -inf")
 
 
 def _shifted(library: Library, edges: Any, dtype: str, predecessors: bool) -> tuple[Any, Any]:
@@ -316,6 +324,14 @@ def _check(library: Library, a: Any, ring: Semiring, name: str) -> str:
     if dtype not in (*ring.dtypes, *ring.stored):
         raise TypeError(f"{name}: expected a dtype of {ring.name}, got {dtype}")
     return dtype
+
+
+def _check_overwrite(library: Library, a: Any, overwrite: bool, name: str) -> None:
+    if not overwrite:
+        return
+    if not library.mutable:
+        raise ValueError("overwrite: expected False, as arrays of this library are immutable")
+    check_apart(library.view(a), name)
 
 
 def _check_elements(library: Library, a: Any, ring: Semiring, name: str) -> None:

@@ -6,21 +6,24 @@ import functools
 import math
 from collections.abc import Iterator, Sequence
 from itertools import product as every
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.exceptions import TooHardError
+from numpy.typing import NDArray
 
 from tropical import semirings
 from tropical.arrays import check_product
 
 from . import kernels
-from .libraries import Library, View, library_of, with_all_dtypes
+from .libraries import Library, View, in_library_context, library_of
 from .own import OwnSemiring
 
 if TYPE_CHECKING:
     from .kernels import Kernel, Ring, Shape
 
-__all__ = ["Matrices", "gemm", "item_size", "multiply", "reads_of", "result_like"]
+__all__ = ["Matrices", "check_apart", "gemm", "item_size", "multiply", "reads_of", "result_like"]
 
 _MOST_BLOCKS = 2**31 - 1
 _MOST_STEPS = 2**31 - 1
@@ -35,7 +38,7 @@ class Matrices(NamedTuple):
     column: int
 
 
-@with_all_dtypes
+@in_library_context
 def gemm(
     a: Any,
     b: Any,
@@ -132,8 +135,13 @@ def gemm(
         raise ValueError(f"out: expected an array or a tuple (C, index), got {type(out).__name__}")
     c = result_like(library, a, given[0], shape, dtype, "out")
     index = result_like(library, a, given[1], shape, "int64", "out[1]") if return_argmax else None
-    if given[0] is not None:
-        x, y = (library.copied(z) if _overlap(library, z, c) else z for z in (x, y))
+    if out is not None:
+        if index is not None and _overlap(library, c, index):
+            raise ValueError("out: expected arrays for C and index that share no memory")
+        x, y = (
+            library.copied(z) if any(_overlap(library, z, r) for r in (c, index)) else z
+            for z in (x, y)
+        )
     multiply(
         library,
         ring,
@@ -366,7 +374,7 @@ def _promoted(library: Library, x: Any, dtype: str, ring: Ring) -> Any:
     if own == dtype:
         return x
     wide = library.converted(x, dtype)
-    if isinstance(ring, OwnSemiring):
+    if isinstance(ring, OwnSemiring) or own not in (*ring.dtypes, *ring.stored):
         return wide
     for constant in (ring.zero, ring.one):
         before, after = constant(own), constant(dtype)
@@ -394,19 +402,42 @@ def result_like(
         raise ValueError(f"{name}: expected shape {tuple(shape)}, got {tuple(given.shape)}")
     if library.dtype(given) != dtype:
         raise TypeError(f"{name}: expected dtype {dtype}, got {library.dtype(given)}")
-    view = library.view(given)
-    if any(s == 0 and length > 1 for s, length in zip(view.strides, view.shape, strict=True)):
-        raise ValueError(f"{name}: expected elements that lie apart, got strides {view.strides}")
+    check_apart(library.view(given), name)
     return given
 
 
+def check_apart(view: View, name: str) -> None:
+    """Raise ValueError if two elements to be written may lie in the same place."""
+    reach = 0  # of the axes with shorter strides
+    for stride, length in sorted(
+        (abs(s), n) for s, n in zip(view.strides, view.shape, strict=True)
+    ):
+        if length > 1 and stride <= reach and 0 not in view.shape:
+            raise ValueError(
+                f"{name}: expected elements that lie apart, got strides {view.strides}"
+            )
+        reach += stride * (length - 1)
+
+
 def _overlap(library: Library, x: Any, y: Any) -> bool:
-    """Return whether the memory of two arrays may overlap."""
-    (low, high), (first, last) = (_extent(library.view(z)) for z in (x, y))
-    return low < last and first < high
+    """Return whether two arrays share memory, or could; None shares nothing."""
+    if x is None or y is None:
+        return False
+    x, y = _shadow(library, x), _shadow(library, y)
+    try:
+        return np.shares_memory(x, y, max_work=1000)
+    except TooHardError:
+        return True
 
 
-def _extent(view: View) -> tuple[int, int]:
-    steps = [8 * s * (n - 1) for s, n in zip(view.strides, view.shape, strict=True) if n]
-    low = view.address + sum(step for step in steps if step < 0)
-    return low, view.address + sum(step for step in steps if step > 0) + 8
+def _shadow(library: Library, x: Any) -> NDArray[Any]:
+    """Return an array of NumPy at the addresses of another one, where nobody may read."""
+    view, size = library.view(x), item_size(library.dtype(x))
+    interface = {
+        "version": 3,
+        "data": (view.address, False),
+        "typestr": f"|V{size}",
+        "shape": view.shape,
+        "strides": tuple(size * s for s in view.strides),
+    }
+    return np.asarray(SimpleNamespace(__array_interface__=interface))

@@ -6,11 +6,13 @@ here is imported, and no driver is asked for, before an array on a GPU comes.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
 import threading
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,6 +24,7 @@ __all__ = ["CompileError", "Runtime", "cubin", "runtime_of"]
 
 EXTRA = "'tropical-blas[cuda]'"
 LEAST_ARCHITECTURE = 80
+_ELF = b"\x7fELF"  # how machine code begins
 _UNKNOWN_ATTRIBUTE = 1097  # a warning: the CPU's compilers know gnu::always_inline
 
 
@@ -67,14 +70,26 @@ class _Device:
 
     def launch(self, kernel: Kernel, blocks: int, integers: Sequence[int]) -> None:
         """Run a kernel by so many blocks, in the order of the stream."""
-        self._device.set_current()
         shape = self._core.LaunchConfig(grid=blocks, block=THREADS)
-        function = _loaded(kernel, self.architecture, self._device.device_id)
-        self._core.launch(self._stream, shape, function, *integers)
+        with self._current():
+            function = _loaded(kernel, self.architecture, self._device.device_id)
+            self._core.launch(self._stream, shape, function, *integers)
 
     def synchronize(self) -> None:
         """Wait for all that the stream has been given."""
-        self._stream.sync()
+        with self._current():
+            self._stream.sync()
+
+    @contextlib.contextmanager
+    def _current(self) -> Iterator[None]:
+        """Make this GPU the thread's current one, which other libraries go by, for a while."""
+        before = self._core.Device()
+        self._device.set_current()
+        try:
+            yield
+        finally:
+            if before.device_id != self._device.device_id:
+                before.set_current()
 
 
 @functools.lru_cache(256)  # a handle is all that a runtime keeps of a stream
@@ -113,7 +128,8 @@ def cubin(kernel: Kernel, architecture: int, keep: bool = True) -> bytes:
         The compute capability, such as 90.
     keep : bool, default True
         Whether to look for the code on the disk, and to leave it there: in the folder that the
-        environment variable ``TROPICAL_CUDA_CACHE`` names, else in cuda-core's own.
+        environment variable ``TROPICAL_CUDA_CACHE`` names, else in cuda-core's own. A folder that
+        cannot be written to is a RuntimeWarning.
 
     Raises
     ------
@@ -132,7 +148,9 @@ def cubin(kernel: Kernel, architecture: int, keep: bool = True) -> bytes:
     )
     if not keep:
         return _compiled(core, kernel, options)
-    store = _store()
+    store: Any = {}
+    with _unkept_if_it_fails():
+        store = _store()
     key = require("cuda.core.utils", EXTRA).make_program_cache_key(
         code=kernel.source,
         code_type="c++",
@@ -140,10 +158,14 @@ def cubin(kernel: Kernel, architecture: int, keep: bool = True) -> bytes:
         target_type="cubin",
         extra_digest=_digest(),
     )
-    code = store.get(key)
-    if code is None:
-        code = store[key] = _compiled(core, kernel, options)
-    return bytes(code)
+    with _unkept_if_it_fails():
+        code = bytes(store.get(key, b""))
+        if code.startswith(_ELF):  # and is not what a crash left behind
+            return code
+    code = _compiled(core, kernel, options)
+    with _unkept_if_it_fails():
+        store[key] = code
+    return code
 
 
 def _compiled(core: Any, kernel: Kernel, options: Any) -> bytes:
@@ -153,6 +175,19 @@ def _compiled(core: Any, kernel: Kernel, options: Any) -> bytes:
         raise
     except Exception as error:  # cuda-core has a type for each of its layers
         raise CompileError(f"{kernel.call} for {options.arch}: {error}") from error
+
+
+@contextlib.contextmanager
+def _unkept_if_it_fails() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        warnings.warn(
+            f"machine code is not kept, and compiled again by the next process: {error}; the "
+            "environment variable TROPICAL_CUDA_CACHE names another folder",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 @functools.cache

@@ -105,6 +105,13 @@ T as_on_cpu(T x) {
     return canonical<S>(x);
 }
 
+// As it lies in memory: `canonical` even if only its rounding makes it a zero with a sign.
+template <class S, class Memory>
+typename Memory::Stored rounded(typename Memory::Number x) {
+    if constexpr (sizeof(typename Memory::Stored) < sizeof x) x = Memory::read(Memory::write(x));
+    return Memory::write(canonical<S>(x));
+}
+
 // Whether the user wrote a semiring: see own.py.
 template <class S>
 constexpr bool is_own = requires { S::own; };
@@ -308,6 +315,7 @@ struct Range {
     static Number decode(V x) {
         if constexpr (growth == Growth::sum)
             if (below ? x < -2 * limit : x > 2 * limit) return zero;
+        if (growth == Growth::product && x == start()) return zero;
         if constexpr (sizeof(Number) < sizeof(V)) {
             if (x > static_cast<V>(highest<Number>)) return highest<Number>;
             if (x < static_cast<V>(lowest<Number>)) return lowest<Number>;

@@ -247,7 +247,7 @@ struct Tile {
                     Number x = Lane::value(sum[u][v], l);
                     Stored* const to = at<Stored>(g.c, row * g.c_row + column * g.c_column);
                     if (g.accumulate) x = joined<S>(Memory::read(*to), x);
-                    *to = Memory::write(is_own<S> ? x : as_on_cpu<S>(x));
+                    *to = is_own<S> ? Memory::write(x) : rounded<S, Memory>(as_on_cpu<S>(x));
                     if constexpr (argmax)
                         *at<Size>(g.index, row * g.index_row + column * g.index_column) =
                             g.k == 0    ? -1
@@ -269,7 +269,7 @@ struct Tile {
                 const Size row = i + line<rows>(threadIdx.x / side, u);
                 const Size column = j + line<columns>(threadIdx.x % side, v);
                 if (row >= g.m || column >= g.n) continue;
-                const Stored x = Memory::write(canonical<S>(Lane::value(sum[u][v], 0)));
+                const Stored x = rounded<S, Memory>(Lane::value(sum[u][v], 0));
                 Stored* const to = at<Stored>(g.c, row * g.c_row + column * g.c_column);
                 if (!improves<S>(Memory::read(x), Memory::read(*to))) continue;
                 *to = x;
@@ -353,7 +353,9 @@ template <class S, class Row, Winner winner, int lanes, class Shape, Reads reads
 void multiply(const Product& whole) {
     using Memory = tropical::Memory<Row>;
     using Fast = Tile<Lane<S, Row, lanes>, Memory, winner, Shape, reads_a, reads_b>;
-    using Careful = Tile<CarefulLane<S, Row>, Memory, winner, tropical::Shape<2, 2, 8>>;
+    // As wide as the fast tile where C may lie over A: each row of A is read before it is written.
+    constexpr int columns = winner == Winner::predecessor ? Shape::columns : 2;
+    using Careful = Tile<CarefulLane<S, Row>, Memory, winner, tropical::Shape<2, columns, 8>>;
     constexpr Size room = sizeof(typename Fast::Panels) > sizeof(typename Careful::Panels)
                               ? 2 * sizeof(typename Fast::Panels)
                               : 2 * sizeof(typename Careful::Panels);

@@ -74,7 +74,7 @@ struct Square {
     void write() {
         each([&](int i, int j, Number number, int last) {
             if (!has(i, j)) return;
-            *stored(i, j) = Memory::write(canonical<S>(number));
+            *stored(i, j) = rounded<S, Memory>(number);
             if constexpr (paths) *path(i, j) = last;
         });
     }
