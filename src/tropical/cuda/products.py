@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.exceptions import TooHardError
 from numpy.typing import NDArray
 
 from tropical import semirings
@@ -420,14 +419,11 @@ def check_apart(view: View, name: str) -> None:
 
 
 def _overlap(library: Library, x: Any, y: Any) -> bool:
-    """Return whether two arrays share memory, or could; None shares nothing."""
+    """Return whether two arrays share memory; None shares nothing."""
     if x is None or y is None:
         return False
     x, y = _shadow(library, x), _shadow(library, y)
-    try:
-        return np.shares_memory(x, y, max_work=1000)
-    except TooHardError:
-        return True
+    return np.shares_memory(x, y)
 
 
 def _shadow(library: Library, x: Any) -> NDArray[Any]:
