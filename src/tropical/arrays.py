@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from . import _core
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ._core import HasName
     from .semirings import Semiring
 
@@ -51,6 +53,26 @@ def check_number(name: str, value: object) -> None:
         array = np.asarray(value)
         if array.ndim or not is_kind(array.dtype, "bool", "integer", "floating"):
             raise TypeError(f"{name}: expected a number, got {value!r}")
+
+
+def check_apart(name: str, shape: Sequence[int], strides: Sequence[int]) -> None:
+    """Raise ValueError if elements of an array that is to be written may share memory.
+
+    Examples
+    --------
+    >>> from tropical.arrays import check_apart
+    >>> check_apart("out", (3, 3), (8, 24))
+    >>> check_apart("out", (3, 3), (8, 16))
+    Traceback (most recent call last):
+    ValueError: out: expected elements that share no memory, got strides (8, 16)
+    """
+    reach = 0  # of the axes with shorter strides
+    for stride, length in sorted(zip(map(abs, strides), shape, strict=True)):
+        if length > 1 and stride <= reach and 0 not in shape:
+            raise ValueError(
+                f"{name}: expected elements that share no memory, got strides {tuple(strides)}"
+            )
+        reach += stride * (length - 1)
 
 
 def check_square(name: str, a: Array) -> None:

@@ -168,9 +168,9 @@ def test_predecessors_of_integers_beyond_the_fast_range_form_no_loop(emulator, d
 
 def test_elements_that_share_memory_are_not_overwritten(emulator):
     x = np.lib.stride_tricks.as_strided(np.ones(20), (4, 4), (8, 8))
-    with pytest.raises(ValueError, match="a: expected elements that lie apart, got strides"):
+    with pytest.raises(ValueError, match="a: expected elements that share no memory, got strides"):
         closure(on_gpu(x), overwrite=True)
-    with pytest.raises(ValueError, match="w: expected elements that lie apart, got strides"):
+    with pytest.raises(ValueError, match="w: expected elements that share no memory, got strides"):
         shortest_paths(on_gpu(x), overwrite=True, directed=False)
 
 

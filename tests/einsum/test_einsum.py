@@ -569,3 +569,11 @@ def test_einsum_is_the_function_after_any_import(first):
         assert tropical.einsum is einsum and einsum("i->", [1, 2]) == 2
         assert importlib.import_module("tropical.einsum").einsum is einsum
     """)
+
+
+@pytest.mark.parametrize("strides", [(0, 8), (8, 0), (8, 16)])
+def test_out_whose_elements_share_memory_is_refused(strides):
+    out = np.lib.stride_tricks.as_strided(np.zeros(9), (3, 3), strides)
+    with pytest.raises(ValueError, match="out: expected elements that share no memory"):
+        tropical.einsum("ij,jk->ik", np.ones((3, 3)), np.ones((3, 3)), out=out)
+    assert not out.any()

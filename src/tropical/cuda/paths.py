@@ -6,13 +6,14 @@ import math
 from typing import Any
 
 from tropical import semirings
+from tropical.arrays import check_apart
 from tropical.graph.predecessors import NO_PREDECESSOR
 from tropical.graph.star import DivergenceError
 from tropical.semirings import Semiring
 
 from . import kernels
 from .libraries import Library, View, in_library_context, library_of
-from .products import check_apart, gemm, item_size, reads_of
+from .products import gemm, item_size, reads_of
 from .runtime import Runtime
 
 __all__ = ["closure", "minimax_paths", "shortest_paths", "widest_paths"]
@@ -331,7 +332,7 @@ def _check_overwrite(library: Library, a: Any, overwrite: bool, name: str) -> No
         return
     if not library.mutable:
         raise ValueError("overwrite: expected False, as arrays of this library are immutable")
-    check_apart(library.view(a), name)
+    check_apart(name, *library.view(a)[1:])
 
 
 def _check_elements(library: Library, a: Any, ring: Semiring, name: str) -> None:

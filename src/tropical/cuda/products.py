@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropical import semirings
-from tropical.arrays import check_product
+from tropical.arrays import check_apart, check_product
 
 from . import kernels
-from .libraries import Library, View, in_library_context, library_of
+from .libraries import Library, in_library_context, library_of
 from .own import OwnSemiring
 
 if TYPE_CHECKING:
     from .kernels import Kernel, Ring, Shape
 
-__all__ = ["Matrices", "check_apart", "gemm", "item_size", "multiply", "reads_of", "result_like"]
+__all__ = ["Matrices", "gemm", "item_size", "multiply", "reads_of", "result_like"]
 
 _MOST_BLOCKS = 2**31 - 1
 _MOST_STEPS = 2**31 - 1
@@ -401,21 +401,8 @@ def result_like(
         raise ValueError(f"{name}: expected shape {tuple(shape)}, got {tuple(given.shape)}")
     if library.dtype(given) != dtype:
         raise TypeError(f"{name}: expected dtype {dtype}, got {library.dtype(given)}")
-    check_apart(library.view(given), name)
+    check_apart(name, *library.view(given)[1:])
     return given
-
-
-def check_apart(view: View, name: str) -> None:
-    """Raise ValueError if two elements to be written may lie in the same place."""
-    reach = 0  # of the axes with shorter strides
-    for stride, length in sorted(
-        (abs(s), n) for s, n in zip(view.strides, view.shape, strict=True)
-    ):
-        if length > 1 and stride <= reach and 0 not in view.shape:
-            raise ValueError(
-                f"{name}: expected elements that lie apart, got strides {view.strides}"
-            )
-        reach += stride * (length - 1)
 
 
 def _overlap(library: Library, x: Any, y: Any) -> bool:

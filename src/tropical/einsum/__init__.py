@@ -55,7 +55,7 @@ def einsum(
         result last: ``einsum(a, ["i", "j"], b, ["j", "k"], ["i", "k"])``. Any hashable object is a
         label.
     *operands : array_like
-        float32, float64, int8, int16, int32 or int64, bool for orand; promoted to one dtype as by
+        Of a dtype of the semiring (`Semiring.dtypes`); promoted to one dtype as by
         `numpy.result_type`. If that is float16 or bfloat16 (`Semiring.stored`), all products are
         float32, and the result is rounded once. With `return_counts` also `Counted`.
     semiring : str or Semiring, default "maxplus"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropical import semirings
-from tropical.arrays import is_stored, narrowed, promote, unmasked, widened
+from tropical.arrays import check_apart, is_stored, narrowed, promote, unmasked, widened
 
 from . import counting, order
 from .arrays import Arrays
@@ -136,6 +136,7 @@ def _check_out(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None
         raise ValueError(f"out: expected {shape}, got {out.shape}")
     if not out.flags.writeable:
         raise ValueError("out: expected a writeable array, got one that is read-only")
+    check_apart("out", out.shape, out.strides)
 
 
 def _contract(
