@@ -127,6 +127,19 @@ def test_the_argmax_of_vectors_and_batches():
     assert_same_bits(index.compute(), tropical.gemm(a, b, return_argmax=True)[1])
 
 
+@pytest.mark.parametrize("axis", range(3))
+def test_an_empty_chunk_beside_a_length_of_one(axis):
+    """As `compute_chunk_sizes` leaves it behind a mask."""
+    shape = [2, 3, 5]
+    shape[axis] = 1
+    x, y = values(shape, "float32", 1), values((2, shape[2], 4), "float32", 2)
+    chunks = [(0, 1) if length == 1 else (length,) for length in shape]
+    got = gemm(da.from_array(x, chunks=chunks), da.from_array(y))
+    want = tropical.gemm(x, y)
+    assert got.shape == want.shape
+    assert_same_bits(got.compute(), want)
+
+
 def test_unknown_chunks():
     a, lazy = chunked((8, 6), "float32", 4)
     rows = lazy[lazy[:, 0] > 0]

@@ -197,6 +197,11 @@ def _total(rows: Any, columns: Any, ring: Semiring, argmax: bool, meta: Array) -
     multiply, multiply_with, add = (partial(function, ring=ring) for function in functions)
     batch = tuple(range(max(rows.ndim, columns.ndim) - 2))
     m, k, n = "mkn"
+    # An axis of length 1 with an empty chunk beside would be broadcast chunk by chunk.
+    rows, columns = (
+        x.rechunk({axis: 1 for axis, length in enumerate(x.shape) if length == 1})
+        for x in (rows, columns)
+    )
     chunks, arrays = da.unify_chunks(
         rows,
         (*batch[len(batch) + 2 - rows.ndim :], m, k),
