@@ -1,6 +1,6 @@
 """Matrix products over semirings, as fast as the machine allows.
 
-`gemm` multiplies matrices with (max, +), (min, +), (max, x), (max, min), (min, max) or (or, and) in
+`gemm` multiplies matrices with (max, +), (min, +), (max, min), (or, and) or another semiring in
 place of (+, x), and with (+, x) itself; `semirings` lists them.
 """
 
