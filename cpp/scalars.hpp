@@ -28,6 +28,7 @@ T multiply(T a, T b) {
     if constexpr (same_type<Multiply, And>) {
         return static_cast<T>(a != 0 && b != 0);
     } else if constexpr (!S::Add::idempotent && !is_float<T>) {
+        static_assert(same_type<typename S::Add, Plus>, "this (x) of integers is not known here");
         return wrapped<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
     } else if constexpr (same_type<typename S::Add, Plus>) {
         return a * b;
@@ -60,6 +61,9 @@ T log_of_sum(T x, T y) {
 template <class S, class T>
 T add(T c, T product) {
     using Add = typename S::Add;
+    static_assert(
+        selective<S> || same_type<Add, Plus> || same_type<Add, Or> || same_type<Add, LogAddExp>,
+        "an addition that does not select needs its definition here");
     if constexpr (same_type<Add, LogAddExp>)
         return log_of_sum(c, product);
     else if constexpr (same_type<Add, Or>)

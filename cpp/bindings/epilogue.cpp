@@ -15,7 +15,8 @@ std::string full_name(const char* name) { return std::string("epilogue.") + name
 // What arithmetic the semiring has for an epilogue.
 void check_semiring(const char* name, int semiring) {
     const bool bounds = name == std::string_view("low") || name == std::string_view("high");
-    const bool fits = bounds ? semiring != number_of<OrAnd> : semiring == number_of<PlusTimes>;
+    const bool fits = bounds ? facts_of(semiring).kinds != static_cast<unsigned>(Kind::boolean)
+                             : semiring == number_of<PlusTimes>;
     if (!fits)
         throw py::value_error(full_name(name) + ": expected None over " + facts_of(semiring).name +
                               (bounds

@@ -248,7 +248,7 @@ piece, of which the product x0 y0 alone counts, as IEEE 754 says. The bits are t
 instruction set, and for every number of threads, layout and batch.
 
 Integers saturate instead of wrapping, and the least (maxplus, maxmin) or the greatest value of the
-dtype (minplus, minmax) is the semiring's zero. Over plustimes integers wrap, as in NumPy.
+dtype (minplus, minmax, mintimes) is the semiring's zero. Over plustimes integers wrap, as in NumPy.
 
 Matrices of float16 and bfloat16 are never copied whole: blocks of them become float32, in which
 products are computed. Each element of C is rounded once, to the nearest number of the dtype (ties to

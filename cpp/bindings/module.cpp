@@ -4,10 +4,8 @@
 #include "runtime/stop.hpp"
 #include "runtime/thread_counts.hpp"
 
-// Python without a GIL keeps it off. Other interpreters of the process than the main one are
-// refused, as NumPy refuses them: the memory of arrays, the settings and the types belong to the
-// process.
-PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used(),
+// Python without a GIL keeps it off.
+PYBIND11_MODULE(_core_of_main, module, pybind11::mod_gil_not_used(),
                 pybind11::multiple_interpreters::not_supported()) {
     module.doc() = "The products of tropical, in C++; use them through the package tropical.";
     // The handler of the signal that stopped the work has set Python's error.
@@ -42,4 +40,13 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used(),
     tropical::bind_memory(module);
     tropical::bind_quantized(module);
     tropical::note_openmp_threads();
+}
+
+// Other interpreters of the process than the main one are refused, as NumPy refuses them: the
+// memory of arrays, the settings and the types belong to the process. Before Python 3.12 pybind11
+// would wait for ever.
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
+    if (PyInterpreterState_Get() == PyInterpreterState_Main()) return PyInit__core_of_main();
+    PyErr_SetString(PyExc_ImportError, "tropical works in the main interpreter of a process alone");
+    return nullptr;
 }

@@ -104,6 +104,7 @@ template <class V>
 template <class T, class V>
 [[gnu::always_inline]] inline V saturating_product(V a, V b) {
     if constexpr (sizeof(T) == 8) {
+        static_assert(is_signed<T>);
         return saturating_product_of_64_bits(a, b);
     } else {
         using Wide = typename Wider<T>::type;

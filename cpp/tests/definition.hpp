@@ -26,8 +26,10 @@ inline constexpr Definition definitions[] = {
 
 inline const Definition& definition_of(int semiring) {
     const std::string name = facts_of(semiring).name;
-    return *std::find_if(std::begin(definitions), std::end(definitions),
-                         [&](const Definition& d) { return name == d.name; });
+    const auto* const found = std::find_if(std::begin(definitions), std::end(definitions),
+                                           [&](const Definition& d) { return name == d.name; });
+    REQUIRE_MESSAGE(found != std::end(definitions), name << " has no definition");
+    return *found;
 }
 
 template <class T>

@@ -39,7 +39,7 @@ def test_interpreters_beside_the_main_one_are_refused():
         try:
             util.module_from_spec(util.spec_from_loader("tropical._core", loader))
         except ImportError as error:
-            assert "tropical._core does not support loading in subinterpreters" in str(error)
+            assert "tropical works in the main interpreter of a process alone" in str(error)
         else:
             raise AssertionError("imported")
     """
@@ -49,6 +49,18 @@ def test_interpreters_beside_the_main_one_are_refused():
         other.exec(textwrap.dedent(code))
     finally:
         other.close()
+
+
+def test_an_interpreter_that_is_the_first_to_import():
+    pytest.importorskip("_xxsubinterpreters", reason="before Python 3.13")
+    code = """
+import _xxsubinterpreters as interpreters
+try:
+    interpreters.run_string(interpreters.create(), "import tropical")
+except interpreters.RunFailedError as error:
+    print(error)
+"""
+    assert "ImportError" in run_python(code)
 
 
 def test_products_of_shared_operands():

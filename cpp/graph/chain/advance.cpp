@@ -45,35 +45,6 @@ void Advance::set_matrix(SumMatrix& matrix) const {
     pack_panels(layout, 0.0, numbers_of(matrix.backward.panels), back);
 }
 
-// A row with which the transitions' logarithms may be added up.
-void Advance::to_logarithms(Track& track) const {
-    double* const row = numbers_of(track.row);
-    if (!track.logs) {
-        for (ptrdiff_t j = 0; j < padded(); ++j) row[j] = row[j] > 0 ? std::log(row[j]) : nothing;
-        track.logs = true;
-    } else if (const double top = *std::max_element(row, row + padded());
-               std::abs(top) > 0x1p1000 && top > nothing) {
-        for (ptrdiff_t j = 0; j < padded(); ++j) row[j] = add_logs(row[j], -top);
-        track.divide_out(top);
-    }
-}
-
-bool Advance::to_probabilities(Track& track) const {
-    double* const row = numbers_of(track.row);
-    double top = *std::max_element(row, row + padded());
-    if (top == nothing) return false;
-    for (ptrdiff_t j = 0; j < padded(); ++j)
-        if (row[j] > nothing && row[j] - top < -160) return false;
-    logs.exponentials({.rows = 1,
-                       .row_bytes = layout.row_bytes,
-                       .logs = track.row,
-                       .values = track.row,
-                       .offset = &top});
-    track.divide_out(top);
-    track.logs = false;
-    return true;
-}
-
 double Advance::total(const SumMatrix& matrix, const Track& track) const {
     const double* const row = numbers_of(track.row);
     double sum = 0, top = 0;

@@ -11,6 +11,35 @@ constexpr double nothing = -std::numeric_limits<double>::infinity();
 
 }  // namespace
 
+// A row with which the transitions' logarithms may be added up.
+void Advance::to_logarithms(Track& track) const {
+    double* const row = numbers_of(track.row);
+    if (!track.logs) {
+        for (ptrdiff_t j = 0; j < padded(); ++j) row[j] = row[j] > 0 ? std::log(row[j]) : nothing;
+        track.logs = true;
+    } else if (const double top = *std::max_element(row, row + padded());
+               std::abs(top) > 0x1p1000 && top > nothing) {
+        for (ptrdiff_t j = 0; j < padded(); ++j) row[j] = add_logs(row[j], -top);
+        track.divide_out(top);
+    }
+}
+
+bool Advance::to_probabilities(Track& track) const {
+    double* const row = numbers_of(track.row);
+    double top = *std::max_element(row, row + padded());
+    if (top == nothing) return false;
+    for (ptrdiff_t j = 0; j < padded(); ++j)
+        if (row[j] > nothing && row[j] - top < -160) return false;
+    logs.exponentials({.rows = 1,
+                       .row_bytes = layout.row_bytes,
+                       .logs = track.row,
+                       .values = track.row,
+                       .offset = &top});
+    track.divide_out(top);
+    track.logs = false;
+    return true;
+}
+
 // Rows of half a register or less fill registers better without their padding.
 void Advance::emit(BlockEmissions& emitted, ptrdiff_t steps) const {
     const ptrdiff_t s = layout.states, stride = padded();

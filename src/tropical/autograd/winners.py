@@ -120,6 +120,8 @@ def is_product(ring: Semiring) -> bool:
 
 def is_first(ring: Semiring, x: Any, y: Any) -> Any:
     """Return where x (x) y is x and not y, for a (x) that is min or max; x if they are equal."""
+    if ring.multiply_ufunc not in (np.minimum, np.maximum):
+        raise NotImplementedError(f"semiring: expected a (x) whose derivative is known, got {ring}")
     return (x <= y if ring.multiply_ufunc is np.minimum else x >= y) | (x != x)
 
 

@@ -170,7 +170,7 @@ def _least(a: Array) -> Any:
 
 def star_in_place(a: Array, ring: Semiring, progress: Report, symmetric: bool = False) -> None:
     """Replace `a` (..., n, n), which `closure` has checked, by its star."""
-    if is_kind(a.dtype, "bool"):
+    if ring == semirings.orand:
         reach(a, a, progress)
         i = np.arange(a.shape[-1])
         a[..., i, i] = True
