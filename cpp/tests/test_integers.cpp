@@ -60,7 +60,8 @@ std::vector<T> boundaries() {
 TEST_SUITE_BEGIN("integers");
 
 TEST_CASE("int8, one step: every a (x) b") {
-    for (const char* name : {"plustimes", "maxplus", "minplus", "maxtimes", "maxmin", "minmax"})
+    for (const char* name :
+         {"plustimes", "maxplus", "minplus", "maxtimes", "mintimes", "maxmin", "minmax"})
         if (chosen()) check_all_tuples<std::int8_t>(semiring_named(name), 1, int8_values);
 }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tropical import _core, semirings
-from tropical.arrays import Array, check_square, is_kind, is_stored
+from tropical.arrays import Array, check_square, is_stored
 from tropical.foreign import answers_alike
 
 from .edges import matrix_of
