@@ -571,7 +571,7 @@ def test_other_contiguous_data_is_taken():
 
 
 def test_optimizers_of_modules():
-    model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+    model = nn.Sequential(nn.Linear(2, 3, rng=RNG(1)), nn.ReLU(), nn.Linear(3, 1, rng=RNG(2)))
     optimizer = optim.Adam(model.parameters(), lr=0.05)
     x = RNG(0).standard_normal((32, 2)).astype(np.float32)
     losses = []
