@@ -43,8 +43,8 @@ PYBIND11_MODULE(_core_of_main, module, pybind11::mod_gil_not_used(),
 }
 
 // Other interpreters of the process than the main one are refused, as NumPy refuses them: the
-// memory of arrays, the settings and the types belong to the process. Before Python 3.12 pybind11
-// would wait for ever.
+// memory of arrays, the settings and the types belong to the process. Python does so from 3.12 on;
+// before, pybind11 would wait for ever.
 extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
     if (PyInterpreterState_Get() == PyInterpreterState_Main()) return PyInit__core_of_main();
     PyErr_SetString(PyExc_ImportError, "tropical works in the main interpreter of a process alone");
