@@ -227,10 +227,22 @@ def test_executors(factor, tmp_path):
     out = np.memmap(tmp_path / "a.raw", want.dtype, "w+", 8, want.shape)
     write_lengths(finder, out, executor=OneByOne(), workers=3)
     assert_same_bits(np.asarray(out), want)
-    assert not list(tmp_path.glob("*.rows.npz"))
+    assert not list(tmp_path.glob(".*"))
     view = np.memmap(tmp_path / "b.raw", want.dtype, "w+", 0, (len(want) + 1, len(want)))[1:]
     with pytest.raises(ValueError, match="out: expected a path, a memmap of a file"):
         write_lengths(finder, view, executor=OneByOne())
+
+
+@pytest.mark.parametrize("executor", [None, OneByOne()])
+def test_a_file_of_the_name_of_the_state_stays(factor, executor, tmp_path):
+    """The graph for the workers has a name that no file of the caller has."""
+    (tmp_path / "roads.npz").write_text("mine")
+    state = tmp_path / "roads.json"
+    workers = None if executor is None else 1
+    write_lengths(factor, tmp_path / "a.npy", state=state, executor=executor, workers=workers)
+    assert (tmp_path / "roads.npz").read_text() == "mine"
+    names = ["a.labels.npz", "a.npy", "roads.json", "roads.npz"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
 @pytest.mark.usefixtures("small_blocks")

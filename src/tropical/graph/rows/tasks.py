@@ -115,12 +115,12 @@ def run(
         plan.left -= 1
         report(1 - plan.left / len(blocks))
 
-    crew = None
+    crew, saved = None, False
     try:
         if executor is not None:
             assert work.finder is not None
             save(work.finder, work.file)
-            work = replace(work, finder=None)
+            work, saved = replace(work, finder=None), True
         crew = Crew(executor, workers, tasks)
         crew.run(plan, work, ended)
     except OSError as error:
@@ -134,4 +134,5 @@ def run(
     finally:
         if crew is not None:
             crew.close()
-        work.file.unlink(missing_ok=True)
+        if saved:
+            work.file.unlink(missing_ok=True)

@@ -189,7 +189,7 @@ def write_lengths(
         None if targets is None else ends[1],
         limit,
         1 if threads is None and executor is not None else threads,
-        side.with_suffix(".npz"),
+        side.with_name(f".{side.name}.{begun.graph[:16]}.npz"),
         finder,
     )
     _check_written(work, blocks)
