@@ -345,6 +345,26 @@ def test_a_full_disk(factor, tmp_path, monkeypatch):
         write_lengths(factor, tmp_path / "b.npy")
 
 
+@pytest.mark.parametrize("suffix", ["npy", *LIBRARIES])
+def test_two_calls_at_once(factor, suffix, tmp_path, monkeypatch):
+    """The second one prepares its graph while the first one makes the file and fills it."""
+    pytest.importorskip(LIBRARIES.get(suffix, "numpy"))
+    out, find = tmp_path / f"a.{suffix}", writing.finder_of
+
+    def slow(*arguments):
+        monkeypatch.setattr(writing, "finder_of", find)
+        write_lengths(factor, out)
+        return find(*arguments)
+
+    monkeypatch.setattr(writing, "finder_of", slow)
+    with pytest.raises(FileExistsError, match="out: expected a new file, got one that another"):
+        write_lengths(factor, out)
+    assert_same_bits(array_in(out, factor.n), factor.closure())
+    write_lengths(factor, out)
+    names = {path.name for path in tmp_path.iterdir()} - {"a.labels.npz"}
+    assert names == {out.name, f"{out.name}.rows.json"}
+
+
 def test_what_is_not_the_same(factor, tmp_path):
     file, side = tmp_path / "a.npy", tmp_path / "a.npy.rows.json"
     write_lengths(factor, file)

@@ -6,19 +6,20 @@ a write to a memory map would kill the process.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from tropical import extras
 from tropical.arrays import Array
-from tropical.npz import replacing, save_arrays
+from tropical.npz import save_arrays
 
 from ..blocks.arrays import place_of
 from ..blocks.sizes import check_disk
@@ -152,7 +153,7 @@ def check_installed(path: Path) -> None:
 
 
 def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> None:
-    """Make a file for rows, which appears in one step.
+    """Make a file for rows; a folder appears in one step.
 
     Parameters
     ----------
@@ -164,14 +165,19 @@ def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> 
         What stands where there is no path.
     labels : tuple of two arrays
         The labels of the sources and of the targets.
+
+    Raises
+    ------
+    FileExistsError
+        If there is a file by now: another process made it.
     """
     shape, dtype = begun.shape, np.dtype(begun.dtype)
     if path.suffix == ".npy":
-        save_arrays(path.with_suffix(".labels.npz"), dict(zip(_ENDS, labels, strict=True)))
-        with replacing(path) as file:
+        with _new_file(path) as file:
             header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(file, header)
             file.truncate(file.tell() + shape[0] * shape[1] * dtype.itemsize)
+            save_arrays(path.with_suffix(".labels.npz"), dict(zip(_ENDS, labels, strict=True)))
         return
     with _new_folder(path) as folder:
         if path.suffix == ".parquet":
@@ -180,13 +186,42 @@ def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> 
             _create_zarr(folder, begun, zero, labels)
 
 
+def _exists(path: Path) -> FileExistsError:
+    """Return the error of a path that another process took."""
+    return FileExistsError(
+        errno.EEXIST, "out: expected a new file, got one that another process made", str(path)
+    )
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file, which is deleted if the block raises."""
+    try:
+        file = path.open("xb")
+    except FileExistsError:
+        raise _exists(path) from None
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
 @contextmanager
 def _new_folder(path: Path) -> Iterator[Path]:
     """Yield the path of a folder to make, which becomes `path` unless the block raises."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         yield part
-        part.rename(path)
+        try:
+            part.rename(path)  # fails if there is a folder with files
+        except OSError:
+            if path.exists():
+                raise _exists(path) from None
+            raise
     finally:
         shutil.rmtree(part, ignore_errors=True)
 

@@ -104,7 +104,8 @@ def write_lengths(
     TypeError
         If `out` has another dtype, or an argument is of a wrong type.
     FileExistsError
-        If there is a file at the path `out` that no earlier call began, or `resume` is False.
+        If there is a file at the path `out` that no earlier call began, or `resume` is False; or if
+        another process makes one while this call prepares the graph.
     NotInstalledError
         If `out` needs zarr or pyarrow, and that is not installed.
     OSError
@@ -174,13 +175,15 @@ def write_lengths(
     block, tasks = _block(begun, known, store, memory, executor, overhead)
     begun = replace(begun, block=block)
     blocks = np.zeros(begun.count, np.bool_) if known is None else known.blocks()
-    if known is None:
-        begun.write(side, blocks)
     if store is None:
         assert path is not None
         zero = finder.semiring.zero(finder.dtype)
+        if not path.exists():
+            side.unlink(missing_ok=True)  # of a file that was deleted
         stores.create(path, begun, zero, (names[ends[0]], names[ends[1]]))
         store = stores.opened(path)
+    if known is None:  # and no other process has made the file meanwhile
+        begun.write(side, blocks)
     store.check_disk()
     work = Work(
         store,
