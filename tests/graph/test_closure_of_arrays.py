@@ -1,5 +1,7 @@
 """Closures of memmaps, arrays of Zarr and datasets of HDF5, by blocks."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from support import assert_same_bits
@@ -90,6 +92,52 @@ def test_interrupted_rounds_and_copies(make, tmp_path, monkeypatch):
     closure_blocks(array, scratch=folder)
     assert_same_bits(read(), closure(a))
     assert not list(folder.iterdir())  # the caller's folder stays
+
+
+def stop_deleting(monkeypatch, files, *arguments, **options):
+    """Stop a call after it has deleted so many files at its end, as a kill would."""
+    delete, unlink, left = Layout.delete, Path.unlink, iter(range(files))
+
+    def fail(path, **how):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        unlink(path, **how)
+
+    def begin(layout):
+        monkeypatch.setattr(Path, "unlink", fail)
+        delete(layout)
+
+    monkeypatch.setattr(Layout, "delete", begin)
+    with pytest.raises(KeyboardInterrupt):
+        closure_blocks(*arguments, **options)
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize("files", [0, 1, 7, 17, 18])
+def test_interrupted_while_files_are_deleted(files, tmp_path, monkeypatch):
+    """The next call ends that, and does not take the star for a matrix."""
+    a = whole_numbers(24)
+    want, scratch = np.zeros(a.shape, np.int32), tmp_path / "scratch"
+    star = closure_blocks(a.copy(), block=8, predecessors=want, scratch=tmp_path / "other")
+    array, found = make_memmap(tmp_path, a)[0], np.zeros(a.shape, np.int32)
+    how = {"scratch": scratch, "block": 8}
+    stop_deleting(monkeypatch, files, array, predecessors=found, **how)
+    with pytest.raises(ValueError, match="predecessors: expected the array that has those of"):
+        closure_blocks(array, predecessors=np.zeros_like(found), **how)
+    with pytest.raises(ValueError, match=r"predecessors: expected the rounds .* to go on with"):
+        closure_blocks(array, **how)
+    assert closure_blocks(array, predecessors=found, **how) is array
+    assert_same_bits(array, star)
+    assert_same_bits(found, want)
+    assert not list(scratch.iterdir())
+
+
+def test_a_new_matrix_after_files_were_not_deleted(tmp_path, monkeypatch):
+    for n in (50, 60):
+        a = whole_numbers(n)
+        stop_deleting(monkeypatch, 3, whole_numbers(50), block=20, scratch=tmp_path)
+        assert_same_bits(closure_blocks(2 * a, block=20, scratch=tmp_path), closure(2 * a))
+        assert not list(tmp_path.iterdir())
 
 
 def test_a_block_that_is_larger_than_the_array(tmp_path):

@@ -91,10 +91,12 @@ def check_predecessors(array: Any, n: int, store: Any) -> None:
     check_writeable(array, name)
 
 
-def enter(array: Any, path: Path, choose: Callable[[], int], resume: bool) -> Layout:
+def enter(
+    array: Any, predecessors: Any, path: Path, choose: Callable[[], int], resume: bool
+) -> Layout:
     """Return the folder of the rounds: the one of an earlier call, or a copy of the array.
 
-    `choose` returns the rows of a block of a copy.
+    `choose` returns the rows of a block of a copy. `predecessors` is None, or the array of them.
     """
     try:
         known = manifests.read(path)
@@ -106,7 +108,7 @@ def enter(array: Any, path: Path, choose: Callable[[], int], resume: bool) -> La
             f"resume: expected True, as the array is between a matrix and its star; {path} has the "
             "star"
         )
-    if not resume:
+    if not resume or (known.state == "copied" and not _is_copy(array, folder, known.source)):
         folder.remove()
         return _copy(array, path, choose())
     dtype = np.dtype(array.dtype).newbyteorder("=")
@@ -115,7 +117,9 @@ def enter(array: Any, path: Path, choose: Callable[[], int], resume: bool) -> La
             f"store: expected the array of {path}, ({known.n}, {known.n}) of {folder.dtype}, got "
             f"{array.shape} of {array.dtype}; pass resume=False to begin anew"
         )
-    if known.state != "copying":
+    if known.state == "copied":
+        _check_predecessors(predecessors, folder, known)
+    elif known.state != "copying":
         _check_source(array, folder, known.source)
     elif known.target != (target := target_of(array)):
         raise ValueError(
@@ -133,6 +137,25 @@ def _copy(array: Any, path: Path, block: int) -> Layout:
 
 def _checksum(block: Any, folder: Layout) -> int:
     return checksum(np.ascontiguousarray(block).astype(folder.dtype, copy=False))
+
+
+def _is_copy(array: Any, layout: Layout, sums: tuple[int, ...]) -> bool:
+    """Return whether the blocks of an array have these checksums."""
+    dtype = np.dtype(array.dtype).newbyteorder("=")
+    if array.shape != (layout.n, layout.n) or dtype != layout.dtype:
+        return False
+    places = zip(layout.places(), sums, strict=False)
+    return all(_checksum(array[rows, columns], layout) == s for (_, _, rows, columns), s in places)
+
+
+def _check_predecessors(array: Any, folder: Layout, known: manifests.Manifest) -> None:
+    """Raise ValueError unless an array has the predecessors of a star that was copied."""
+    sums = known.source[folder.count**2 :]
+    if array is not None and known.predecessors and not _is_copy(array, folder.before, sums):
+        raise ValueError(
+            "predecessors: expected the array that has those of the star, got another one; delete "
+            f"{folder.path} to begin anew from the star"
+        )
 
 
 def _check_source(array: Any, folder: Layout, source: tuple[int, ...]) -> None:
@@ -168,21 +191,30 @@ def leave(array: Any, predecessors: Any, folder: Layout, keep: bool) -> None:
 
     The array of predecessors, unless that is None, is written to as well.
 
-    After a kill in between, the folder still has the star, and the next call copies it again.
+    After a kill in between, the next call copies the star again, or deletes the other files.
     """
-    replace(folder.manifest, state="copying", target=target_of(array)).write(folder.path)
-    _copy_back(array, folder)
-    if predecessors is not None:
-        _copy_back(predecessors, folder.before)
-    folder.remove()
+    known = folder.manifest
+    if known.state != "copied":
+        known = replace(known, state="copying", target=target_of(array))
+        known.write(folder.path)
+        sums = _copy_back(array, folder)
+        if predecessors is not None:
+            sums += _copy_back(predecessors, folder.before)
+        replace(known, state="copied", source=tuple(sums)).write(folder.path)
+    folder.delete()
     if not keep:
         with contextlib.suppress(OSError):  # where the folder has files of others
             folder.path.rmdir()
 
 
-def _copy_back(array: Any, layout: Layout) -> None:
+def _copy_back(array: Any, layout: Layout) -> list[int]:
+    """Replace an array by the blocks after the last round; return their checksums."""
+    sums = []
     for i, j, rows, columns in layout.places():
-        array[rows, columns] = layout.read(i, j, layout.count)
+        block = layout.read(i, j, layout.count)
+        array[rows, columns] = block
+        sums.append(checksum(block))
     for flush in (getattr(array, "flush", None), getattr(getattr(array, "file", None), "flush", 0)):
         if callable(flush):  # of a memmap; of h5py
             flush()
+    return sums

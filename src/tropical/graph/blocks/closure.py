@@ -131,7 +131,8 @@ def closure_blocks(
     free or no other task ends. The first worker may end after the call has returned; it does not
     write to another matrix that lies under the same path by then. An array is not written to before
     all rounds are done; a kill while the star is copied into it leaves the star in `scratch`, and
-    the next call copies it again.
+    the next call copies it again. Once a call has returned, the next one on that array takes the
+    star as the matrix.
 
     **Predecessors.** They lie beside the chunks, are as safe, and resume in the same bits. Where no
     (x) rounds or saturates, `path` finds a path whose product is the stored length, also round
@@ -189,7 +190,7 @@ def closure_blocks(
             arrays.check_predecessors(predecessors, n, store)
         path = arrays.scratch_of(store, scratch)
         choose = partial(choose_block, n, store.dtype, block, memory, keep)
-        folder = arrays.enter(store, path, choose, resume)
+        folder = arrays.enter(store, predecessors if keep else None, path, choose, resume)
     if block is not None and choose_block(folder.n, folder.dtype, block) != folder.block:
         raise ValueError(f"block: expected {folder.block}, as {folder.path} has, got {block}")
     tasks = _tasks_at_once(folder, memory, executor, keep)

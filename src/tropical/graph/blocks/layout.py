@@ -192,6 +192,10 @@ class Layout:
     def remove(self) -> None:
         """Delete all files of this kind; after a kill in between, `begin` deletes the others."""
         self._mark()
+        self.delete()
+
+    def delete(self) -> None:
+        """Delete all files of this kind, last the one that tells the state."""
         self.remove_unfinished()
         for path in list(self.path.iterdir()):
             if _CHUNK.fullmatch(path.name) or _STEP.fullmatch(path.name):

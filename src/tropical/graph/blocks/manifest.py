@@ -31,14 +31,15 @@ class Manifest:
         The least element of the matrix that came in, and its chunk; None for booleans.
     state : str
         "matrix" before the first round, "rounds" from then on, "star" after the last one;
-        "diverged" if there is no star; "copying" while the star replaces an array. A folder that
-        is "filling" has no matrix yet.
+        "diverged" if there is no star; "copying" while the star replaces an array, "copied" while
+        the files are deleted after that. A folder that is "filling" has no matrix yet.
     semiring : str, optional
         Once the rounds have begun.
     message : str
         Of the DivergenceError.
     source : tuple of int
-        Checksums of the blocks of the array that the matrix came from, row by row.
+        Checksums of the blocks of the array that the matrix came from, row by row; once "copied",
+        those of the star, and then those of the predecessors.
     predecessors : bool
         Whether the rounds keep predecessors.
     target : str
