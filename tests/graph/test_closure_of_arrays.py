@@ -1,5 +1,6 @@
 """Closures of memmaps, arrays of Zarr and datasets of HDF5, by blocks."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -158,6 +159,38 @@ def test_the_rounds_of_another_array(tmp_path):
         closure_blocks(a.astype("float32"), scratch=tmp_path)
     with pytest.raises(ValueError, match=r"block: expected 20"):
         closure_blocks(a.copy(), block=30, scratch=tmp_path)
+
+
+CHANGES = {
+    "negated": lambda a: np.negative(a, out=a),
+    "swapped": lambda a: a.__setitem__([0, 32], a[[32, 0]]),
+    "one word": lambda a: a.__setitem__((70, 3), 5),
+}
+
+
+@pytest.mark.parametrize("change", list(CHANGES))
+def test_an_array_that_changed_since_its_rounds_began(change, tmp_path):
+    """Also by changes that keep the sums of many words."""
+    array, _, _ = make_memmap(tmp_path, whole_numbers(256))
+
+    def stop(share):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        closure_blocks(array, block=128, progress=stop)
+    CHANGES[change](array)
+    changed = array.copy()
+    with pytest.raises(ValueError, match=r"store: block \(0, 0\) has changed since the rounds"):
+        closure_blocks(array)
+    assert_same_bits(array, changed)
+
+
+def test_rounds_of_another_version(tmp_path):
+    array, folder, _ = make_memmap(tmp_path, whole_numbers(20))
+    folder.mkdir()
+    (folder / "closure.json").write_text(json.dumps({"version": 1}))
+    with pytest.raises(ValueError, match=r"closure\.json: expected version 2, got 1; go on with"):
+        closure_blocks(array)
 
 
 def test_read_only_datasets(tmp_path):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import manifest as manifests
-from .chunks import checksum
+from .chunks import exact_checksum
 from .folder import BlockFolder
 from .layout import Layout
 
@@ -136,7 +136,7 @@ def _copy(array: Any, path: Path, block: int) -> Layout:
 
 
 def _checksum(block: Any, folder: Layout) -> int:
-    return checksum(np.ascontiguousarray(block).astype(folder.dtype, copy=False))
+    return exact_checksum(np.ascontiguousarray(block).astype(folder.dtype, copy=False))
 
 
 def _is_copy(array: Any, layout: Layout, sums: tuple[int, ...]) -> bool:
@@ -176,7 +176,7 @@ def _check_copied(array: Any, folder: Layout, known: manifests.Manifest) -> None
     begun, torn = False, bool(known.target)
     for (i, j, rows, columns), before in zip(folder.places(), known.source, strict=True):
         found = _checksum(array[rows, columns], folder)
-        if not begun and found == checksum(folder.read(i, j, folder.count)):
+        if not begun and found == exact_checksum(folder.read(i, j, folder.count)):
             continue
         if found != before and (begun or not torn):
             raise ValueError(
@@ -213,7 +213,7 @@ def _copy_back(array: Any, layout: Layout) -> list[int]:
     for i, j, rows, columns in layout.places():
         block = layout.read(i, j, layout.count)
         array[rows, columns] = block
-        sums.append(checksum(block))
+        sums.append(exact_checksum(block))
     for flush in (getattr(array, "flush", None), getattr(getattr(array, "file", None), "flush", 0)):
         if callable(flush):  # of a memmap; of h5py
             flush()

@@ -9,7 +9,7 @@ import numpy as np
 
 from tropical.arrays import Array, is_kind
 
-from .chunks import checksum, write_chunk
+from .chunks import exact_checksum, write_chunk
 from .manifest import Manifest
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def fill(layout: Layout, function: Part) -> None:
                 raise ValueError(f"{path.name}: expected numbers, got a NaN")
             if least is None or low < least[0]:
                 least = low, path.name
-        checksums.append(checksum(a))
+        checksums.append(exact_checksum(a))
         write_chunk(path, a, layout.identity)
     Manifest(
         layout.n,

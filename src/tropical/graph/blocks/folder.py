@@ -46,7 +46,7 @@ class BlockFolder(Blocks):
     FileNotFoundError
         If `path` is no such folder, or was not completed.
     ValueError
-        If the folder is from a later version of tropical, or its state cannot be read.
+        If the folder is from another version of tropical, or its state cannot be read.
     OSError
         If a file cannot be read.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NAME = "closure.json"
 FILLING = "filling"  # the state of a folder whose matrix is not complete yet
-_VERSION = 1
+_VERSION = 2  # 1 had other checksums in `source`
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def read(folder: Path) -> Manifest:
     FileNotFoundError
         If there is none: the folder has never been complete.
     ValueError
-        If it is from a later version, or damaged.
+        If it is from another version, or damaged.
     """
     path = folder / NAME
     try:
@@ -104,4 +104,7 @@ def read(folder: Path) -> Manifest:
             raise FileNotFoundError(ENOENT, "expected a matrix, got a part of one", str(path))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: expected a file of tropical ({error!r})") from None
-    raise ValueError(f"{path}: expected version {_VERSION}, got {version}")
+    raise ValueError(
+        f"{path}: expected version {_VERSION}, got {version}; go on with the tropical that wrote "
+        "it, or delete the folder to begin anew"
+    )
