@@ -1,6 +1,9 @@
 """Closures of memmaps, arrays of Zarr and datasets of HDF5, by blocks."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -159,6 +162,48 @@ def test_the_rounds_of_another_array(tmp_path):
         closure_blocks(a.astype("float32"), scratch=tmp_path)
     with pytest.raises(ValueError, match=r"block: expected 20"):
         closure_blocks(a.copy(), block=30, scratch=tmp_path)
+
+
+KILLED = """
+import os, signal, sys
+import h5py
+from tropical.graph import closure_blocks
+from tropical.graph.blocks.layout import Layout
+read = Layout.read
+def kill(layout, i, j, k):
+    if k == layout.count and (i, j) == (3, 1):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return read(layout, i, j, k)
+Layout.read = kill
+closure_blocks(h5py.File(sys.argv[1], "r+", rdcc_nbytes=3 * 30 * 50 * 8)["a"], block=20)
+"""
+
+
+def test_killed_while_hdf5_copies(tmp_path):
+    """Its cache holds three chunks, and gives them to the file in an order of its own."""
+    h5py = pytest.importorskip("h5py")
+    a, path = whole_numbers(100), tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("a", data=a, chunks=(30, 50))
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    with h5py.File(path, "r+") as file:
+        assert (file["a"][...] != a).any()
+        closure_blocks(file["a"])
+        assert_same_bits(file["a"][...], closure(a))
+
+
+def test_an_array_that_cannot_be_read_after_a_kill(tmp_path, monkeypatch):
+    array = np.memmap(tmp_path / "a.bin", "f8", "w+", shape=(50, 50))
+    array[...] = whole_numbers(50)
+    stop_copying(monkeypatch, array)
+
+    def fails(*arguments):
+        raise RuntimeError("chunk (1, 0) is torn")
+
+    monkeypatch.setattr("tropical.graph.blocks.arrays._checksum", fails)
+    with pytest.raises(ValueError, match=r"cannot be read \(chunk .* torn\); BlockFolder\(.* star"):
+        closure_blocks(array)
 
 
 CHANGES = {

@@ -175,7 +175,13 @@ def _check_copied(array: Any, folder: Layout, known: manifests.Manifest) -> None
     """
     begun, torn = False, bool(known.target)
     for (i, j, rows, columns), before in zip(folder.places(), known.source, strict=True):
-        found = _checksum(array[rows, columns], folder)
+        try:
+            found = _checksum(array[rows, columns], folder)
+        except Exception as error:  # each library has its own
+            raise ValueError(
+                f"store: block ({i}, {j}) cannot be read ({error}); "
+                f"BlockFolder({str(folder.path)!r}) has the star, which another array can take"
+            ) from error
         if not begun and found == exact_checksum(folder.read(i, j, folder.count)):
             continue
         if found != before and (begun or not torn):
@@ -208,13 +214,17 @@ def leave(array: Any, predecessors: Any, folder: Layout, keep: bool) -> None:
 
 
 def _copy_back(array: Any, layout: Layout) -> list[int]:
-    """Replace an array by the blocks after the last round; return their checksums."""
-    sums = []
+    """Replace an array by the blocks after the last round; return their checksums.
+
+    HDF5 would write the chunks of many blocks in any order, while `_check_copied` knows one.
+    """
+    sums, file = [], getattr(array, "file", None)  # of h5py
     for i, j, rows, columns in layout.places():
         block = layout.read(i, j, layout.count)
         array[rows, columns] = block
+        if file is not None:
+            file.flush()
         sums.append(exact_checksum(block))
-    for flush in (getattr(array, "flush", None), getattr(getattr(array, "file", None), "flush", 0)):
-        if callable(flush):  # of a memmap; of h5py
-            flush()
+    if callable(flush := getattr(array, "flush", None)):  # of a memmap
+        flush()
     return sums
