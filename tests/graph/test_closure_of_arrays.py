@@ -1,6 +1,8 @@
 """Closures of memmaps, arrays of Zarr and datasets of HDF5, by blocks."""
 
+import errno
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -236,6 +238,48 @@ def test_rounds_of_another_version(tmp_path):
     (folder / "closure.json").write_text(json.dumps({"version": 1}))
     with pytest.raises(ValueError, match=r"closure\.json: expected version 2, got 1; go on with"):
         closure_blocks(array)
+
+
+def sparse_map(path, n, dtype):
+    """A view of the middle of a file without content."""
+    return np.memmap(path, dtype, "w+", 8, (n + 2, n))[1:-1]
+
+
+def test_sparse_files_get_their_disk_before_the_rounds(tmp_path):
+    """Else a full disk would kill the process while the star is copied."""
+    n = 300
+    a, before = (sparse_map(tmp_path / dtype, n, dtype) for dtype in ("f4", "i4"))
+
+    def stop(share):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        closure_blocks(a, predecessors=before, progress=stop)
+    for name in ("f4", "i4"):
+        known = (tmp_path / name).stat()
+        assert known.st_size == 8 + 4 * n * (n + 2)
+        assert 512 * known.st_blocks >= 4 * n * n
+
+
+@pytest.mark.parametrize("name", ["store", "predecessors"])
+def test_a_full_disk_under_a_sparse_file(name, tmp_path, monkeypatch):
+    a, before = (sparse_map(tmp_path / name, 300, "i4") for name in ("store", "predecessors"))
+    allocate = os.posix_fallocate
+
+    def fails(file, first, length):
+        assert (first, length) == (8 + 1200, 360_000)
+        if os.path.sameopenfile(file, wanted.fileno()):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        allocate(file, first, length)
+
+    monkeypatch.setattr(os, "posix_fallocate", fails)
+    with (
+        (tmp_path / name).open("rb") as wanted,
+        pytest.raises(OSError, match=f"{name}: expected 0.00036 GB of disk for its file"),
+    ):
+        closure_blocks(a, predecessors=before)
+    assert not a.any() and not before.any()
+    assert not list(tmp_path.glob("*.closure"))
 
 
 def test_read_only_datasets(tmp_path):

@@ -7,6 +7,7 @@ the last one.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -60,15 +61,50 @@ def target_of(array: Any) -> str:
     place = place_of(array)
     if place is None or not isinstance(array, np.memmap):
         return place or ""
-    whole = array
-    while isinstance(whole.base, np.memmap):
-        whole = whole.base
-    begin = whole.offset + array.ctypes.data - whole.ctypes.data
+    begin = _offset_of(array, array.ctypes.data)
     return f"{place} from byte {begin} on, in steps of {array.strides} bytes"
 
 
+def _offset_of(array: np.memmap[Any, Any], address: int) -> int:
+    """Return where in the file of a memmap, or of a view of one, an address lies."""
+    whole = array
+    while isinstance(whole.base, np.memmap):
+        whole = whole.base
+    return whole.offset + address - whole.ctypes.data
+
+
+def _allocate(array: Any, name: str) -> None:
+    """Give a memmap the disk that it is to take, and raise OSError if there is too little.
+
+    Where its file is sparse and the disk full, a write to the map would kill the process.
+    """
+    if not isinstance(array, np.memmap) or array.filename is None or array.mode not in ("r+", "w+"):
+        return
+    if not array.size or not hasattr(os, "posix_fallocate"):
+        return
+    first, last = (_offset_of(array, p) for p in np.lib.array_utils.byte_bounds(array))
+    try:
+        file = os.open(array.filename, os.O_RDWR)
+    except OSError:
+        return  # it has another name by now, or is not ours
+    try:
+        known = os.fstat(file)
+        if last <= known.st_size and 512 * known.st_blocks < known.st_size:  # it is sparse
+            os.posix_fallocate(file, first, last - first)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            needed = f"expected {(last - first) / 1e9:.3g} GB of disk for its file"
+            raise OSError(error.errno, f"{name}: {needed}", str(array.filename)) from None
+    finally:
+        os.close(file)
+
+
 def check_writeable(array: Any, name: str = "store") -> None:
-    """Raise ValueError unless elements can be written: one is replaced by itself."""
+    """Raise ValueError unless elements can be written: one is replaced by itself.
+
+    Raise OSError if the disk has no room for what a sparse memmap does not occupy yet.
+    """
+    _allocate(array, name)
     try:
         array[:1, :1] = array[:1, :1]
     except Exception as error:  # each library has its own
