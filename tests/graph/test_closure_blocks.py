@@ -245,6 +245,27 @@ def test_every_flipped_bit_of_words_is_found(tmp_path):
             read_chunk(path, a.shape, a.dtype)
 
 
+def test_every_damaged_byte_of_the_state_is_found(tmp_path):
+    """Also in the name of the state: unfinished rounds are not the star."""
+    _, folder = matrix_on_disk(30, 10, tmp_path)
+
+    def stop(share):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        closure_blocks(folder, progress=stop)
+    path = tmp_path / "closure.json"
+    content = path.read_bytes()
+    for place in range(len(content)):
+        damaged = bytearray(content)
+        damaged[place] ^= 1
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"closure\.json: the file is damaged"):
+            closure_blocks(tmp_path)
+        with pytest.raises(FileExistsError):
+            BlockFolder.from_array(tmp_path, np.eye(3))
+
+
 def test_missing_chunks_are_named(tmp_path):
     _, folder = matrix_on_disk(100, 40, tmp_path)
     (tmp_path / "2-1.0.npy").unlink()

@@ -396,8 +396,12 @@ def test_what_is_not_the_same(factor, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
         ["a.npy", "a.npy.rows.json", "a.labels.npz"]
     )
-    side.write_text(json.dumps({"version": 2}))
-    with pytest.raises(ValueError, match="expected version 1, got 2"):
+    for version in (1, 3):
+        side.write_text(json.dumps({"version": version}))
+        with pytest.raises(ValueError, match=f"expected version 2, got {version}; delete it"):
+            write_lengths(factor, file)
+    side.write_text("7")
+    with pytest.raises(ValueError, match="expected a file of write_lengths: the file is damaged"):
         write_lengths(factor, file)
     side.write_text("{")
     with pytest.raises(ValueError, match="expected a file of write_lengths"):
@@ -405,6 +409,19 @@ def test_what_is_not_the_same(factor, tmp_path):
     side.unlink()
     with pytest.raises(FileExistsError, match="out: expected a new file"):
         write_lengths(factor, file)
+
+
+def test_every_damaged_byte_of_the_state_is_found(tmp_path):
+    """Also where the file says that other rows are written."""
+    a, side = np.ones((3, 3)), tmp_path / "a.npy.rows.json"
+    write_lengths(a, tmp_path / "a.npy")
+    content = side.read_bytes()
+    for place in range(len(content)):
+        damaged = bytearray(content)
+        damaged[place] ^= 1
+        side.write_bytes(damaged)
+        with pytest.raises(ValueError, match="the file is damaged"):
+            write_lengths(a, tmp_path / "a.npy")
 
 
 def test_arrays_that_do_not_fit(factor, tmp_path):

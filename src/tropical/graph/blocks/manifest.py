@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass
 from errno import ENOENT
 from typing import TYPE_CHECKING
 
-from tropical.npz import replacing
+from .. import json_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "closure.json"
 FILLING = "filling"  # the state of a folder whose matrix is not complete yet
-_VERSION = 2  # 1 had other checksums in `source`
+_VERSION = 2  # 1 had other checksums in `source`, and none of its own
+
+_ADVICE = "go on with the tropical and the file that began, or delete the folder to begin anew"
 
 
 @dataclass(frozen=True)
@@ -62,17 +63,16 @@ class Manifest:
 
     def write(self, folder: Path) -> None:
         """Write the file into a folder."""
-        with replacing(folder / NAME) as file:
-            file.write(json.dumps({"version": _VERSION, **dataclasses.asdict(self)}).encode())
+        json_files.write(folder / NAME, _VERSION, dataclasses.asdict(self))
 
 
 def is_filling(folder: Path) -> bool:
     """Return whether a call that wrote a matrix into a folder did not end."""
     try:
-        state = json.loads((folder / NAME).read_bytes())["state"]
-    except (OSError, KeyError, TypeError, ValueError):
+        fields = json_files.parse((folder / NAME).read_bytes(), _VERSION)
+    except (OSError, ValueError):
         return False
-    return bool(state == FILLING)
+    return bool(fields["state"] == FILLING)
 
 
 def read(folder: Path) -> Manifest:
@@ -93,18 +93,12 @@ def read(folder: Path) -> Manifest:
             error.errno, "expected a folder of BlockFolder.from_array or one of its kind", str(path)
         ) from None
     try:
-        fields = json.loads(content)
-        version = int(fields.pop("version"))
-        if version == _VERSION:
-            if fields["least"] is not None:
-                fields["least"] = tuple(fields["least"])
-            found = Manifest(**{**fields, "source": tuple(fields["source"])})
-            if found.state != FILLING:
-                return found
-            raise FileNotFoundError(ENOENT, "expected a matrix, got a part of one", str(path))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: expected a file of tropical ({error!r})") from None
-    raise ValueError(
-        f"{path}: expected version {_VERSION}, got {version}; go on with the tropical that wrote "
-        "it, or delete the folder to begin anew"
-    )
+        fields = json_files.parse(content, _VERSION)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}; {_ADVICE}") from None
+    if fields["least"] is not None:
+        fields["least"] = tuple(fields["least"])
+    found = Manifest(**{**fields, "source": tuple(fields["source"])})
+    if found.state == FILLING:
+        raise FileNotFoundError(ENOENT, "expected a matrix, got a part of one", str(path))
+    return found

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tropical.npz import replacing
+from .. import json_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-_VERSION = 1
+_VERSION = 2  # 1 had no checksum
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,7 @@ class State:
     def write(self, path: Path, blocks: NDArray[np.bool_]) -> None:
         """Write the file, with these blocks done."""
         done = dataclasses.replace(self, done=np.packbits(blocks).tobytes().hex())
-        with replacing(path) as file:
-            file.write(json.dumps({"version": _VERSION, **dataclasses.asdict(done)}).encode())
+        json_files.write(path, _VERSION, dataclasses.asdict(done))
 
 
 def read(path: Path) -> State | None:
@@ -69,18 +67,18 @@ def read(path: Path) -> State | None:
     Raises
     ------
     ValueError
-        If the file is from a later version, or damaged.
+        If the file is from another version, or damaged.
     """
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return None
     try:
-        fields = json.loads(content)
-        version = int(fields.pop("version"))
-        if version == _VERSION:
-            rows, columns = map(int, fields.pop("shape"))
-            return State(**fields, shape=(rows, columns))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: expected a file of write_lengths ({error!r})") from None
-    raise ValueError(f"{path}: expected version {_VERSION}, got {version}")
+        fields = json_files.parse(content, _VERSION)
+    except ValueError as error:
+        raise ValueError(
+            f"{path}: expected a file of write_lengths: {error}; delete it and the lengths to "
+            "begin anew"
+        ) from None
+    rows, columns = fields.pop("shape")
+    return State(**fields, shape=(rows, columns))
