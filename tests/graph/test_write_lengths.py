@@ -411,6 +411,28 @@ def test_what_is_not_the_same(factor, tmp_path):
         write_lengths(factor, file)
 
 
+def lose_the_end(out):
+    """Lose the rows behind the first blocks."""
+    if out.suffix == ".npy":
+        with out.open("r+b") as file:
+            file.truncate(out.stat().st_size // 2)
+    elif out.suffix == ".parquet":
+        (out / "rows-000000080.parquet").unlink()
+    else:
+        (out / "lengths" / "c" / "5" / "0").unlink()
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("suffix", ["npy", *LIBRARIES])
+def test_rows_that_were_lost(factor, suffix, tmp_path):
+    pytest.importorskip(LIBRARIES.get(suffix, "numpy"))
+    out = tmp_path / f"a.{suffix}"
+    write_lengths(factor, out)
+    lose_the_end(out)
+    with pytest.raises(ValueError, match="out: expected the lengths of an earlier call in row "):
+        write_lengths(factor, out)
+
+
 def test_every_damaged_byte_of_the_state_is_found(tmp_path):
     """Also where the file says that other rows are written."""
     a, side = np.ones((3, 3)), tmp_path / "a.npy.rows.json"

@@ -73,6 +73,10 @@ class TableRows:
     def check_disk(self) -> None:
         """Do nothing: files are compressed, and pairs without a path take no room."""
 
+    def holds(self, first: int) -> bool:
+        """Return whether the file of the block of rows from `first` on is there."""
+        return self._file(first).exists()
+
     def has(self, first: int, rows: Array) -> bool:
         """Return whether the file of the rows from `first` on begins with these rows."""
         try:

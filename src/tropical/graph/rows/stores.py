@@ -52,8 +52,15 @@ class FileRows:
 
     def check_disk(self) -> None:
         """Raise OSError unless the disk has room for what the file does not occupy yet."""
-        size = self.offset + self.shape[0] * self.shape[1] * self.dtype.itemsize
-        check_disk(self.path.parent, max(size - 512 * self.path.stat().st_blocks, 0), "out")
+        known = 512 * self.path.stat().st_blocks
+        check_disk(self.path.parent, max(self._size() - known, 0), "out")
+
+    def _size(self) -> int:
+        return self.offset + self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    def holds(self, first: int) -> bool:
+        """Return whether the file is as long as its header says."""
+        return self.path.stat().st_size >= self._size()
 
     def has(self, first: int, rows: Array) -> bool:
         """Return whether the rows from `first` on are these."""
@@ -97,6 +104,10 @@ class ArrayRows:
 
     def check_disk(self) -> None:
         """Do nothing: the array may be compressed, or lie anywhere."""
+
+    def holds(self, first: int) -> bool:
+        """Return True: only the rows themselves tell."""
+        return True
 
     def has(self, first: int, rows: Array) -> bool:
         """Return whether the rows from `first` on are these."""

@@ -246,13 +246,18 @@ def _check_same(begun: State, known: State, side: Path) -> None:
 
 
 def _check_written(work: Work, blocks: NDArray[np.bool_]) -> None:
-    """Raise ValueError if a row that an earlier call wrote is not there: `out` was made anew."""
-    for number in np.flatnonzero(blocks)[:1].tolist():
+    """Raise ValueError if rows that an earlier call wrote are not there: `out` was made anew.
+
+    Chunks that lack look like rows without paths, so each block counts where an array has chunks.
+    """
+    store, done = work.store, np.flatnonzero(blocks).tolist()
+    for number in done:
         row = number * work.begun.block
-        if not work.store.has(row, work.lengths(row, row + 1)):
+        compared = number == done[0] or isinstance(store, stores.ArrayRows)
+        if not store.holds(row) or (compared and not store.has(row, work.lengths(row, row + 1))):
             raise ValueError(
-                f"out: expected the lengths of an earlier call in row {row}, got others; pass "
-                "resume=False to begin anew"
+                f"out: expected the lengths of an earlier call in row {row}, got others or none; "
+                "pass resume=False to begin anew"
             )
 
 
