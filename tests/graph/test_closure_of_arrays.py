@@ -146,6 +146,40 @@ def test_a_new_matrix_after_files_were_not_deleted(tmp_path, monkeypatch):
         assert not list(tmp_path.iterdir())
 
 
+def test_relative_paths(tmp_path, monkeypatch):
+    """They mean the same folder in each call, also where a process or a worker changes its own."""
+    h5py = pytest.importorskip("h5py")
+    a = whole_numbers(50)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+
+    def stop(share):
+        raise KeyboardInterrupt
+
+    for how in ({}, {"scratch": "rounds"}):
+        monkeypatch.chdir(tmp_path)
+        with h5py.File("a.h5", "w") as file:
+            array = file.create_dataset("a", data=a)
+            with pytest.raises(KeyboardInterrupt):
+                closure_blocks(array, block=20, progress=stop, **how)
+            go = lambda share: monkeypatch.chdir(tmp_path / "elsewhere")  # noqa: E731
+            closure_blocks(array, progress=go, **how)
+            assert_same_bits(array[...], closure(a))
+
+
+def test_a_copy_into_a_file_with_a_relative_path(tmp_path, monkeypatch):
+    h5py = pytest.importorskip("h5py")
+    a = whole_numbers(50)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    with h5py.File("a.h5", "w") as file:
+        stop_copying(monkeypatch, file.create_dataset("a", data=a))
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with h5py.File("../a.h5", "r+") as file:
+        closure_blocks(file["a"])
+        assert_same_bits(file["a"][...], closure(a))
+
+
 def test_a_block_that_is_larger_than_the_array(tmp_path):
     a = whole_numbers(10)
     want = closure(a)

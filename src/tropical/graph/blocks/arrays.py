@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def scratch_of(array: Any, scratch: PathLike | None) -> Path:
-    """Return the folder of the rounds: `scratch`, or one beside the array's file.
+    """Return the absolute path of the rounds: `scratch`, or one beside the array's file.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def scratch_of(array: Any, scratch: PathLike | None) -> Path:
         If `scratch` is None and the array does not say where it lies.
     """
     if scratch is not None:
-        return Path(scratch)
+        return Path(scratch).absolute()
     place = place_of(array)
     if place is None:
         kind = type(array).__name__
@@ -44,7 +44,7 @@ def scratch_of(array: Any, scratch: PathLike | None) -> Path:
 
 
 def place_of(array: Any) -> str | None:
-    """Return the path of an array's file, and its name inside; None if the array has none."""
+    """Return the absolute path of an array's file, and its name inside; None if it has none."""
     name = getattr(array, "filename", None)  # of a memmap
     inside = ""
     if hasattr(array, "file"):  # of h5py
@@ -53,14 +53,17 @@ def place_of(array: Any) -> str | None:
         name, inside = root, array.path
     if not isinstance(name, (str, os.PathLike)):
         return None
-    return f"{os.fspath(name)}{inside.rstrip('/').replace('/', '-')}"
+    return f"{Path(name).absolute()}{inside.rstrip('/').replace('/', '-')}"
 
 
 def target_of(array: Any) -> str:
     """Return where the elements of an array lie, for messages too; empty if that is not known."""
     place = place_of(array)
-    if place is None or not isinstance(array, np.memmap):
-        return place or ""
+    if place is None:
+        return ""
+    place = str(Path(place).resolve())  # also of a path with "..", or by links
+    if not isinstance(array, np.memmap):
+        return place
     begin = _offset_of(array, array.ctypes.data)
     return f"{place} from byte {begin} on, in steps of {array.strides} bytes"
 
