@@ -411,6 +411,22 @@ def test_what_is_not_the_same(factor, tmp_path):
         write_lengths(factor, file)
 
 
+def test_labels_of_another_file_stay(factor, tmp_path, monkeypatch):
+    mine, find = tmp_path / "lab.labels.npz", writing.finder_of
+
+    def slow(*arguments):
+        mine.write_text("mine")
+        return find(*arguments)
+
+    mine.write_text("mine")
+    for _ in range(2):  # the second time, the file appears late
+        with pytest.raises(FileExistsError, match="out: expected no file for the labels beside"):
+            write_lengths(factor, tmp_path / "lab.npy")
+        assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+        mine.unlink()
+        monkeypatch.setattr(writing, "finder_of", slow)
+
+
 def lose_the_end(out):
     """Lose the rows behind the first blocks."""
     if out.suffix == ".npy":

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".npy", ".zarr", ".parquet")
 _ENDS = ("source", "target")
+_LABELS = ".labels.npz"  # the suffix of their file, beside a ``.npy`` file
 _CHUNK_BYTES = 1 << 22
 # Bytes beside the rows: of files; of chunks that the threads of Zarr compress, as measured.
 _OF_FILES, _OF_CHUNKS = 64 << 20, 256 << 20
@@ -163,6 +164,17 @@ def check_installed(path: Path) -> None:
         needs()
 
 
+def check_labels(path: Path) -> None:
+    """Raise FileExistsError if a new file would replace a file by its labels."""
+    file = path.with_suffix(_LABELS)
+    if path.suffix == ".npy" and file.exists():
+        raise FileExistsError(
+            errno.EEXIST,
+            f"out: expected no file for the labels beside a new {path.name}",
+            str(file),
+        )
+
+
 def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> None:
     """Make a file for rows; a folder appears in one step.
 
@@ -188,7 +200,8 @@ def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> 
             header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(file, header)
             file.truncate(file.tell() + shape[0] * shape[1] * dtype.itemsize)
-            save_arrays(path.with_suffix(".labels.npz"), dict(zip(_ENDS, labels, strict=True)))
+            check_labels(path)
+            save_arrays(path.with_suffix(_LABELS), dict(zip(_ENDS, labels, strict=True)))
         return
     with _new_folder(path) as folder:
         if path.suffix == ".parquet":

@@ -104,8 +104,9 @@ def write_lengths(
     TypeError
         If `out` has another dtype, or an argument is of a wrong type.
     FileExistsError
-        If there is a file at the path `out` that no earlier call began, or `resume` is False; or if
-        another process makes one while this call prepares the graph.
+        If there is a file at the path `out` that no earlier call began, or `resume` is False; if
+        another process makes one while this call prepares the graph; or if the file for the labels
+        of a new file is there.
     NotInstalledError
         If `out` needs zarr or pyarrow, and that is not installed.
     OSError
@@ -148,6 +149,7 @@ def write_lengths(
     known = states.read(side) if resume else None
     if path is not None and not path.exists():
         known = None
+        stores.check_labels(path)
     elif path is not None and known is None:
         raise FileExistsError(
             errno.EEXIST,
