@@ -3,6 +3,7 @@
 import errno
 import importlib.util
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -425,6 +426,15 @@ def test_labels_of_another_file_stay(factor, tmp_path, monkeypatch):
         assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
         mine.unlink()
         monkeypatch.setattr(writing, "finder_of", slow)
+
+
+@pytest.mark.parametrize("suffix", list(LIBRARIES))
+def test_what_a_killed_process_left_is_in_nobodys_way(factor, suffix, tmp_path):
+    """Also if this process has the number of that one."""
+    pytest.importorskip(LIBRARIES[suffix])
+    (tmp_path / f".a.{suffix}.{os.getpid()}").mkdir()
+    write_lengths(factor, tmp_path / f"a.{suffix}")
+    assert_same_bits(array_in(tmp_path / f"a.{suffix}", factor.n), factor.closure())
 
 
 def lose_the_end(out):

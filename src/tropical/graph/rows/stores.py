@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from uuid import uuid4
 
 import numpy as np
 
@@ -237,7 +238,7 @@ def _new_file(path: Path) -> Iterator[IO[bytes]]:
 @contextmanager
 def _new_folder(path: Path) -> Iterator[Path]:
     """Yield the path of a folder to make, which becomes `path` unless the block raises."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part = path.with_name(f".{path.name}.{uuid4().hex}")  # a killed process leaves its own
     try:
         yield part
         try:
