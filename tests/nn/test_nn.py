@@ -264,6 +264,20 @@ def test_loading_writes_into_the_arrays_that_are_there():
     assert data.tolist() == [2, 2] and mean.tolist() == [1, 1]
 
 
+def test_loading_arrays_of_the_layer_itself():
+    """Each is read before one is written to."""
+    layer = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    first, second = (layer[i].weight.data for i in (0, 1))
+    want = second.copy(), first.copy()
+    live = {**layer.state_dict(), "0.weight": second, "1.weight": first}
+    layer.load_state_dict(live)
+    assert_same_bits(first, want[0])
+    assert_same_bits(second, want[1])
+    turned = first.T.copy()
+    layer.load_state_dict({**layer.state_dict(), "0.weight": first.T})
+    assert_same_bits(first, turned)
+
+
 def test_loading_casts_dtypes_and_takes_lists():
     layer = nn.Linear(2, 1, dtype="float32")
     layer.load_state_dict({"weight": np.array([[0.1, 2.0]]), "bias": [3]})

@@ -1091,3 +1091,15 @@ def test_an_update_that_fails_changes_nothing(method):
     with unchanged(optimizer), pytest.raises(ArithmeticError, match="no update"):
         optimizer.step()
     assert_all_same_bits(bits(several), before)
+
+
+def test_loading_states_of_the_optimizer_itself():
+    p = Tensor([1.0, 2.0], requires_grad=True)
+    optimizer = optim.Adam([p])
+    p.grad = Tensor([3.0, 4.0])
+    optimizer.step()
+    first, second = optimizer.states[0]
+    want = second.copy(), first.copy()
+    optimizer.load_state_dict({**optimizer.state_dict(), "0.0": second, "0.1": first})
+    assert_same_bits(first, want[0])
+    assert_same_bits(second, want[1])

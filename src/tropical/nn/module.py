@@ -15,7 +15,7 @@ from tropical import autograd
 from tropical.autograd import Tensor, is_grad_enabled
 from tropical.autograd.value import Handle
 
-from .state import PathLike, load_arrays, matching, save_arrays
+from .state import PathLike, apart, load_arrays, matching, save_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -323,7 +323,7 @@ class Module(metaclass=_Kind):
             If an array does not cast to the dtype of its target; nothing is changed then.
         """
         targets = self._arrays()
-        arrays = matching(state, targets)
+        arrays = apart(matching(state, targets), targets.values())
         modules = list(self.modules())
         follows = any(type(module).state_loaded is not Module.state_loaded for module in modules)
         before = self.state_dict() if follows else {}

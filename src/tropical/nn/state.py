@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from tropical.arrays import Array
 from tropical.npz import PathLike, check_mapping, load_arrays, save_arrays
 
-__all__ = ["PathLike", "load_arrays", "matching", "save_arrays"]
+__all__ = ["PathLike", "apart", "load_arrays", "matching", "save_arrays"]
 
 
 def matching(state: Mapping[str, Array], targets: Mapping[str, Array]) -> dict[str, Array]:
@@ -30,3 +30,12 @@ def matching(state: Mapping[str, Array], targets: Mapping[str, Array]) -> dict[s
         if not target.flags.writeable:
             raise ValueError(f"state: {name}: expected a writeable target, got a read-only one")
     return {name: arrays[name].astype(target.dtype, copy=False) for name, target in targets.items()}
+
+
+def apart(arrays: Mapping[str, Array], targets: Iterable[Array]) -> dict[str, Array]:
+    """Return arrays by name, copied where a target, which is written to, may share their memory."""
+    written = list(targets)
+    return {
+        name: array.copy() if any(np.may_share_memory(array, t) for t in written) else array
+        for name, array in arrays.items()
+    }

@@ -15,7 +15,7 @@ from tropical.autograd import Tensor
 from tropical.autograd.backward import walk_back
 from tropical.autograd.value import note_change
 from tropical.nn.checks import not_negative
-from tropical.nn.state import matching
+from tropical.nn.state import apart, matching
 from tropical.npz import check_mapping
 
 if TYPE_CHECKING:
@@ -333,7 +333,8 @@ class Optimizer:
         if kind != own:
             raise ValueError(f"state: expected that of {own}, got that of {kind}")
         own_state = self.state_dict()
-        arrays = matching(state, own_state)
+        own_states = [array for arrays in self.states for array in arrays]
+        arrays = apart(matching(state, own_state), own_states)
         steps = arrays["steps"].tolist()
         values = {name: arrays[name].tolist() for name in self.hyperparameters}
         self.check(values)
