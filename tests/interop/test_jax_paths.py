@@ -45,6 +45,12 @@ def test_lengths(options):
     np.testing.assert_allclose(jax.jit(slopes)(w), same.grad.data)
 
 
+def test_gradient_without_targets():
+    w = jnp.ones((3, 3))
+    assert not jax.grad(lambda x: shortest_paths(x, targets=[]).sum())(w).any()
+    assert shortest_paths(w, indices=[], targets=[]).shape == (0, 0)
+
+
 def test_integers_and_booleans():
     w = np.array([[100, 3], [2, 100]], np.int32)
     assert closure(w).tolist() == graph.closure(w).tolist()
@@ -56,6 +62,10 @@ def test_refuses():
         closure(jnp.ones((2, 3)))
     with pytest.raises(TypeError, match="w: expected float32 or float64, got int32"):
         shortest_paths(np.ones((2, 2), np.int32))
+    with pytest.raises(TypeError, match="indices: expected integers, got dtype float64"):
+        shortest_paths(np.ones((2, 2)), indices=[0.5])
+    with pytest.raises(ValueError, match="targets: expected -2 <= index < 2, got 2"):
+        jax.jit(lambda x: shortest_paths(x, targets=2))(np.ones((2, 2)))
 
 
 @pytest.mark.parametrize("semiring", ["maxmin", "minmax"])

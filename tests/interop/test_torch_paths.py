@@ -54,6 +54,24 @@ def test_lengths(options):
     np.testing.assert_allclose(w.grad, same.grad.data)
 
 
+@pytest.mark.parametrize("kind", ["uint8", "uint16", "int8"])
+def test_gradients_to_targets_of_any_integers(kind):
+    w = torch.rand(5, 5, requires_grad=True)
+    got, want = (
+        torch.autograd.grad(shortest_paths(w, targets=targets).sum(), w)[0]
+        for targets in (np.array([1, 0, 1, 0, 1], kind), [1, 0, 1, 0, 1])
+    )
+    assert torch.equal(got, want)
+
+
+def test_gradient_without_targets():
+    w = torch.ones(3, 3, requires_grad=True)
+    shortest_paths(w, targets=[]).sum().backward()
+    assert not w.grad.any()
+    with pytest.raises(TypeError, match="targets: expected integers, got dtype float64"):
+        shortest_paths(w, targets=np.ones(1))
+
+
 def test_opcheck():
     operator, w = torch.ops.tropical.paths.default, arcs((3, 6, 6))
     torch.library.opcheck(operator, (w, "minplus", "auto", torch.tensor([1, 2]), None, True))

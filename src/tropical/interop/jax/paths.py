@@ -11,6 +11,7 @@ import numpy as np
 from tropical import graph, semirings
 from tropical.autograd import trees
 from tropical.extras import require
+from tropical.graph.all_pairs import sources_of
 
 from .products import common
 
@@ -124,7 +125,7 @@ def shortest_paths(
     if not directed:
         turned = w.swapaxes(-1, -2)
         w = jnp.where(w <= turned, w, turned)
-    indices, targets = (None if x is None else np.asarray(x) for x in (indices, targets))
+    indices, targets = sources_of(indices, w), sources_of(targets, w, "targets")
     plain = partial(graph.shortest_paths, method=method, indices=indices, targets=targets)
     find = partial(trees.shortest, method=method, indices=indices, targets=targets)
     rows = w.shape[-1:] if indices is None else np.shape(indices)

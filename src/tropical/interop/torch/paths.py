@@ -132,7 +132,7 @@ def _along(
     result = trees.products(a, flat, ring, _ONES[ring.name], _take, torch.where, _ancestors(flat))
     result = torch.where(flat > trees.NONE, result, 0).reshape(before.shape)
     if targets is not None:
-        result = result[..., targets]
+        result = result[..., targets.to(torch.int64)]  # PyTorch takes uint8 for a mask
     result = _replaced(result, values)
     return result
 
