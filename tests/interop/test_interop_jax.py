@@ -14,7 +14,8 @@ from tropical import semirings
 jax = pytest.importorskip("jax", reason="of JAX, which is not installed")
 jnp = jax.numpy
 check_grads = pytest.importorskip("jax.test_util").check_grads
-gemm = pytest.importorskip("tropical.interop.jax").gemm
+interop = pytest.importorskip("tropical.interop.jax")
+gemm = interop.gemm
 
 SELECTIVE = [ring.name for ring in semirings.ALL if ring.selective]
 DIFFERENTIABLE = [*SELECTIVE, "plustimes", "logplus"]
@@ -215,3 +216,27 @@ def test_lists_and_integers_of_64_bits():
         small = gemm(jnp.array([[1, 3]], "uint32"), jnp.array([[5], [2]], "float32"), "minplus")
         assert small == 5
     assert jax.jit(lambda x, y: gemm([[x, y]], [[y], [x]]))(1.0, 2.0) == 3
+
+
+CALLS = {
+    **{f"gemm over {name}": lambda x, name=name: gemm(x, x, name) for name in DIFFERENTIABLE},
+    "closure": interop.closure,
+    "shortest_paths": lambda x: interop.shortest_paths(x, indices=[0, 1], targets=[2]),
+    "log_likelihood": lambda x: interop.log_likelihood(x[0], x, x),
+    "viterbi": lambda x: interop.viterbi(x[0], x, x)[1],
+    "crf_log_likelihood": lambda x: interop.crf_log_likelihood(x[0], x, x, np.arange(3)),
+}
+
+
+@pytest.mark.parametrize("function", CALLS.values(), ids=CALLS)
+def test_equal_calls_compile_once(function, caplog):
+    x, _ = pair((3, 3), (3, 3))
+
+    def call_both():
+        function(x)
+        jax.grad(lambda x: function(x).sum())(x)
+
+    call_both()
+    with jax.log_compiles():
+        call_both()
+    assert "Compiling" not in caplog.text

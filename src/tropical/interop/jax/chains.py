@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -149,6 +150,16 @@ def _lengths(model: list[Array], lengths: Array | None) -> Array:
     return jnp.full(emission.shape[:-2], emission.shape[-2], jnp.int32)
 
 
+@cache
+def _called(function: Callable[..., Any], dtypes: tuple[Any, ...]) -> Callable[..., Any]:
+    """Return the function that XLA calls, the same for equal calls: JAX compiles each once."""
+
+    def call(*arrays: Any) -> tuple[Any, ...]:
+        return tuple(map(np.asarray, function(*map(np.asarray, arrays)), dtypes))
+
+    return call
+
+
 def _new(
     function: Callable[..., Any], *, states: bool = False, paths: bool = False
 ) -> Callable[..., Any]:
@@ -163,10 +174,7 @@ def _new(
         if paths:
             kinds.append(jax.ShapeDtypeStruct((*batch, steps), index))
 
-        def compute(*arrays: Array) -> tuple[Any, ...]:
-            known = function(*map(np.asarray, arrays))
-            return tuple(np.asarray(x, kind.dtype) for x, kind in zip(known, kinds, strict=True))
-
+        compute = _called(function, tuple(kind.dtype for kind in kinds))
         results: tuple[Array, ...] = jax.pure_callback(
             compute, tuple(kinds), *operands, vmap_method="sequential"
         )

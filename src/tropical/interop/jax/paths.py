@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -26,6 +26,8 @@ jax: Any = require("jax", "'tropical-blas[jax]'")
 jnp: Any = require("jax.numpy", "'tropical-blas[jax]'")
 
 Array: TypeAlias = Any  # jax.Array
+_Key: TypeAlias = "tuple[tuple[int, ...], bytes] | None"
+_Functions: TypeAlias = "tuple[Callable[[Any], Any], Callable[[Any], Any]]"
 
 
 def closure(a: Array, semiring: str | Semiring = "minplus") -> Array:
@@ -68,11 +70,10 @@ def closure(a: Array, semiring: str | Semiring = "minplus") -> Array:
     ring = semirings.get(semiring)
     (a,), dtype = common("a", (a,), ring)
     _check_square("a", a)
-    plain = partial(graph.closure, semiring=ring)
+    functions = _of_stars(ring.name)
     if not (ring.selective and jnp.issubdtype(a.dtype, jnp.floating)):
-        return _values(plain, a, a.shape)
-    star = partial(trees.star, semiring=ring.name)
-    return _along(a, ring, plain, star, a.shape[-1:], None).astype(dtype)
+        return _values(functions[0], a, a.shape)
+    return _along(a, ring, functions, a.shape[-1:], None).astype(dtype)
 
 
 def shortest_paths(
@@ -126,10 +127,9 @@ def shortest_paths(
         turned = w.swapaxes(-1, -2)
         w = jnp.where(w <= turned, w, turned)
     indices, targets = sources_of(indices, w), sources_of(targets, w, "targets")
-    plain = partial(graph.shortest_paths, method=method, indices=indices, targets=targets)
-    find = partial(trees.shortest, method=method, indices=indices, targets=targets)
+    functions = _of_lengths(method, _key(indices), _key(targets))
     rows = w.shape[-1:] if indices is None else np.shape(indices)
-    return _along(w, semirings.minplus, plain, find, rows, targets).astype(dtype)
+    return _along(w, semirings.minplus, functions, rows, targets).astype(dtype)
 
 
 def _check_square(name: str, x: Array) -> None:
@@ -137,17 +137,49 @@ def _check_square(name: str, x: Array) -> None:
         raise ValueError(f"{name}: expected (..., n, n), got {x.shape}")
 
 
+def _key(x: Any) -> _Key:
+    """Return a shape and bytes in the place of an array of intp, which has no hash."""
+    return None if x is None else (x.shape, x.tobytes())
+
+
+def _array(key: _Key) -> Any:
+    return None if key is None else np.frombuffer(key[1], np.intp).reshape(key[0])
+
+
+# JAX compiles each function once and keeps it, so equal calls pass the same functions.
+
+
+@lru_cache
+def _of_stars(semiring: str) -> _Functions:
+    plain, find = partial(graph.closure, semiring=semiring), partial(trees.star, semiring=semiring)
+    return _called(plain, find)
+
+
+@lru_cache
+def _of_lengths(method: str, indices: _Key, targets: _Key) -> _Functions:
+    options: Any = {"method": method, "indices": _array(indices), "targets": _array(targets)}
+    return _called(partial(graph.shortest_paths, **options), partial(trees.shortest, **options))
+
+
+def _called(plain: Callable[[Any], Any], find: Callable[[Any], Any]) -> _Functions:
+    """Return functions that XLA calls: one of values, and one of values and predecessors."""
+
+    def values_of(x: Any) -> Any:
+        return np.asarray(plain(np.asarray(x)))
+
+    def tree_of(x: Any) -> tuple[Any, Any]:
+        values, before = find(np.asarray(x))
+        return values, before.astype(np.int32)
+
+    return values_of, tree_of
+
+
 def _along(
-    a: Array,
-    ring: Semiring,
-    plain: Callable[[Array], Any],
-    find: Callable[[Array], tuple[Array, Array]],
-    rows: tuple[int, ...],
-    targets: Array | None,
+    a: Array, ring: Semiring, functions: _Functions, rows: tuple[int, ...], targets: Any
 ) -> Array:
     """Return the values of paths, whose derivatives are those of the products of their arcs.
 
-    `plain` returns values, `find` values and predecessors, which only derivatives need.
+    Only derivatives need the second of the functions, which also returns predecessors.
     """
     n, batch = a.shape[-1], a.shape[:-2]
     shape = (*batch, *rows, *((n,) if targets is None else targets.shape))
@@ -155,14 +187,11 @@ def _along(
         jax.ShapeDtypeStruct(shape, a.dtype),
         jax.ShapeDtypeStruct((*batch, *rows, n), np.int32),
     )
-
-    def call(x: Array) -> tuple[Any, Any]:
-        values, before = find(np.asarray(x))
-        return values, before.astype(np.int32)
+    values_of, tree_of = functions
 
     def differentiable(x: Array) -> Array:
         fixed = jax.lax.stop_gradient(x)
-        values, before = jax.pure_callback(call, kinds, fixed, vmap_method="expand_dims")
+        values, before = jax.pure_callback(tree_of, kinds, fixed, vmap_method="expand_dims")
         flat = before.reshape(*batch, math.prod(rows), n)
         one, take = ring.one(a.dtype), jnp.take_along_axis
         result = trees.products(x, flat, ring, one, take, jnp.where, _ancestors(flat))
@@ -171,7 +200,7 @@ def _along(
             result = result[..., targets]
         return _replaced(result, values)
 
-    function = jax.custom_jvp(lambda x: _values(plain, x, shape))
+    function = jax.custom_jvp(lambda x: _values(values_of, x, shape))
     function.defjvp(lambda primals, tangents: jax.jvp(differentiable, primals, tangents))
     return function(a)
 
@@ -190,8 +219,6 @@ def _ancestors(before: Array) -> Iterator[tuple[Array, Array]]:
         above = jnp.take_along_axis(above, above, -1)
 
 
-def _values(function: Callable[[Array], Any], a: Array, shape: tuple[int, ...]) -> Array:
+def _values(function: Callable[[Any], Any], a: Array, shape: tuple[int, ...]) -> Array:
     kind = jax.ShapeDtypeStruct(shape, a.dtype)
-    return jax.pure_callback(
-        lambda x: np.asarray(function(np.asarray(x))), kind, a, vmap_method="expand_dims"
-    )
+    return jax.pure_callback(function, kind, a, vmap_method="expand_dims")

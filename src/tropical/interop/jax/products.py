@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -22,7 +22,7 @@ from tropical.extras import require
 from .weighted import shifted, weighted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tropical.semirings import Semiring
 
@@ -150,21 +150,36 @@ def _promote(x: Array, dtype: Any, ring: Semiring) -> Array:
 # --- of matrices, (..., m, k) and (..., k, n), of one rank and dtype ---
 
 
-def _call(function: Any, dtypes: tuple[Any, ...], a: Array, b: Array) -> Any:
-    """Call a function of arrays within XLA; the results have these dtypes and the shape of c."""
+def _call(function: Callable[[Any, Any], Any], dtypes: Sequence[Any], a: Array, b: Array) -> Any:
+    """Call a function of arrays within XLA; the results have these dtypes and the shape of c.
+
+    JAX compiles each function once, so equal calls pass the same one, from a cache.
+    """
     shape = (*jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
     kinds = tuple(jax.ShapeDtypeStruct(shape, dtype) for dtype in dtypes)
+    return jax.pure_callback(function, kinds, a, b, vmap_method="expand_dims")
 
-    def call(x: Array, y: Array) -> tuple[Any, ...]:
-        results = function(np.asarray(x), np.asarray(y))
-        return tuple(y.astype(dtype, copy=False) for y, dtype in zip(results, dtypes, strict=True))
 
-    return jax.pure_callback(call, kinds, a, b, vmap_method="expand_dims")
+@cache
+def _plain(semiring: str) -> Callable[[Any, Any], Any]:
+    def call(x: Any, y: Any) -> tuple[Any]:
+        return (tropical.gemm(np.asarray(x), np.asarray(y), semiring=semiring),)
+
+    return call
+
+
+@cache
+def _with_index(semiring: str) -> Callable[[Any, Any], Any]:
+    def call(x: Any, y: Any) -> tuple[Any, Any]:
+        c, index = attained_or_k(np.asarray(x), np.asarray(y), semiring)
+        return c, index.astype(np.int32)
+
+    return call
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(2,))
 def _product(a: Array, b: Array, semiring: str) -> Array:
-    return _call(lambda x, y: (tropical.gemm(x, y, semiring=semiring),), (a.dtype,), a, b)[0]
+    return _call(_plain(semiring), (a.dtype,), a, b)[0]
 
 
 def _tangent(semiring: str, values: Pair, tangents: Pair) -> Pair:
@@ -188,7 +203,7 @@ def _tangent_logarithmic(semiring: str, values: Pair, tangents: Pair) -> Pair:
 
 @partial(jax.custom_jvp, nondiff_argnums=(2,))
 def _attained(a: Array, b: Array, semiring: str) -> Pair:
-    c, index = _call(partial(attained_or_k, semiring=semiring), (a.dtype, np.dtype(np.int32)), a, b)
+    c, index = _call(_with_index(semiring), (a.dtype, np.dtype(np.int32)), a, b)
     return c, index
 
 

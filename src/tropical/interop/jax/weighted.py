@@ -48,12 +48,13 @@ def _shape(u: Array, r: Array, v: Array, s: Array, t: Array) -> tuple[int, ...]:
     return (*batch, r.shape[-2], s.shape[-1])
 
 
-def _compute(*operands: Array) -> Array:
-    def call(*arrays: Array) -> Any:
-        return calculus.weighted(*map(np.asarray, arrays))
+def _call(*arrays: Any) -> Any:
+    return calculus.weighted(*map(np.asarray, arrays))
 
+
+def _compute(*operands: Array) -> Array:
     kind = jax.ShapeDtypeStruct(_shape(*operands), operands[0].dtype)
-    return jax.pure_callback(call, kind, *operands)
+    return jax.pure_callback(_call, kind, *operands)
 
 
 def _mT(x: Array) -> Array:
