@@ -76,6 +76,27 @@ def test_torch_under_autocast(model):
         assert torch.equal(one, other)
 
 
+@pytest.mark.parametrize(
+    "kinds", [("float64", "float32", "float32"), ("int8",) * 3, ("int64",) * 3]
+)
+@pytest.mark.parametrize("name", ["log_likelihood", "viterbi"])
+def test_compiled_for_mixed_dtypes(model, kinds, name):
+    """The compiler allocates by the dtype that the operator promises."""
+    torch = pytest.importorskip("torch")
+    ours = getattr(importlib.import_module("tropical.interop.torch"), name)
+    parts = [torch.tensor(x).to(getattr(torch, kind)) for x, kind in zip(model, kinds, strict=True)]
+
+    def doubled(*parts):
+        known = ours(*parts)
+        return ((known[1] if name == "viterbi" else known) + 1) * 2
+
+    got, want = torch.compile(doubled, backend="aot_eager", fullgraph=True)(*parts), doubled(*parts)
+    assert got.dtype == want.dtype == torch.float64
+    assert torch.equal(got, want)
+    operator = getattr(torch.ops.tropical, name)
+    torch.library.opcheck(operator, (*parts, None), test_utils="test_faketensor")
+
+
 def test_jax(model, weights):
     jax = pytest.importorskip("jax")
     from tropical.interop.jax import crf_log_likelihood as ours

@@ -154,6 +154,12 @@ def _check_axes(emission: Tensor) -> None:
         raise ValueError(f"emission: expected (..., t, s), got {tuple(emission.shape)}")
 
 
+def _common(*model: Tensor) -> Any:
+    """Return the dtype of the results: NumPy's common dtype, but float64 for integers."""
+    dtype = np.result_type(*(str(x.dtype).removeprefix("torch.") for x in model))
+    return getattr(torch, dtype.name if dtype.kind == "f" else "float64")
+
+
 def _refuse(ctx: Any, g: Tensor) -> None:
     raise RuntimeError("likelihoods of chains have no second derivatives")
 
@@ -187,7 +193,8 @@ def _new(
     ) -> tuple[Tensor, ...]:
         batch, (steps, count) = emission.shape[:-2], emission.shape[-2:]
         shapes = batch, (*batch, count), (*batch, count, count), emission.shape
-        known = tuple(emission.new_empty(shape) for shape in shapes)
+        dtype = _common(initial, transition, emission)
+        known = tuple(emission.new_empty(shape, dtype=dtype) for shape in shapes)
         return (*known, known[0].new_empty((*batch, steps), dtype=torch.int64))[:results]
 
     def save(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
