@@ -261,11 +261,23 @@ def test_vmap_is_one_product(calls):
     assert [call.a.shape for call in calls] == [(9, 2, 3)]
 
 
-def test_forward_mode_is_refused():
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: gemm(x, x),
+        interop.closure,
+        lambda x: interop.shortest_paths(x, indices=0),
+        lambda x: interop.log_likelihood(x[0], x, x),
+        lambda x: interop.viterbi(x[0], x, x)[1],
+        lambda x: interop.crf_log_likelihood(x[0], x, x, torch.zeros(2, dtype=torch.int64)),
+    ],
+    ids=["gemm", "closure", "shortest_paths", "log_likelihood", "viterbi", "crf_log_likelihood"],
+)
+def test_forward_mode_is_refused(function):
     x = torch.rand(2, 2)
 
     def tangent(x):
-        return torch.func.jvp(gemm, (x, x), (x, x))
+        return torch.func.jvp(function, (x,), (x,))
 
     with pytest.raises(NotImplementedError, match="jvp"):
         tangent(x)

@@ -35,7 +35,8 @@ def differentiable(
 ) -> Callable[..., Any]:
     """Give an operator its gradients and its vmap; return the function to call.
 
-    In forward mode the tangent of an operator is silently 0; a Function raises an error.
+    In forward mode the tangent of an operator is silently 0. A Function raises an error; under the
+    compiler, the function to call does.
     """
 
     def forward(*arguments: Any) -> Any:
@@ -50,14 +51,18 @@ def differentiable(
         "vmap": staticmethod(vmap),
     }
     bases = (torch.autograd.Function,)
-    function: Any = types.new_class(f"_{made._name}", bases, exec_body=lambda it: it.update(body))
+    name = made._name
+    function: Any = types.new_class(f"_{name}", bases, exec_body=lambda it: it.update(body))
     made.register_autograd(gradients, setup_context=save)
     made.register_vmap(vmap)
 
     def call(*arguments: Any) -> Any:
+        if not torch.compiler.is_compiling():
+            return function.apply(*arguments)
         # The compiler looks into the function anyway, with warnings of its own.
-        run = made if torch.compiler.is_compiling() else function.apply
-        return run(*arguments)
+        if torch.autograd.forward_ad._current_level >= 0:
+            raise NotImplementedError(f"torch.ops.tropical.{name} has no forward mode (jvp)")
+        return made(*arguments)
 
     return call
 
