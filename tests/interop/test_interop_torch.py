@@ -304,6 +304,32 @@ def test_compiled_vmap():
     assert_equal(gradients(mapped, a, b), gradients(gemm, a, b))
 
 
+@pytest.mark.parametrize("semiring", ["maxplus", "logplus"])
+def test_vmap_of_the_operator_itself(semiring):
+    a, b = pair((6, 3, 4), (4, 5))
+
+    def product(a, b):
+        return torch.ops.tropical.gemm(a, b, semiring, semiring == "maxplus")[0]
+
+    want = gradients(partial(gemm, semiring=semiring), a, b)
+    mapped = torch.func.vmap(product, (0, None))
+    assert_equal(gradients(mapped, a, b), want)
+    ours = torch.func.vmap(partial(gemm, semiring=semiring), (0, None))
+    for function in (mapped, ours):
+        compiled = torch.compile(function, fullgraph=True, backend="eager")
+        assert_equal(gradients(compiled, a, b), want)
+
+
+def test_vmap_of_other_operators_themselves():
+    x = torch.rand(4, 3, 3)
+    operators = torch.ops.tropical
+    paths = torch.func.vmap(lambda x: operators.paths(x, "minplus", "", None, None, True)[0])
+    assert_equal([paths(x)], [interop.closure(x)])
+    likelihoods = torch.func.vmap(lambda e: operators.log_likelihood(x[0, 0], x[0], e, None)[0])
+    assert_equal([likelihoods(x)], [interop.log_likelihood(x[0, 0], x[0], x)])
+    assert_equal([torch.func.vmap(operators.replaced)(x, x + 1)], [x + 1])
+
+
 def test_lazily_negative_views():
     z = torch.randn(3, 4, dtype=torch.complex64).conj().imag
     assert z.is_neg()

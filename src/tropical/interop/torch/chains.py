@@ -214,7 +214,7 @@ def _new(
             results = tuple(_once.apply(x, *inputs) for x in results)
         return *results, *(None for _ in others)
 
-    def vmap(info: Any, dims: tuple[int | None, ...], *tensors: Any) -> tuple[Any, Any]:
+    def vmap(run: Any, info: Any, dims: tuple[int | None, ...], *tensors: Any) -> tuple[Any, Any]:
         if dims[0] is not None or dims[1] is not None:
             raise NotImplementedError(f"{name}: vmap over initial and transition")
 
@@ -225,12 +225,11 @@ def _new(
             return moved.expand(info.batch_size, *moved.shape[1:])
 
         moved = map(in_front, tensors[2:], dims[2:])
-        return call(*tensors[:2], *moved), (0,) * results
+        return run(*tensors[:2], *moved), (0,) * results
 
     arguments = ", ".join(["Tensor initial", "Tensor transition", "Tensor emission", *others])
     schema = f"({arguments}) -> ({', '.join(['Tensor'] * results)})"
-    call = differentiable(operator(name, schema, compute, fake), save, gradients, vmap)
-    return call
+    return differentiable(operator(name, schema, compute, fake), save, gradients, vmap)
 
 
 _crf = _new("crf_log_likelihood", sequence.crf_log_likelihood, states=True)

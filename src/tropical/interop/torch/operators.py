@@ -6,6 +6,7 @@ gradients of operators, so outside of the compiler the same rules also make an a
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,8 @@ def differentiable(
 ) -> Callable[..., Any]:
     """Give an operator its gradients and its vmap; return the function to call.
 
+    The rule of vmap gets, as its first argument, what to call with the batch: the operator itself
+    where PyTorch maps the operator, because its rules cannot call a Function.
     In forward mode the tangent of an operator is silently 0. A Function raises an error; under the
     compiler, the function to call does.
     """
@@ -48,13 +51,13 @@ def differentiable(
         "forward": staticmethod(forward),
         "setup_context": staticmethod(save),
         "backward": staticmethod(gradients),
-        "vmap": staticmethod(vmap),
     }
     bases = (torch.autograd.Function,)
     name = made._name
     function: Any = types.new_class(f"_{name}", bases, exec_body=lambda it: it.update(body))
+    function.vmap = staticmethod(functools.partial(vmap, function.apply))
     made.register_autograd(gradients, setup_context=save)
-    made.register_vmap(vmap)
+    made.register_vmap(functools.partial(vmap, made))
 
     def call(*arguments: Any) -> Any:
         if not torch.compiler.is_compiling():

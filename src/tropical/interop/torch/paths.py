@@ -204,12 +204,12 @@ def _gradients(ctx: Any, *_: Any) -> tuple[None, ...]:
 
 
 def _vmap(
-    info: Any, dims: tuple[int | None, ...], a: Tensor, *arguments: Any
+    run: Any, info: Any, dims: tuple[int | None, ...], a: Tensor, *arguments: Any
 ) -> tuple[tuple[Tensor, Tensor], tuple[int, int | None]]:
     """Compute the paths of a batch of graphs."""
     if dims[0] is None or any(dim is not None for dim in dims[1:]):
         raise ValueError("indices, targets: expected the same for all graphs that vmap maps over")
-    values, before = _paths(a.movedim(dims[0], 0), *arguments)
+    values, before = run(a.movedim(dims[0], 0), *arguments)
     return (values, before), (0, 0 if arguments[-1] else None)
 
 
@@ -234,9 +234,11 @@ def _save_nothing(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     pass
 
 
-def _vmap_replaced(info: Any, dims: tuple[int | None, ...], *pair: Tensor) -> tuple[Tensor, int]:
+def _vmap_replaced(
+    run: Any, info: Any, dims: tuple[int | None, ...], *pair: Tensor
+) -> tuple[Tensor, int]:
     """Replace the items of a batch."""
-    return _replaced(*torch.broadcast_tensors(*in_front(dims, pair))), 0
+    return run(*torch.broadcast_tensors(*in_front(dims, pair))), 0
 
 
 _replaced = differentiable(

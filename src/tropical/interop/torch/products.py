@@ -77,8 +77,8 @@ def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
     the wider dtype, at least float32, as for PyTorch's functions that need float32.
 
     The operator, ``torch.ops.tropical.gemm``, works under `torch.compile`, `torch.export` and
-    `torch.func`'s grad and vmap, which makes one batched product. It has no forward mode, and
-    PyTorch does not compile `torch.func`'s grad of an operator.
+    `torch.func.vmap`, which makes one batched product. `torch.func.grad` takes this function, but
+    not the operator itself, and PyTorch does not compile it. There is no forward mode.
 
     Examples
     --------
@@ -310,6 +310,7 @@ _scatter = operator(
 
 
 def _vmap(
+    run: Any,
     info: Any,
     dims: tuple[int | None, ...],
     a: Tensor,
@@ -319,7 +320,7 @@ def _vmap(
 ) -> tuple[tuple[Tensor, Tensor], tuple[int, int | None]]:
     """Compute one product of batches."""
     a, b = in_front(dims, (a, b))
-    c, index = _product(a, b, semiring, with_index)
+    c, index = run(a, b, semiring, with_index or _needs_index(a, b, semiring))
     return ((c, index), (0, 0)) if with_index else ((c, _no_index(a)), (0, None))
 
 
@@ -340,8 +341,11 @@ def _product(
     a: Tensor, b: Tensor, semiring: str, with_index: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Return the product of matrices, and the index on request or for a gradient."""
-    gradient = torch.is_grad_enabled() and (a.requires_grad or b.requires_grad)
-    selective = semirings.get(semiring).selective
     result: tuple[Tensor, Tensor]
-    result = _gemm(a, b, semiring, with_index or (selective and gradient))
+    result = _gemm(a, b, semiring, with_index or _needs_index(a, b, semiring))
     return result
+
+
+def _needs_index(a: Tensor, b: Tensor, semiring: str) -> bool:
+    gradient: bool = torch.is_grad_enabled() and (a.requires_grad or b.requires_grad)
+    return gradient and semirings.get(semiring).selective

@@ -91,8 +91,10 @@ def _gradients(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
     )
 
 
-def _vmap(info: Any, dims: tuple[int | None, ...], *tensors: Tensor) -> tuple[Tensor, int]:
-    return weighted(*in_front(dims, tensors)), 0
+def _vmap(
+    run: Any, info: Any, dims: tuple[int | None, ...], *tensors: Tensor
+) -> tuple[Tensor, int]:
+    return run(*in_front(dims, tensors)), 0
 
 
 weighted: Callable[..., Any] = differentiable(
