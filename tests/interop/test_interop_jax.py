@@ -1,12 +1,14 @@
 """tropical.interop.jax, against the definition."""
 
+import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import oracle
 import pytest
 from gradients import definition, weights_of
-from support import check_refused, operands, run_command
+from support import check_refused, operands, run_command, run_python
 
 import tropical
 from tropical import semirings
@@ -168,6 +170,17 @@ def test_refuses():
         (ValueError, r"got \(\) and \(3, 2\)", 1.0, b),
         (ValueError, r"\(2,\), \(3,\)", jnp.ones((2, 2, 3)), jnp.ones((3, 3, 2))),
         (ValueError, "unknown semiring 'maxpluss'", a, b, "maxpluss"),
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(jax, "shard_map"), reason="of JAX 0.6 or later")
+def test_shards():
+    run_python(
+        "import shards; shards.main()",
+        timeout=300,
+        PYTHONPATH=os.pathsep.join([str(Path(__file__).parent), *sys.path]),
+        XLA_FLAGS="--xla_force_host_platform_device_count=2",
     )
 
 

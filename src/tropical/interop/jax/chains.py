@@ -11,6 +11,8 @@ from tropical import sequence
 from tropical.extras import require
 from tropical.sequence.gradients import log_likelihood_and_gradients, viterbi_and_gradients
 
+from .weighted import varying
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -175,10 +177,9 @@ def _new(
             kinds.append(jax.ShapeDtypeStruct((*batch, steps), index))
 
         compute = _called(function, tuple(kind.dtype for kind in kinds))
-        results: tuple[Array, ...] = jax.pure_callback(
-            compute, tuple(kinds), *operands, vmap_method="sequential"
-        )
-        return results
+        results = jax.pure_callback(compute, tuple(kinds), *operands, vmap_method="sequential")
+        known: tuple[Array, ...] = varying(results, *operands)
+        return known
 
     def value(*operands: Array) -> tuple[Array, tuple[Array, ...]]:
         known = call(*operands)
@@ -200,7 +201,8 @@ def _new(
 
     made: Any = jax.custom_vjp(value)
     made.defvjp(forward, backward)
-    return made  # type: ignore[no-any-return]
+    # The gradient of an operand that all devices of shard_map share is a sum over them.
+    return lambda *operands: made(*varying(operands, *operands))
 
 
 _crf = _new(sequence.crf_log_likelihood, states=True)

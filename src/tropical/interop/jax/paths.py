@@ -14,6 +14,7 @@ from tropical.extras import require
 from tropical.graph.all_pairs import sources_of
 
 from .products import common
+from .weighted import varying
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -191,7 +192,8 @@ def _along(
 
     def differentiable(x: Array) -> Array:
         fixed = jax.lax.stop_gradient(x)
-        values, before = jax.pure_callback(tree_of, kinds, fixed, vmap_method="expand_dims")
+        found = jax.pure_callback(tree_of, kinds, fixed, vmap_method="expand_dims")
+        values, before = varying(found, x)
         flat = before.reshape(*batch, math.prod(rows), n)
         one, take = ring.one(a.dtype), jnp.take_along_axis
         result = trees.products(x, flat, ring, one, take, jnp.where, _ancestors(flat))
@@ -221,4 +223,4 @@ def _ancestors(before: Array) -> Iterator[tuple[Array, Array]]:
 
 def _values(function: Callable[[Any], Any], a: Array, shape: tuple[int, ...]) -> Array:
     kind = jax.ShapeDtypeStruct(shape, a.dtype)
-    return jax.pure_callback(function, kind, a, vmap_method="expand_dims")
+    return varying(jax.pure_callback(function, kind, a, vmap_method="expand_dims"), a)

@@ -19,7 +19,7 @@ from tropical.autograd.winners import (
 )
 from tropical.extras import require
 
-from .weighted import shifted, weighted
+from .weighted import shifted, varying, weighted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -157,7 +157,8 @@ def _call(function: Callable[[Any, Any], Any], dtypes: Sequence[Any], a: Array, 
     """
     shape = (*jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
     kinds = tuple(jax.ShapeDtypeStruct(shape, dtype) for dtype in dtypes)
-    return jax.pure_callback(function, kinds, a, b, vmap_method="expand_dims")
+    results = jax.pure_callback(function, kinds, a, b, vmap_method="expand_dims")
+    return varying(results, a, b)
 
 
 @cache

@@ -34,7 +34,35 @@ def shifted(x: Array, axis: int) -> Array:
 
 def weighted(u: Array, r: Array, v: Array, s: Array, t: Array) -> Array:
     """Return S(u, r, v, s, t) of `tropical.autograd.weighted`; all operands have one rank."""
-    return _primitive.bind(u, r, v, s, t)
+    return _primitive.bind(*varying((u, r, v, s, t), u, r, v, s, t))
+
+
+def varying(results: Any, *operands: Array) -> Any:
+    """Return arrays that differ between the devices of `jax.shard_map` where an operand does.
+
+    JAX takes what a callback returns, and constants, for the same on all devices.
+    """
+    axes = _axes(*operands)
+
+    def cast(x: Array) -> Array:
+        missing = tuple(axes - _axes(x))
+        if not missing:
+            return x
+        if hasattr(jax.lax, "pcast"):
+            return jax.lax.pcast(x, missing, to="varying")
+        return jax.lax.pvary(x, missing)  # an older name
+
+    return jax.tree.map(cast, results)
+
+
+def _axes(*arrays: Array) -> frozenset[str]:
+    """Return the axes of the mesh of `jax.shard_map` along which an array differs."""
+    axes: frozenset[str] = frozenset()
+    for x in arrays if hasattr(jax, "typeof") else ():  # before JAX 0.6, types have no such axes
+        kind = jax.typeof(x)
+        kind = getattr(kind, "manual_axis_type", kind)  # the place of `vma` in JAX 0.10
+        axes |= kind.varying if hasattr(kind, "varying") else getattr(kind, "vma", frozenset())
+    return axes
 
 
 def sum_to(x: Array, shape: Sequence[int]) -> Array:
@@ -54,7 +82,7 @@ def _call(*arrays: Any) -> Any:
 
 def _compute(*operands: Array) -> Array:
     kind = jax.ShapeDtypeStruct(_shape(*operands), operands[0].dtype)
-    return jax.pure_callback(_call, kind, *operands)
+    return varying(jax.pure_callback(_call, kind, *operands), *operands)
 
 
 def _mT(x: Array) -> Array:
@@ -89,7 +117,7 @@ def _batched(operands: Sequence[Array], dims: Sequence[int | None]) -> tuple[Arr
 _primitive = Primitive("tropical_weighted")
 _primitive.def_impl(jax.jit(_compute))
 _primitive.def_abstract_eval(
-    lambda *operands: jax.core.ShapedArray(_shape(*operands), operands[0].dtype))
+    lambda *operands: operands[0].update(shape=_shape(*operands), weak_type=False))
 mlir.register_lowering(_primitive, mlir.lower_fun(_compute, multiple_results=False))
 # Not [...] = ...: Sphinx imports this file with a stand-in for JAX, which knows calls alone.
 batching.primitive_batchers.__setitem__(_primitive, _batched)
