@@ -490,6 +490,16 @@ def test_logplus_differentiates_twice_where_exponentials_underflow():
     check_gradients(partial(autograd.matmul, semiring="logplus"), a, b, order=2, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("batch", [(), (3,)], ids=str)
+def test_logplus_of_a_wide_range_without_elements(batch, dtype):
+    a = Tensor(np.array([[0, -2000], [-2000, 0]], dtype), requires_grad=True)
+    b = Tensor(np.zeros((*batch, 2, 0), dtype), requires_grad=True)
+    c = autograd.matmul(a, b, semiring="logplus")
+    c.backward(np.ones_like(c.data))
+    assert not a.grad.data.any() and b.grad.shape == b.shape and a.grad.dtype == dtype
+
+
 def test_logplus_of_mixed_dtypes():
     a = Tensor(np.array([[1, 2]], np.float32), requires_grad=True)
     autograd.matmul(a, [[2], [1]], semiring="logplus").sum().backward()

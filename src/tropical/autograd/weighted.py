@@ -102,7 +102,8 @@ def _weighted(u: Array, r: Array, v: Array, s: Array, t: Array) -> Array:
         wide = [e.astype(np.float64) for e in (u, r, v, s, t)]
         return _weighted(*wide).astype(np.float32)
     else:
-        sums = 0.0
+        batches = ((*x.shape[:-2], 1, 1) for x in (u, v))
+        sums = np.zeros(np.broadcast_shapes(scales.shape, *batches), dtype)
         for sign, left in _logarithms(u, rows):
             for other, right in _logarithms(v, columns):
                 logs = tropical.gemm(left, right, semiring="logplus") + scales
