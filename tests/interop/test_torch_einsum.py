@@ -52,6 +52,11 @@ def test_every_dtype_and_semiring():
     assert nothing.tolist() == [np.inf, np.inf]
 
 
+def test_a_sum_of_nothing_can_be_written():
+    sums = einsum("ij,jk->ik", torch.zeros(3, 0), torch.zeros(0, 2), semiring="plustimes")
+    assert torch.equal(sums.add_(1), torch.ones(3, 2))
+
+
 def test_compiled_and_mapped():
     function = partial(einsum, "ij,jk,kl->il", semiring="logplus")
     compiled = torch.compile(function, fullgraph=True, backend="aot_eager")

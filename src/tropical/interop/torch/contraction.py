@@ -39,7 +39,7 @@ class _Tensors:
 
     def full(self, x: Tensor, shape: Sequence[int], constant: Callable[[Any], float]) -> Tensor:
         number = constant(str(x.dtype).removeprefix("torch."))
-        return x.new_full((), number).expand(tuple(shape))
+        return x.new_full(tuple(shape), number)
 
 
 def einsum(
