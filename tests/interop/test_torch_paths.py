@@ -78,6 +78,13 @@ def test_opcheck():
     torch.library.opcheck(operator, (w.detach().neg(), "maxmin", "", None, None, False))
 
 
+def test_gradients_of_fake_tensors():
+    with pytest.importorskip("torch._subclasses").FakeTensorMode():
+        a = torch.ones(2, 5, 5, requires_grad=True)
+        (closure(a).sum() + shortest_paths(a, targets=torch.arange(2)).sum()).backward()
+        assert a.grad.shape == a.shape
+
+
 def test_mapped_and_compiled():
     w = arcs((3, 6, 6))
     find = partial(shortest_paths, indices=[0])

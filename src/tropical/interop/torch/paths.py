@@ -142,10 +142,15 @@ def _take(x: Tensor, index: Tensor, dim: int) -> Tensor:
 
 
 def _ancestors(before: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield what `trees.ancestors` yields; all rounds where the compiler or vmap knows no data."""
+    """Yield what `trees.ancestors` yields; all rounds where the compiler or vmap knows no data.
+
+    Fake tensors, with which PyTorch plans memory, have no data either.
+    """
     n = before.shape[-1]
     known = before.device.type == "cpu" and not (
-        torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+        torch.compiler.is_compiling()
+        or torch._C._are_functorch_transforms_active()
+        or torch._subclasses.fake_tensor.is_fake(before)
     )
     above = torch.where(before > trees.NONE, before, torch.arange(n, device=before.device))
     for _ in range(trees.rounds(index(n))):  # also if n is symbolic
