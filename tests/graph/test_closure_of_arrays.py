@@ -266,6 +266,39 @@ def test_an_array_that_changed_since_its_rounds_began(change, tmp_path):
     assert_same_bits(array, changed)
 
 
+SECOND = """
+import sys
+import numpy as np
+from tropical.graph import closure_blocks
+try:
+    closure_blocks(np.load(sys.argv[1], mmap_mode="r+"))
+except BlockingIOError as error:
+    print(error)
+"""
+
+
+def test_another_process_works_on_the_array(tmp_path):
+    a = whole_numbers(50)
+    array, folder, _ = make_memmap(tmp_path, a)
+    said = []
+
+    def call(share):
+        if not said:
+            command = [sys.executable, "-c", SECOND, str(tmp_path / "a.npy")]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            said.append(done.stdout)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        closure_blocks(array, progress=call)
+    assert "store: expected an array that no other process works on" in said[0]
+    assert not (folder / "closure.lock").exists()
+    (folder / "closure.lock").touch()  # a killed process leaves it
+    closure_blocks(array)
+    assert_same_bits(array, closure(a))
+    assert not folder.exists()
+
+
 def test_rounds_of_another_version(tmp_path):
     array, folder, _ = make_memmap(tmp_path, whole_numbers(20))
     folder.mkdir()

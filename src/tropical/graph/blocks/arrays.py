@@ -6,7 +6,6 @@ the last one.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 from dataclasses import replace
@@ -231,8 +230,8 @@ def _check_copied(array: Any, folder: Layout, known: manifests.Manifest) -> None
         begun = True
 
 
-def leave(array: Any, predecessors: Any, folder: Layout, keep: bool) -> None:
-    """Replace the array by its star; delete the files of the folder, and unless `keep` the folder.
+def leave(array: Any, predecessors: Any, folder: Layout) -> None:
+    """Replace the array by its star; delete the files of the folder.
 
     The array of predecessors, unless that is None, is written to as well.
 
@@ -247,9 +246,6 @@ def leave(array: Any, predecessors: Any, folder: Layout, keep: bool) -> None:
             sums += _copy_back(predecessors, folder.before)
         replace(known, state="copied", source=tuple(sums)).write(folder.path)
     folder.delete()
-    if not keep:
-        with contextlib.suppress(OSError):  # where the folder has files of others
-            folder.path.rmdir()
 
 
 def _copy_back(array: Any, layout: Layout) -> list[int]:

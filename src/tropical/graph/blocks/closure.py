@@ -18,6 +18,7 @@ from . import arrays
 from .crew import Crew, check_executor
 from .folder import BlockFolder
 from .layout import Layout
+from .lock import alone
 from .schedule import Schedule
 from .sizes import IN_PROCESS, bytes_of, check_disk, choose_block, element_bytes, task_bytes
 from .tasks import Work, run
@@ -105,6 +106,8 @@ def closure_blocks(
         semiring has no predecessors, or the rounds have begun with them and go on without.
     TypeError
         If the semiring has no such dtype, or an argument is of a wrong type.
+    BlockingIOError
+        If another process runs the rounds of the array.
     OSError
         If the disk is full, too small, or fails. The next call continues.
     concurrent.futures.BrokenExecutor
@@ -173,36 +176,54 @@ def closure_blocks(
         )
     if isinstance(store, (str, os.PathLike)):
         store = BlockFolder(store)
+    run_all = partial(_run_all, ring, keep, block, memory, executor, workers, threads, progress)
     if isinstance(store, BlockFolder):
         if keep and predecessors is not True:
             kind = type(predecessors).__name__
             raise TypeError(f"predecessors: expected True or False for a folder, got {kind}")
         folder = Layout.at(store.path)
         _check_folder(folder, ring, scratch, resume)
-    else:
-        if not all(hasattr(store, name) for name in ("shape", "dtype", "__setitem__")):
-            kind = type(store).__name__
-            raise TypeError(f"store: expected a folder or an array on disk, got {kind}")
-        _check_ring(store.dtype, ring)
-        arrays.check_writeable(store)
-        n = (*store.shape, 0)[0]
-        if keep:
-            arrays.check_predecessors(predecessors, n, store)
-        path = arrays.scratch_of(store, scratch)
-        choose = partial(choose_block, n, store.dtype, block, memory, keep)
-        folder = arrays.enter(store, predecessors if keep else None, path, choose, resume)
+        run_all(folder)
+        return store
+    if not all(hasattr(store, name) for name in ("shape", "dtype", "__setitem__")):
+        kind = type(store).__name__
+        raise TypeError(f"store: expected a folder or an array on disk, got {kind}")
+    _check_ring(store.dtype, ring)
+    arrays.check_writeable(store)
+    n = (*store.shape, 0)[0]
+    if keep:
+        arrays.check_predecessors(predecessors, n, store)
+    path = arrays.scratch_of(store, scratch)
+    choose = partial(choose_block, n, store.dtype, block, memory, keep)
+    before = predecessors if keep else None
+    with alone(path, keep=scratch is not None):
+        folder = arrays.enter(store, before, path, choose, resume)
+        run_all(folder)
+        arrays.leave(store, before, folder)
+    return store
+
+
+def _run_all(
+    ring: Semiring,
+    predecessors: bool,
+    block: int | None,
+    memory: float | str | None,
+    executor: Any,
+    workers: int | None,
+    threads: int | None,
+    progress: Progress,
+    folder: Layout,
+) -> None:
+    """Run the rounds of a folder that are left; the arguments are those of `closure_blocks`."""
     if block is not None and choose_block(folder.n, folder.dtype, block) != folder.block:
         raise ValueError(f"block: expected {folder.block}, as {folder.path} has, got {block}")
-    tasks = _tasks_at_once(folder, memory, executor, keep)
-    _begin(folder, ring, keep)
+    tasks = _tasks_at_once(folder, memory, executor, predecessors)
+    _begin(folder, ring, predecessors)
     if folder.manifest.state == "rounds":
         threads = 1 if threads is None and executor is not None else threads
-        work = Work(folder, ring.name, block_size(folder.n), threads, keep)
+        work = Work(folder, ring.name, block_size(folder.n), threads, predecessors)
         with shown(progress) as report:
             _run_rounds(work, partial(Crew, executor, workers, tasks, repeats=True), report)
-    if not isinstance(store, BlockFolder):
-        arrays.leave(store, predecessors if keep else None, folder, keep=scratch is not None)
-    return store
 
 
 def _check_ring(dtype: Any, ring: Semiring) -> None:
