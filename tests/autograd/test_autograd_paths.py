@@ -122,3 +122,34 @@ def test_refuses():
         (ValueError, r"w: expected .*\(2, 3\)", x),
         (ValueError, "method", square, "X"),
     )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_star_of_negative_arcs_is_that_of_graph(dtype):
+    rng = np.random.default_rng(5)
+    a = np.triu(rng.integers(-9, 9, (3, 12, 12)), 1).astype(dtype)  # without cycles
+    a[a == 0] = INF
+    a[:, [1, 4, 7], [3, 5, 11]] = -INF
+    values, before = trees.star(a, "minplus")
+    np.testing.assert_array_equal(values, graph.closure(a))
+    arcs = np.take_along_axis(a, before.clip(0), 1)
+    whole = np.take_along_axis(values, before.clip(0), 2) + arcs
+    np.testing.assert_array_equal(np.where(before > trees.NONE, whole, values), values)
+
+
+def test_gradient_of_a_path_of_weight_minus_infinity():
+    a = Tensor(np.array([[0, -INF, INF], [INF, 0, 2], [INF, INF, 0]]), requires_grad=True)
+    star = autograd.closure(a)
+    np.testing.assert_array_equal(star.data, graph.closure(a.data))
+    star[0, 2].backward()
+    np.testing.assert_array_equal(a.grad.data, [[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+
+
+@pytest.mark.parametrize("weight", [-3.0, -INF])
+def test_a_cycle_gives_the_same_error_with_gradients(weight):
+    a = np.array([[0, weight], [1, 0]])
+    with pytest.raises(graph.DivergenceError) as plain:
+        autograd.closure(a)
+    with pytest.raises(graph.DivergenceError) as recorded:
+        autograd.closure(Tensor(a, requires_grad=True))
+    assert str(plain.value) == str(recorded.value)

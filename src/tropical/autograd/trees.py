@@ -47,12 +47,31 @@ def star(a: Array, semiring: str) -> tuple[Array, Array]:
     a = np.array(a, order="C")
     check_matrix(a, ring)
     if ring == semirings.minplus and (a < 0).any():  # rounding could close a cycle of predecessors
-        values, before = tropical.graph.shortest_paths(a, "FW", return_predecessors=True)
+        values, before = _star_of_negative(a)
     else:
         values, found = all_pairs(a, ring, True, True, None)
         assert found is not None
         before = found
     return values, _marked(before)
+
+
+def _star_of_negative(a: Array) -> tuple[Array, Array]:
+    """Return the star over minplus and predecessors, by shortest paths, which take no -inf.
+
+    A number so low takes the place of -inf that a path with it is shorter than all without.
+    """
+    endless, low, finite = a == -np.inf, 0.0, a
+    if endless.any():
+        low = -8 * a.shape[-1] * np.abs(a).max(initial=1, where=np.isfinite(a))
+        finite = np.where(endless, low, a)
+    try:
+        values, before = tropical.graph.shortest_paths(finite, "FW", return_predecessors=True)
+    except tropical.graph.NegativeCycleError:
+        tropical.graph.closure(a)  # raises the error that names `a`
+        raise
+    if endless.any():
+        values[values < low / 2] = -np.inf
+    return values, before
 
 
 def shortest(
