@@ -253,3 +253,18 @@ def test_equal_calls_compile_once(function, caplog):
     with jax.log_compiles():
         call_both()
     assert "Compiling" not in caplog.text
+
+
+def test_second_derivatives_through_loops():
+    """What the manual says: forward mode works twice, and nothing behind reverse mode."""
+
+    def looped(x):
+        return jax.lax.fori_loop(0, 2, lambda _, c: gemm(c, x, "plustimes"), x).sum()
+
+    def plain(x):
+        return gemm(gemm(x, x, "plustimes"), x, "plustimes").sum()
+
+    x, _ = pair((2, 2), (2, 2))
+    np.testing.assert_allclose(jax.jacfwd(jax.jacfwd(looped))(x), jax.hessian(plain)(x))
+    with pytest.raises(ValueError, match="Pure callbacks do not support JVP"):
+        jax.hessian(looped)(x)
