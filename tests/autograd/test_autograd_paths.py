@@ -153,3 +153,17 @@ def test_a_cycle_gives_the_same_error_with_gradients(weight):
     with pytest.raises(graph.DivergenceError) as recorded:
         autograd.closure(Tensor(a, requires_grad=True))
     assert str(plain.value) == str(recorded.value)
+
+
+def test_an_infinite_path_leaves_the_gradients_of_others():
+    for semiring, arcs in (
+        ("maxtimes", [[0, INF, 0.5], [0, 0, 0.5], [0, 0, 0]]),
+        ("maxtimes", [[0, INF, 0, 0], [0, 0, 0.5, 0], [0, 0, 0, 0.5], [0, 0, 0, 0]]),
+    ):
+        a = Tensor(np.array(arcs), requires_grad=True)
+        star = autograd.closure(a, semiring)
+        np.testing.assert_array_equal(star.data, graph.closure(a.data, semiring))
+        star[1, 2].backward()
+        want = np.zeros(a.shape)
+        want[1, 2] = 1
+        np.testing.assert_array_equal(a.grad.data, want)

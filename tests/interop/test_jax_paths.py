@@ -85,3 +85,9 @@ def test_infinite_values_with_derivatives(semiring):
 def test_lists():
     np.testing.assert_array_equal(closure([[1.0, 2], [3, 4]]), [[0, 2], [3, 0]])
     np.testing.assert_array_equal(shortest_paths([[1.0, 2], [3, 4]], indices=0), [0, 2])
+
+
+def test_an_infinite_path_leaves_the_gradients_of_others():
+    a = jnp.array([[0, np.inf, 0.5], [0, 0, 0.5], [0, 0, 0]])
+    gradient = jax.grad(lambda a: closure(a, "maxtimes")[1, 2])(a)
+    assert gradient.tolist() == [[0, 0, 0], [0, 0, 1], [0, 0, 0]]

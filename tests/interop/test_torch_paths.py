@@ -135,3 +135,9 @@ def test_infinite_values_with_gradients(semiring):
     autograd.closure(same, semiring).backward(np.ones(arcs.shape))
     np.testing.assert_array_equal(a.grad, same.grad.data)
     np.testing.assert_array_equal(torch.vmap(partial(closure, semiring=semiring))(a).detach(), want)
+
+
+def test_an_infinite_path_leaves_the_gradients_of_others():
+    a = torch.tensor([[0, np.inf, 0.5], [0, 0, 0.5], [0, 0, 0]], requires_grad=True)
+    (gradient,) = torch.autograd.grad(closure(a, "maxtimes")[1, 2], a)
+    assert gradient.tolist() == [[0, 0, 0], [0, 0, 1], [0, 0, 0]]

@@ -29,8 +29,8 @@ def closure(a: Operand, semiring: str | Semiring = "minplus") -> Tensor:
     An element of the star is the product of the arcs of one best path, and the gradient goes to
     these arcs: over minplus and maxplus unchanged, over maxmin and minmax to the arc that is equal
     to the element (the first of several), over maxtimes and mintimes times the other arcs. If
-    several paths are best, the predecessors choose one. An element without a path, and the diagonal
-    have no gradient.
+    several paths are best, the predecessors choose one. An element without a path, the diagonal,
+    and an infinite product of several arcs have no gradient.
 
     Parameters
     ----------

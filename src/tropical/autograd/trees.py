@@ -118,6 +118,8 @@ def products(
     Notes
     -----
     If both operands attain a minimum or maximum, the first arc of the path has the derivative.
+    Ordinary products that are infinite become the constant 0: the gradient of another path, which
+    is 0 for this one, would be 0 times infinity, NaN.
     """
     result = where(before > NONE, take(a, before.clip(0), -2), one)
     for above, below in ancestors:
@@ -131,7 +133,10 @@ def _product(
     """Return x (x) y. Where (x) is min or max, x counts only if it has arcs, `below` the root."""
     if not needs_operands(ring):
         return x + y
-    return x * y if is_product(ring) else where(is_first(ring, x, y) & below, x, y)
+    if not is_product(ring):
+        return where(is_first(ring, x, y) & below, x, y)
+    finite = (x < np.inf) & (y < np.inf)
+    return where(finite, x, 0.0) * where(finite, y, 0.0)
 
 
 def rounds(n: int) -> int:
