@@ -80,6 +80,9 @@ def test_torch_under_autocast(model):
     "kinds", [("float64", "float32", "float32"), ("int8",) * 3, ("int64",) * 3]
 )
 @pytest.mark.parametrize("name", ["log_likelihood", "viterbi"])
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning:torch", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 def test_compiled_for_mixed_dtypes(model, kinds, name):
     """The compiler allocates by the dtype that the operator promises."""
     torch = pytest.importorskip("torch")
