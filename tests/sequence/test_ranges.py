@@ -134,22 +134,19 @@ MODELS = [
 ]
 
 
-def nearest(x):
-    """As float64; numbers beyond it are the greatest or the least finite one."""
-    return np.where(np.isfinite(x), np.clip(x, -MOST, MOST), x).astype(float)
-
-
 def check(initial, transition, emission, **options):
     alpha, beta, known, pairs, total = by_logarithms(initial, transition, emission)
     size = max(
-        np.max(np.abs(nearest(x)), initial=0, where=np.isfinite(x)) for x in (alpha, beta, emission)
+        float(np.max(np.abs(x), initial=0, where=np.isfinite(x))) for x in (alpha, beta, emission)
     )
     near = {"rtol": 1e-13, "atol": 1e-13 + 3e-15 * size}
     log_alpha, likelihood = forward(initial, transition, emission, **options)
-    np.testing.assert_allclose(log_alpha, nearest(alpha), **near)
-    np.testing.assert_allclose(likelihood, nearest(total), **near)
+    np.testing.assert_allclose(log_alpha, alpha.astype(float), **near)
+    np.testing.assert_allclose(likelihood, float(total), **near)
     assert log_likelihood(initial, transition, emission, **options) == likelihood
-    np.testing.assert_allclose(backward(transition, emission, **options), nearest(beta), **near)
+    np.testing.assert_allclose(
+        backward(transition, emission, **options), beta.astype(float), **near
+    )
     got = posteriors(initial, transition, emission, **options)
     loose = {"rtol": 1e-11 + 1e-14 * size, "atol": 1e-13 + 3e-15 * size}
     np.testing.assert_allclose(got.states, known.astype(float), **loose)
@@ -164,49 +161,76 @@ def test_sums(isa, model, states, steps):
     check(*model(states, steps))
 
 
-def masked_steps(states, steps):
-    """As padding is marked: by the least number of float64, for all states."""
-    initial, transition, emission = mild(states, steps)
-    emission[1::3] = -MOST
-    return initial, transition, emission
+def check_chances(states):
+    assert ((states >= 0) & (states <= 1 + 1e-12)).all()
+    np.testing.assert_allclose(states.sum(axis=-1), 1)
 
 
-def masked_everywhere(states, steps):
-    return tuple(np.full_like(x, -MOST) for x in mild(states, steps))
+@pytest.mark.parametrize("number", [-MOST, MOST])
+@pytest.mark.parametrize("states,steps", [(1, 20), (2, 40), (3, 17), (17, 33), (40, 20)])
+def test_steps_of_one_score(isa, number, states, steps):
+    """As padding is marked by the least number: nothing changes but the likelihood."""
+    plain = mild(states, steps)
+    marked = [x.copy() for x in plain]
+    plain[2][1::3], marked[2][1::3] = 0, number
+    want, got = posteriors(*plain), posteriors(*marked)
+    np.testing.assert_allclose(got.states, want.states, rtol=1e-12)
+    np.testing.assert_allclose(got.transitions, want.transitions, rtol=1e-12)
+    total = np.sign(number) * 2.0**1000 * len(plain[2][1::3])
+    np.testing.assert_allclose(got.log_likelihood, total, rtol=1e-12)
+    assert log_likelihood(*marked) == got.log_likelihood
+    assert (sample(*marked, 3, rng=1) == sample(*plain, 3, rng=1)).all()
+    assert np.isfinite(forward(*marked)[0]).all() and np.isfinite(backward(*marked[1:])).all()
 
 
-def great_everywhere(states, steps):
-    return tuple(np.full_like(x, MOST) for x in mild(states, steps))
+@pytest.mark.parametrize("states,steps", [(2, 40), (3, 17), (17, 33), (40, 20)])
+def test_masks_by_the_least_number(isa, states, steps):
+    """Where another path is possible, they do what -inf does."""
+    free, masked = with_impossible(states, steps), with_impossible(states, steps)
+    for x in (*free, *masked):
+        x[..., 0] = -1  # one state that is always possible
+    for x in masked:
+        x[x == -INF] = -MOST
+    want, got = posteriors(*free), posteriors(*masked)
+    np.testing.assert_allclose(got.states, want.states, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(got.transitions, want.transitions, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(got.log_likelihood, want.log_likelihood, rtol=1e-13)
 
 
-def great_in_turns(states, steps):
-    initial, transition, emission = mild(states, steps)
-    emission[1::3], emission[2::3] = MOST, -MOST
-    return initial, transition, emission
+@pytest.mark.parametrize(
+    "model,states",
+    [
+        (([0, -MOST], [[-INF, -INF], [-INF, -MOST]], [[0, 0], [0, 0]]), [[0, 1], [0, 1]]),
+        (([-INF, -MOST], [[-INF, 0], [-INF, -MOST]], [[-INF, 0], [0, -MOST]]), [[0, 1], [0, 1]]),
+        (([0, 0], [[-INF, -INF], [0, 0]], [[1e308, -1e308], [0, 0]]), [[0, 1], [0.5, 0.5]]),
+        (([0, 0], [[0, -INF], [-INF, 0]], [[-MOST, -MOST], [0, -MOST]]), [[1, 0], [1, 0]]),
+        (([MOST, 0], [[MOST, 0], [0, 0]], [[MOST, 0], [MOST, 0]]), [[1, 0], [1, 0]]),
+    ],
+)
+def test_extreme_scores(isa, model, states):
+    model = [np.array(x, float) for x in model]
+    got = posteriors(*model)
+    check_chances(got.states)
+    np.testing.assert_allclose(got.states, states)
+    assert np.isfinite(got.log_likelihood)
+    paths = sample(*model, 20, rng=1)
+    assert (np.take_along_axis(np.array(states)[None], paths[..., None], -1) > 0).all()
 
 
-def one_great_path(states, steps):
-    initial, transition, emission = mild(states, steps)
-    emission[:, 0] = transition[0, 0] = MOST
-    return initial, transition, emission
-
-
-BEYOND_FLOAT64 = [
-    masked_steps,
-    masked_everywhere,
-    great_everywhere,
-    great_in_turns,
-    one_great_path,
-]
-
-
-@pytest.mark.parametrize("model", BEYOND_FLOAT64, ids=lambda model: model.__name__)
-@pytest.mark.parametrize("states,steps", [(1, 20), (2, 40), (17, 33), (40, 20)])
-def test_sums_beyond_float64(isa, model, states, steps):
-    arguments = model(states, steps)
-    check(*arguments)
-    for path in sample(*arguments, 3, rng=1):
-        assert ((path >= 0) & (path < states)).all()
+def test_extreme_scores_at_random(isa):
+    rng = np.random.default_rng(3)
+    numbers = np.array([0, -1, 5, MOST, -MOST, 1e308, -1e308, -INF])
+    for _ in range(300):
+        states, steps = rng.integers(1, 5), rng.integers(1, 20)
+        model = [rng.choice(numbers, s) for s in ((states,), (states, states), (steps, states))]
+        got = posteriors(*model)
+        assert not np.isnan(got.log_likelihood)
+        if np.isfinite(got.log_likelihood):
+            check_chances(got.states)
+        else:
+            assert not got.states.any()
+        for results in (forward(*model), [backward(*model[1:])]):
+            assert not any(np.isnan(x).any() for x in results)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 15, 16, 17, 18, 32, 33, 34])

@@ -45,6 +45,29 @@ void Advance::set_matrix(SumMatrix& matrix) const {
     pack_panels(layout, 0.0, numbers_of(matrix.backward.panels), back);
 }
 
+void Advance::to_logarithms(Track& track) const {
+    if (track.logs) return;
+    double* const row = numbers_of(track.row);
+    for (ptrdiff_t j = 0; j < padded(); ++j) row[j] = row[j] > 0 ? std::log(row[j]) : nothing;
+    track.logs = true;
+}
+
+bool Advance::to_probabilities(Track& track) const {
+    double* const row = numbers_of(track.row);
+    double top = *std::max_element(row, row + padded());
+    if (top == nothing) return false;
+    for (ptrdiff_t j = 0; j < padded(); ++j)
+        if (row[j] > nothing && row[j] - top < -160) return false;
+    logs.exponentials({.rows = 1,
+                       .row_bytes = layout.row_bytes,
+                       .logs = track.row,
+                       .values = track.row,
+                       .offset = &top});
+    track.divide_out(top);
+    track.logs = false;
+    return true;
+}
+
 double Advance::total(const SumMatrix& matrix, const Track& track) const {
     const double* const row = numbers_of(track.row);
     double sum = 0, top = 0;
@@ -52,7 +75,7 @@ double Advance::total(const SumMatrix& matrix, const Track& track) const {
     if (top == nothing) return nothing;
     for (ptrdiff_t j = 0; j < layout.states; ++j)
         sum += track.logs ? std::exp(row[j] - top) : row[j];
-    return add_logs(std::log(sum), track.logarithm(matrix.top) + top);
+    return std::log(sum) + (track.logarithm(matrix.top) + top);
 }
 
 void Advance::on_logarithms(const SumMatrix& matrix, const BlockOfChain& chain, ptrdiff_t steps,
@@ -76,7 +99,7 @@ void Advance::on_logarithms(const SumMatrix& matrix, const BlockOfChain& chain, 
         double* const row = numbers_of(chain.out->rows + at);
         double top = nothing;
         for (ptrdiff_t j = 0; j < padded(); ++j) {
-            row[j] = add_logs(sums[j], emitted[j]);
+            row[j] = sums[j] + emitted[j];
             top = std::max(top, row[j]);
         }
         if (top > nothing) {
@@ -149,7 +172,7 @@ void Advance::take_last(const SumMatrix& matrix, const BlockOfChain& chain, ptrd
     const double* const emitted = numbers_of(chain.emitted->logs + last);
     for (ptrdiff_t j = 0; j < padded(); ++j)
         numbers_of(track.row)[j] =
-            std::log(numbers_of(track.sums)[j]) + add_logs(emitted[j], -chain.emitted->top[step]);
+            std::log(numbers_of(track.sums)[j]) + (emitted[j] - chain.emitted->top[step]);
     track.logs = true;
 }
 

@@ -10,24 +10,11 @@
 // emissions the track has logarithms, of which none was raised.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "graph/chain/chains.hpp"
 
 namespace tropical {
-
-// The nearest finite number.
-inline double finite(double log) {
-    constexpr double most = std::numeric_limits<double>::max();
-    return std::clamp(log, -most, most);
-}
-// a + b of logarithms: -inf only where one is, and never +inf.
-inline double add_logs(double a, double b) {
-    const bool impossible = std::min(a, b) == -std::numeric_limits<double>::infinity();
-    return impossible ? std::min(a, b) : finite(a + b);
-}
 
 inline double* numbers_of(char* row) { return reinterpret_cast<double*>(row); }
 
@@ -52,25 +39,20 @@ struct Track {
     char* sums;  // the same without the emission
     bool logs = false;
     // The logarithm of the factor: offset, with its rounding, a power of two, and the transitions'
-    // top as often as they were taken. What is not a whole number has the unit 2^64, as parts of
-    // the sum may leave float64.
+    // top as often as they were taken.
     double offset = 0, rest = 0;
     std::int64_t power = 0, products = 0;
 
-    // Finite: what is possible stays so.
     double logarithm(double top) const {
-        const double exact = static_cast<double>(power) * (0.69314718055994530942 / unit);
-        const double sum = rest + (exact + static_cast<double>(products) * (top / unit));
-        return finite((offset + sum) * unit);
+        const double exact = static_cast<double>(power) * 0.69314718055994530942;
+        return offset + (rest + (exact + static_cast<double>(products) * top));
     }
     void divide_out(double log_factor) {  // Neumaier's compensated sum
-        const double part = log_factor / unit, sum = offset + part;
-        rest += std::abs(offset) >= std::abs(part) ? (offset - sum) + part : (part - sum) + offset;
+        const double sum = offset + log_factor;
+        rest += std::abs(offset) >= std::abs(log_factor) ? (offset - sum) + log_factor
+                                                         : (log_factor - sum) + offset;
         offset = sum;
     }
-
-  private:
-    static constexpr double unit = 0x1p64;
 };
 
 // The steps of a block of one chain, in one direction. The row of each step, and without its

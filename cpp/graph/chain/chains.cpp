@@ -7,22 +7,23 @@ namespace tropical {
 namespace {
 
 // Compilers make vectors of a loop whose length they know.
-template <class From, class To>
-void convert(const From* from, To* to, ptrdiff_t number) {
+template <class From, class To, class Change>
+void convert(const From* from, To* to, ptrdiff_t number, const Change& change) {
     constexpr ptrdiff_t at_once = 8;
     ptrdiff_t i = 0;
     for (; i + at_once <= number; i += at_once)
-        for (ptrdiff_t k = 0; k < at_once; ++k) to[i + k] = static_cast<To>(from[i + k]);
-    for (; i < number; ++i) to[i] = static_cast<To>(from[i]);
+        for (ptrdiff_t k = 0; k < at_once; ++k) to[i + k] = change(from[i + k]);
+    for (; i < number; ++i) to[i] = change(from[i]);
 }
 
 }  // namespace
 
 void Chains::read_numbers(const char* from, double* to, ptrdiff_t number) const {
     if (dtype == id_of<Float64>)
-        std::copy_n(reinterpret_cast<const double*>(from), number, to);
+        convert(reinterpret_cast<const double*>(from), to, number, in_range);
     else
-        convert(reinterpret_cast<const float*>(from), to, number);
+        convert(reinterpret_cast<const float*>(from), to, number,
+                [](float x) { return static_cast<double>(x); });
 }
 
 void Chains::read_row(const char* from, double* to, ptrdiff_t padded) const {
@@ -34,7 +35,8 @@ void Chains::write_numbers(const double* from, char* to, ptrdiff_t number) const
     if (dtype == id_of<Float64>)
         std::copy_n(from, number, reinterpret_cast<double*>(to));
     else
-        convert(from, reinterpret_cast<float*>(to), number);
+        convert(from, reinterpret_cast<float*>(to), number,
+                [](double x) { return static_cast<float>(x); });
 }
 
 std::vector<ptrdiff_t> longest_first(const Chains& chains) {

@@ -65,6 +65,13 @@ struct Chains {
     ptrdiff_t block_steps() const { return transition_step == 0 ? most_block_steps : 1; }
 };
 
+// Of numbers at most 2^1000, float64 holds the sums of paths; -inf stays.
+inline double in_range(double x) {
+    constexpr double most = 0x1p1000;
+    const double least = x == lowest<double> ? x : -most;
+    return x < least ? least : x > most ? most : x;
+}
+
 // The most bytes of rows that a thread keeps, lest it computes them again on the way back.
 inline constexpr ptrdiff_t most_kept = ptrdiff_t{24} << 20;
 

@@ -41,7 +41,7 @@ ptrdiff_t Summer::weigh(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t stat
             continue;
         }
         chains_.read_numbers(logs + (first + i * stride) * item, chance + i, 1);
-        chance[i] = add_logs(chance[i], from);
+        chance[i] += from;
     }
     if (!c.ahead.logs) return count;
     const double top = *std::max_element(chance, chance + count);

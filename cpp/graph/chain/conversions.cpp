@@ -11,35 +11,6 @@ constexpr double nothing = -std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-// A row with which the transitions' logarithms may be added up.
-void Advance::to_logarithms(Track& track) const {
-    double* const row = numbers_of(track.row);
-    if (!track.logs) {
-        for (ptrdiff_t j = 0; j < padded(); ++j) row[j] = row[j] > 0 ? std::log(row[j]) : nothing;
-        track.logs = true;
-    } else if (const double top = *std::max_element(row, row + padded());
-               std::abs(top) > 0x1p1000 && top > nothing) {
-        for (ptrdiff_t j = 0; j < padded(); ++j) row[j] = add_logs(row[j], -top);
-        track.divide_out(top);
-    }
-}
-
-bool Advance::to_probabilities(Track& track) const {
-    double* const row = numbers_of(track.row);
-    double top = *std::max_element(row, row + padded());
-    if (top == nothing) return false;
-    for (ptrdiff_t j = 0; j < padded(); ++j)
-        if (row[j] > nothing && row[j] - top < -160) return false;
-    logs.exponentials({.rows = 1,
-                       .row_bytes = layout.row_bytes,
-                       .logs = track.row,
-                       .values = track.row,
-                       .offset = &top});
-    track.divide_out(top);
-    track.logs = false;
-    return true;
-}
-
 // Rows of half a register or less fill registers better without their padding.
 void Advance::emit(BlockEmissions& emitted, ptrdiff_t steps) const {
     const ptrdiff_t s = layout.states, stride = padded();
@@ -58,7 +29,7 @@ void Advance::emit(BlockEmissions& emitted, ptrdiff_t steps) const {
         double top = from[0];
         for (ptrdiff_t j = 1; j < s; ++j) top = std::max(top, from[j]);
         emitted.top[t] = top = top == nothing ? 0 : top;
-        for (ptrdiff_t j = 0; j < s; ++j) packed[t * s + j] = add_logs(from[j], -top);
+        for (ptrdiff_t j = 0; j < s; ++j) packed[t * s + j] = from[j] - top;
     }
     std::fill(packed + count, packed + whole, nothing);
     char* const all = reinterpret_cast<char*>(packed);  // as one row, whose greatest number is 0
@@ -78,13 +49,10 @@ const double* Advance::logarithms(const BlockRows& rows, char* memory, ptrdiff_t
     const ptrdiff_t s = layout.states, stride = padded();
     double* const out = numbers_of(memory);
     const double* const sums = numbers_of(rows.sums);
-    const auto leaves_float64 = [](double log) { return std::abs(log) > 0x1p900; };
-    const bool far = std::any_of(rows.offset, rows.offset + steps, leaves_float64);
-    if (rows.logs || far || !narrow()) {
-        if (rows.logs || far)
+    if (rows.logs || !narrow()) {
+        if (rows.logs)
             for (ptrdiff_t i = 0; i < steps * stride; ++i)
-                out[i] = add_logs(out[i], add_logs(rows.logs ? sums[i] : std::log(sums[i]),
-                                                   rows.offset[i / stride]));
+                out[i] += sums[i] + rows.offset[i / stride];
         else
             logs.logarithms({.rows = steps,
                              .row_bytes = layout.row_bytes,

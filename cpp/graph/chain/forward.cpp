@@ -10,7 +10,7 @@ void Summer::begin(ChainInGroup& c) const {
     double* const row = numbers_of(c.forward.row);
     chains_.read_row(chains_.initial + c.chain * chains_.initial_stride, sums, advance_.padded());
     for (ptrdiff_t j = 0; j < advance_.padded(); ++j)
-        row[j] = add_logs(sums[j], numbers_of(c.emitted.logs)[j]);
+        row[j] = sums[j] + numbers_of(c.emitted.logs)[j];
     c.forward.logs = true;
     if (wanted_.log_alpha)
         chains_.write_numbers(row, row_of(wanted_.log_alpha, c, 0), chains_.states);

@@ -6,7 +6,7 @@ namespace tropical {
 double Summer::score_of_given(const ChainInGroup& c) const {
     const bool wide = chains_.dtype == id_of<Float64>;
     const auto number = [wide](const char* row, ptrdiff_t element) {
-        return wide ? reinterpret_cast<const double*>(row)[element]
+        return wide ? in_range(reinterpret_cast<const double*>(row)[element])
                     : static_cast<double>(reinterpret_cast<const float*>(row)[element]);
     };
     if (c.length == 0) return 0;

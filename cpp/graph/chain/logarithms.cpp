@@ -27,7 +27,7 @@ void Summer::take_as_logarithms(ChainInGroup& c, Track& track, const char* from,
     emit(c, step, 1);
     for (ptrdiff_t j = 0; j < advance_.padded(); ++j)
         numbers_of(track.row)[j] =
-            logs ? given[j] : add_logs(std::log(given[j]), numbers_of(c.emitted.logs)[j]);
+            logs ? given[j] : std::log(given[j]) + numbers_of(c.emitted.logs)[j];
     track.logs = true;
 }
 
@@ -68,13 +68,13 @@ void Summer::combine_logarithms(ChainInGroup& c, ptrdiff_t b, ptrdiff_t steps) c
         const double* const sums = numbers_of(c.back.sums + t * row_);
         const double* const arriving = numbers_of(c.back.rows + (t + 1) * row_);
         double* const posteriors = c.posteriors + t * padded;
-        for (ptrdiff_t j = 0; j < s; ++j) posteriors[j] = add_logs(before[j], sums[j]);
+        for (ptrdiff_t j = 0; j < s; ++j) posteriors[j] = before[j] + sums[j];
         normalize(posteriors, s);
         if (!wants_pairs()) continue;
         chains_.read_numbers(chains_.transitions(c.chain, b * block_ + 1 + t), pairs, elements);
         for (ptrdiff_t i = 0; i < elements; ++i)
-            pairs[i] = add_logs(pairs[i], add_logs(before[edges ? edges->source[i] : i / s],
-                                                   arriving[edges ? edges->target[i] : i % s]));
+            pairs[i] += before[edges ? edges->source[i] : i / s] +
+                        arriving[edges ? edges->target[i] : i % s];
         if (!normalize(pairs, elements)) continue;
         for (ptrdiff_t i = 0; i < elements; ++i)
             c.expected[edges ? i : i / s * padded + i % s] += pairs[i];

@@ -36,8 +36,8 @@ struct ChainSums {
     std::uint64_t key[2] = {};
 };
 
-// Of logarithms, float32 or float64, without NaN and +inf. Throws std::bad_alloc before anything is
-// written; Stopped.
+// Of logarithms, float32 or float64, without NaN and +inf. Numbers beyond 2^1000 count as that.
+// Throws std::bad_alloc before anything is written; Stopped.
 void sum_paths(const Chains& chains, const ChainSums& wanted, const ChainRun& run);
 
 }  // namespace tropical
