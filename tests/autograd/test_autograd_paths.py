@@ -155,15 +155,35 @@ def test_a_cycle_gives_the_same_error_with_gradients(weight):
     assert str(plain.value) == str(recorded.value)
 
 
-def test_an_infinite_path_leaves_the_gradients_of_others():
-    for semiring, arcs in (
-        ("maxtimes", [[0, INF, 0.5], [0, 0, 0.5], [0, 0, 0]]),
-        ("maxtimes", [[0, INF, 0, 0], [0, 0, 0.5, 0], [0, 0, 0, 0.5], [0, 0, 0, 0]]),
+@pytest.mark.parametrize("place", [(1, 2), (0, 1), (0, 2)])
+def test_an_infinite_arc_leaves_the_gradients_of_others(place):
+    """Of a single arc the gradient is 1; the product of the infinite one and others has none."""
+    for arcs in (
+        [[0, INF, 0], [0, 0, 0.5], [0, 0, 0]],
+        [[0, INF, 0, 0], [0, 0, 0.5, 0], [0, 0, 0, 0.5], [0, 0, 0, 0]],
     ):
         a = Tensor(np.array(arcs), requires_grad=True)
-        star = autograd.closure(a, semiring)
-        np.testing.assert_array_equal(star.data, graph.closure(a.data, semiring))
-        star[1, 2].backward()
+        star = autograd.closure(a, "maxtimes")
+        np.testing.assert_array_equal(star.data, graph.closure(a.data, "maxtimes"))
+        star[place].backward()
         want = np.zeros(a.shape)
-        want[1, 2] = 1
+        want[place] = place != (0, 2)
         np.testing.assert_array_equal(a.grad.data, want)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_star_of_great_arcs_beside_an_endless_one(dtype):
+    n, most = 100, 1e37 if dtype == "float32" else 1e290
+    arcs = np.full((n, n), INF, dtype)
+    arcs[0, 1:], arcs[1, 2] = np.linspace(-most, most, n - 1), -INF
+    a = Tensor(arcs, requires_grad=True)
+    star = autograd.closure(a)
+    np.testing.assert_array_equal(star.data, graph.closure(arcs))
+    star[0, 5].backward()
+    assert a.grad.data[0, 5] == a.grad.data.sum() == 1
+
+
+def test_great_arcs_beside_an_endless_one_have_no_gradients_where_float64_ends():
+    a = np.array([[INF, -1e305, INF], [INF, INF, -INF], [INF, INF, INF]])
+    with pytest.raises(ValueError, match=r"a: expected arcs beside -inf that are less than 1e300"):
+        autograd.closure(Tensor(a, requires_grad=True))

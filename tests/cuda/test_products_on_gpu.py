@@ -313,8 +313,9 @@ def test_semiring_of_the_user(emulator):
     assert_same_bits(np.asarray(got), want)
     with pytest.raises(ValueError, match="multiply: expected one expression of C"):
         cuda.semiring("x + y", "x; y", 0)
-    with pytest.raises(TypeError):
-        cuda.semiring("x + y", "x * y", None)
+    for wrong in (None, 10**400, [0]):
+        with pytest.raises(TypeError, match="zero: expected a number or an expression"):
+            cuda.semiring("x + y", "x * y", wrong)
 
 
 @pytest.mark.parametrize(
@@ -322,6 +323,7 @@ def test_semiring_of_the_user(emulator):
     [
         (0, "0"),
         (True, "1"),
+        (np.True_, "1"),
         (np.float32(0.5), "0.5"),
         (-np.inf, "-INFINITY"),
         (np.float32(np.inf), "INFINITY"),
@@ -380,22 +382,24 @@ def test_shapes_fill_the_tables():
             assert shape.height * shape.depth % 256 == 0 == shape.width * shape.depth % 256
 
 
-def test_the_current_gpu_stays(monkeypatch):
+@pytest.mark.parametrize("before", [None, "another"])
+def test_the_current_gpu_stays(monkeypatch, before):
     """As other libraries go by it; a stream is waited for on its own GPU."""
-    current, waited = [0], []
-
-    class Device:
-        compute_capability = 9, 0
-        properties = SimpleNamespace(multiprocessor_count=132)
-
-        def __init__(self, number=None):
-            self.device_id = current[0] if number is None else number
-
-        def set_current(self):
-            current[0] = self.device_id
-
-    stream = SimpleNamespace(sync=lambda: waited.append(current[0]))
-    core = SimpleNamespace(Device=Device, LEGACY_DEFAULT_STREAM=stream)
-    monkeypatch.setattr(runtime, "require", lambda *_: core)
+    current, waited = [before], []
+    device = SimpleNamespace(
+        compute_capability=(9, 0),
+        properties=SimpleNamespace(multiprocessor_count=132),
+        set_current=lambda: current.append("own"),
+    )
+    modules = {
+        "cuda.core": SimpleNamespace(
+            Device=lambda number: device,
+            LEGACY_DEFAULT_STREAM=SimpleNamespace(sync=lambda: waited.append(current[-1])),
+        ),
+        "cuda.bindings.driver": SimpleNamespace(
+            cuCtxGetCurrent=lambda: (0, current[-1]), cuCtxSetCurrent=current.append
+        ),
+    }
+    monkeypatch.setattr(runtime, "require", lambda name, extra: modules[name])
     runtime.runtime_of.__wrapped__(1, 0).synchronize()
-    assert waited == [1] and current == [0]
+    assert waited == ["own"] and current[-1] == before

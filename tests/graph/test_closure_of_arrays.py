@@ -277,13 +277,15 @@ except BlockingIOError as error:
 """
 
 
-def test_another_process_works_on_the_array(tmp_path):
+def test_another_call_works_on_the_array(tmp_path):
     a = whole_numbers(50)
     array, folder, _ = make_memmap(tmp_path, a)
     said = []
 
     def call(share):
         if not said:
+            with pytest.raises(BlockingIOError, match="store: expected an array that no other"):
+                closure_blocks(array)  # and the lock of this call stays
             command = [sys.executable, "-c", SECOND, str(tmp_path / "a.npy")]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
             said.append(done.stdout)
@@ -291,7 +293,7 @@ def test_another_process_works_on_the_array(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         closure_blocks(array, progress=call)
-    assert "store: expected an array that no other process works on" in said[0]
+    assert "store: expected an array that no other call works on" in said[0]
     assert not (folder / "closure.lock").exists()
     (folder / "closure.lock").touch()  # a killed process leaves it
     closure_blocks(array)

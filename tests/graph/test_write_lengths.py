@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 from graphs import random_graph
-from support import assert_same_bits, check_refused, run_python
+from support import assert_same_bits, check_refused, run_command, run_python
 from test_closure_workers import OneByOne, Pool, kill_workers
 
 from tropical import semirings
@@ -421,11 +421,34 @@ def test_labels_of_another_file_stay(factor, tmp_path, monkeypatch):
 
     mine.write_text("mine")
     for _ in range(2):  # the second time, the file appears late
-        with pytest.raises(FileExistsError, match="out: expected no file for the labels beside"):
+        with pytest.raises(FileExistsError, match="out: expected no file but labels beside"):
             write_lengths(factor, tmp_path / "lab.npy")
         assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
         mine.unlink()
         monkeypatch.setattr(writing, "finder_of", slow)
+
+
+def test_a_kill_while_the_file_is_made(factor, tmp_path):
+    out = tmp_path / "a.npy"
+    code = """
+import os, signal, sys
+from tropical.graph import Factor, write_lengths
+from tropical.graph.rows import stores
+save = stores.save_arrays
+def save_and_die(*arguments):
+    save(*arguments)
+    os.kill(os.getpid(), signal.SIGKILL)
+stores.save_arrays = save_and_die
+write_lengths(Factor.load(sys.argv[1]), sys.argv[2])
+"""
+    factor.save(tmp_path / "factor.npz")
+    run_command(sys.executable, "-c", code, str(tmp_path / "factor.npz"), str(out))
+    assert not out.exists() and (tmp_path / "a.labels.npz").exists()
+    write_lengths(factor, out)
+    assert_same_bits(np.load(out), factor.closure())
+    out.unlink()  # to begin anew
+    write_lengths(factor, out)
+    assert_same_bits(np.load(out), factor.closure())
 
 
 @pytest.mark.parametrize("suffix", list(LIBRARIES))

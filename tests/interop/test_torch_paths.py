@@ -141,3 +141,20 @@ def test_an_infinite_path_leaves_the_gradients_of_others():
     a = torch.tensor([[0, np.inf, 0.5], [0, 0, 0.5], [0, 0, 0]], requires_grad=True)
     (gradient,) = torch.autograd.grad(closure(a, "maxtimes")[1, 2], a)
     assert gradient.tolist() == [[0, 0, 0], [0, 0, 1], [0, 0, 0]]
+
+
+def test_gradients_of_what_vmap_maps():
+    """In any order of the two; a tensor that vmap maps does not say that it has a gradient."""
+    x = torch.rand(2, 4, 4, dtype=torch.float64) + 0.1
+    expected = x.clone().requires_grad_()
+    closure(expected).square().sum().backward()
+
+    def loss(a):
+        return closure(a).square().sum()
+
+    mapped = torch.func.grad(lambda a: torch.func.vmap(closure)(a).square().sum())(x)
+    torch.testing.assert_close(mapped, expected.grad)
+    torch.testing.assert_close(torch.func.vmap(torch.func.grad(loss))(x), expected.grad)
+    recorded = x.clone().requires_grad_()
+    torch.func.vmap(closure)(recorded).square().sum().backward()
+    torch.testing.assert_close(recorded.grad, expected.grad)

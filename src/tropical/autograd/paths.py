@@ -30,7 +30,7 @@ def closure(a: Operand, semiring: str | Semiring = "minplus") -> Tensor:
     these arcs: over minplus and maxplus unchanged, over maxmin and minmax to the arc that is equal
     to the element (the first of several), over maxtimes and mintimes times the other arcs. If
     several paths are best, the predecessors choose one. An element without a path, the diagonal,
-    and an infinite product of several arcs have no gradient.
+    and a product of an infinite arc and others have no gradient.
 
     Parameters
     ----------

@@ -60,18 +60,19 @@ def _star_of_negative(a: Array) -> tuple[Array, Array]:
 
     A number so low takes the place of -inf that a path with it is shorter than all without.
     """
-    endless, low, finite = a == -np.inf, 0.0, a
+    endless, finite = a == -np.inf, a
     if endless.any():
-        low = -8 * a.shape[-1] * np.abs(a).max(initial=1, where=np.isfinite(a))
-        finite = np.where(endless, low, a)
+        finite = a.astype(np.float64)
+        most = np.abs(finite).max(initial=1, where=np.isfinite(finite))
+        if most > 1e300 / finite.size:
+            raise ValueError(f"a: expected arcs beside -inf that are less than 1e300, got {most}")
+        finite[endless] = -8 * a.shape[-1] * most
     try:
         values, before = tropical.graph.shortest_paths(finite, "FW", return_predecessors=True)
     except tropical.graph.NegativeCycleError:
         tropical.graph.closure(a)  # raises the error that names `a`
         raise
-    if endless.any():
-        values[values < low / 2] = -np.inf
-    return values, before
+    return tropical.graph.closure(a) if endless.any() else values, before
 
 
 def shortest(
@@ -118,8 +119,8 @@ def products(
     Notes
     -----
     If both operands attain a minimum or maximum, the first arc of the path has the derivative.
-    Ordinary products that are infinite become the constant 0: the gradient of another path, which
-    is 0 for this one, would be 0 times infinity, NaN.
+    Ordinary products of an infinite arc and others become the constant 0: the gradient of another
+    path, which is 0 for this one, would be 0 times infinity, NaN.
     """
     result = where(before > NONE, take(a, before.clip(0), -2), one)
     for above, below in ancestors:
@@ -136,7 +137,8 @@ def _product(
     if not is_product(ring):
         return where(is_first(ring, x, y) & below, x, y)
     finite = (x < np.inf) & (y < np.inf)
-    return where(finite, x, 0.0) * where(finite, y, 0.0)
+    product = where(finite, x, 0.0) * where(finite, y, 0.0)
+    return where(below, product, y)  # an infinite arc alone keeps its derivative, 1
 
 
 def rounds(n: int) -> int:

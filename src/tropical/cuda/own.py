@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 __all__ = ["OwnSemiring", "semiring"]
 
@@ -84,11 +86,15 @@ def semiring(add: str, multiply: str, zero: str | float) -> OwnSemiring:
     return OwnSemiring(add, multiply, zero)
 
 
-def _number(x: float) -> str:
+def _number(x: Any) -> str:
     """Return a number as C++ writes it."""
-    if math.isfinite(x):
-        return str(+x)
-    return "NAN" if math.isnan(x) else "INFINITY" if x > 0 else "-INFINITY"
+    number = x.item() if isinstance(x, np.generic) else x
+    try:
+        if math.isfinite(number):
+            return str(+number)
+    except (OverflowError, TypeError):
+        raise TypeError(f"zero: expected a number or an expression of C++, got {x!r}") from None
+    return "NAN" if math.isnan(number) else "INFINITY" if number > 0 else "-INFINITY"
 
 
 def _closes(text: str) -> bool:

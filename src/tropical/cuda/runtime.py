@@ -83,13 +83,13 @@ class _Device:
     @contextlib.contextmanager
     def _current(self) -> Iterator[None]:
         """Make this GPU the thread's current one, which other libraries go by, for a while."""
-        before = self._core.Device()
+        driver = require("cuda.bindings.driver", EXTRA)
+        _, before = driver.cuCtxGetCurrent()  # none is one, too
         self._device.set_current()
         try:
             yield
         finally:
-            if before.device_id != self._device.device_id:
-                before.set_current()
+            driver.cuCtxSetCurrent(before)
 
 
 @functools.lru_cache(256)  # a handle is all that a runtime keeps of a stream

@@ -44,6 +44,11 @@ def scratch_of(array: Any, scratch: PathLike | None) -> Path:
 
 def place_of(array: Any) -> str | None:
     """Return the absolute path of an array's file, and its name inside; None if it has none."""
+    place = _place(array)
+    return None if place is None else f"{place[0]}{place[1]}"
+
+
+def _place(array: Any) -> tuple[Path, str] | None:
     name = getattr(array, "filename", None)  # of a memmap
     inside = ""
     if hasattr(array, "file"):  # of h5py
@@ -52,19 +57,19 @@ def place_of(array: Any) -> str | None:
         name, inside = root, array.path
     if not isinstance(name, (str, os.PathLike)):
         return None
-    return f"{Path(name).absolute()}{inside.rstrip('/').replace('/', '-')}"
+    return Path(name).absolute(), inside.rstrip("/").replace("/", "-")
 
 
 def target_of(array: Any) -> str:
     """Return where the elements of an array lie, for messages too; empty if that is not known."""
-    place = place_of(array)
+    place = _place(array)
     if place is None:
         return ""
-    place = str(Path(place).resolve())  # also of a path with "..", or by links
+    target = f"{place[0].resolve()}{place[1]}"  # the same by links, or with ".."
     if not isinstance(array, np.memmap):
-        return place
+        return target
     begin = _offset_of(array, array.ctypes.data)
-    return f"{place} from byte {begin} on, in steps of {array.strides} bytes"
+    return f"{target} from byte {begin} on, in steps of {array.strides} bytes"
 
 
 def _offset_of(array: np.memmap[Any, Any], address: int) -> int:

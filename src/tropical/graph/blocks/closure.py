@@ -107,7 +107,7 @@ def closure_blocks(
     TypeError
         If the semiring has no such dtype, or an argument is of a wrong type.
     BlockingIOError
-        If another process runs the rounds of the array.
+        If another call runs the rounds of the array, here or in another process.
     OSError
         If the disk is full, too small, or fails. The next call continues.
     concurrent.futures.BrokenExecutor

@@ -6,11 +6,11 @@ a write to a memory map would kill the process.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import mmap
 import os
 import shutil
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
@@ -20,7 +20,7 @@ import numpy as np
 
 from tropical import extras
 from tropical.arrays import Array
-from tropical.npz import save_arrays
+from tropical.npz import load_arrays, save_arrays
 
 from ..blocks.arrays import place_of
 from ..blocks.sizes import check_disk
@@ -166,18 +166,20 @@ def check_installed(path: Path) -> None:
 
 
 def check_labels(path: Path) -> None:
-    """Raise FileExistsError if a new file would replace a file by its labels."""
+    """Raise FileExistsError if a new file would replace by its labels a file that has none."""
     file = path.with_suffix(_LABELS)
-    if path.suffix == ".npy" and file.exists():
-        raise FileExistsError(
-            errno.EEXIST,
-            f"out: expected no file for the labels beside a new {path.name}",
-            str(file),
-        )
+    if path.suffix != ".npy" or not file.exists():
+        return
+    with contextlib.suppress(OSError, ValueError):
+        if set(load_arrays(file)) == set(_ENDS):
+            return
+    raise FileExistsError(
+        errno.EEXIST, f"out: expected no file but labels beside a new {path.name}", str(file)
+    )
 
 
 def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> None:
-    """Make a file for rows; a folder appears in one step.
+    """Make a file for rows, which appears in one step.
 
     Parameters
     ----------
@@ -218,24 +220,26 @@ def _exists(path: Path) -> FileExistsError:
     )
 
 
-@contextmanager
+@contextlib.contextmanager
 def _new_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file, which is deleted if the block raises."""
+    """Open a file, which becomes `path` unless there is one by then, or the block raises."""
+    part = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
-        file = path.open("xb")
-    except FileExistsError:
-        raise _exists(path) from None
-    try:
-        with file:
+        with part.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
+        try:
+            os.link(part, path)
+        except OSError:  # there is one; or the file system has no links
+            if path.exists():
+                raise _exists(path) from None
+            part.rename(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _new_folder(path: Path) -> Iterator[Path]:
     """Yield the path of a folder to make, which becomes `path` unless the block raises."""
     part = path.with_name(f".{path.name}.{uuid4().hex}")  # a killed process leaves its own

@@ -45,7 +45,7 @@ def varying(results: Any, *operands: Array) -> Any:
     axes = _axes(*operands)
 
     def cast(x: Array) -> Array:
-        missing = tuple(axes - _axes(x))
+        missing = tuple(sorted(axes - _axes(x), key=str))  # in one order in all processes
         if not missing:
             return x
         if hasattr(jax.lax, "pcast"):

@@ -156,7 +156,8 @@ def _check_axes(emission: Tensor) -> None:
 
 def _common(*model: Tensor) -> Any:
     """Return the dtype of the results: NumPy's common dtype, but float64 for integers."""
-    dtype = np.result_type(*(str(x.dtype).removeprefix("torch.") for x in model))
+    names = {str(x.dtype).removeprefix("torch.") for x in model}
+    dtype = np.result_type(*(names - {"bfloat16"}), "int8")  # the operator refuses bfloat16
     return getattr(torch, dtype.name if dtype.kind == "f" else "float64")
 
 

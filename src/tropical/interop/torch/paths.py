@@ -121,7 +121,7 @@ def _along(
     a: Tensor, ring: Semiring, method: str, indices: Tensor | None, targets: Tensor | None
 ) -> Tensor:
     """Return the values of paths, whose gradients are those of the products of their arcs."""
-    gradient = a.requires_grad and torch.is_grad_enabled() and ring.selective
+    gradient = ring.selective and torch.is_grad_enabled() and (a.requires_grad or _may_be_mapped())
     result: Tensor
     values, before = _paths(a, ring.name, method, indices, targets, gradient)
     if not gradient:
@@ -137,6 +137,11 @@ def _along(
     return result
 
 
+def _may_be_mapped() -> bool:
+    """Return whether `torch.func` runs: a tensor that vmap maps hides whether it has a gradient."""
+    return not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active()
+
+
 def _take(x: Tensor, index: Tensor, dim: int) -> Tensor:
     return x.gather(dim, index)
 
@@ -149,7 +154,7 @@ def _ancestors(before: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     n = before.shape[-1]
     known = before.device.type == "cpu" and not (
         torch.compiler.is_compiling()
-        or torch._C._are_functorch_transforms_active()
+        or _may_be_mapped()
         or torch._subclasses.fake_tensor.is_fake(before)
     )
     above = torch.where(before > trees.NONE, before, torch.arange(n, device=before.device))
