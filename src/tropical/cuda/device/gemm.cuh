@@ -304,9 +304,13 @@ struct Tile {
     }
     template <class S>
     static Number joined(Number c, Number x) {
-        if constexpr (is_own<S>) return S::Add::apply(x, c);
-        if constexpr (!same_type<typename S::Add, Plus>) c = add<S>(c, S::template zero<Number>);
-        return add<S>(c, x);
+        if constexpr (is_own<S>) {
+            return S::Add::apply(x, c);
+        } else {
+            if constexpr (!same_type<typename S::Add, Plus>)
+                c = add<S>(c, S::template zero<Number>);
+            return add<S>(c, x);
+        }
     }
 };
 
