@@ -173,7 +173,6 @@ def test_refuses():
     )
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(jax, "shard_map"), reason="of JAX 0.6 or later")
 def test_shards():
     run_python(
