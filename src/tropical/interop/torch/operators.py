@@ -55,7 +55,7 @@ def differentiable(
     bases = (torch.autograd.Function,)
     name = made._name
     function: Any = types.new_class(f"_{name}", bases, exec_body=lambda it: it.update(body))
-    function.vmap = staticmethod(functools.partial(vmap, function.apply))
+    function.vmap = staticmethod(lambda *arguments: vmap(function.apply, *arguments))
     made.register_autograd(gradients, setup_context=save)
     made.register_vmap(functools.partial(vmap, made))
 
