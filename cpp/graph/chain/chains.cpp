@@ -31,6 +31,12 @@ void Chains::read_row(const char* from, double* to, ptrdiff_t padded) const {
     std::fill(to + states, to + padded, lowest<double>);
 }
 
+void Chains::read_row_as_it_is(const char* from, double* to, ptrdiff_t padded) const {
+    if (dtype != id_of<Float64>) return read_row(from, to, padded);
+    std::copy_n(reinterpret_cast<const double*>(from), states, to);
+    std::fill(to + states, to + padded, lowest<double>);
+}
+
 void Chains::write_numbers(const double* from, char* to, ptrdiff_t number) const {
     if (dtype == id_of<Float64>)
         std::copy_n(from, number, reinterpret_cast<double*>(to));

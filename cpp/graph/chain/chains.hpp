@@ -57,19 +57,22 @@ struct Chains {
         return transition + chain * transition_stride + (step - 1) * transition_step;
     }
     // Floats as float64, and back.
+    // In range, see in_range.
     void read_numbers(const char* from, double* to, ptrdiff_t number) const;
     void write_numbers(const double* from, char* to, ptrdiff_t number) const;
     // A row, with -inf from `states` to `padded`.
     void read_row(const char* from, double* to, ptrdiff_t padded) const;
+    // The same, of any numbers.
+    void read_row_as_it_is(const char* from, double* to, ptrdiff_t padded) const;
     // How many steps the kernels take at once.
     ptrdiff_t block_steps() const { return transition_step == 0 ? most_block_steps : 1; }
 };
 
-// Of numbers at most 2^1000, float64 holds the sums of paths; -inf stays.
+// Of numbers at most so great, float64 holds the sums of paths; -inf stays.
+inline constexpr double greatest_score = 0x1p1000;
 inline double in_range(double x) {
-    constexpr double most = 0x1p1000;
-    const double least = x == lowest<double> ? x : -most;
-    return x < least ? least : x > most ? most : x;
+    const double least = x == lowest<double> ? x : -greatest_score;
+    return x < least ? least : x > greatest_score ? greatest_score : x;
 }
 
 // The most bytes of rows that a thread keeps, lest it computes them again on the way back.

@@ -5,6 +5,26 @@
 #include "graph/chain/sums.hpp"
 
 namespace tropical {
+namespace {
+
+// Whether some number was not.
+bool bring_into_range(double* logs, ptrdiff_t count) {
+    bool changed = false;
+    for (ptrdiff_t i = 0; i < count; ++i) {
+        const double x = in_range(logs[i]);
+        changed |= x != logs[i];
+        logs[i] = x;
+    }
+    return changed;
+}
+
+bool leaves_range(const double* tops, ptrdiff_t count) {
+    return std::any_of(tops, tops + count,
+                       [](double top) { return std::abs(top) > greatest_score; });
+}
+
+}  // namespace
+
 Summer::Summer(const Chains& chains, const ChainSums& wanted, const ChainRun& run)
     : chains_(chains),
       wanted_(wanted),
@@ -122,9 +142,12 @@ void Summer::emit(ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const {
                  .raised = false};
     if (keeps_emissions_ && first + steps <= c.emitted_steps) return;
     for (ptrdiff_t t = 0; t < steps; ++t)
-        chains_.read_row(chains_.emitted(c.chain, first + t), numbers_of(c.emitted.logs + t * row_),
-                         advance_.padded());
+        chains_.read_row_as_it_is(chains_.emitted(c.chain, first + t),
+                                  numbers_of(c.emitted.logs + t * row_), advance_.padded());
     advance_.emit(c.emitted, steps);
+    const bool doubtful = c.emitted.raised || leaves_range(c.emitted.top, steps);
+    if (doubtful && bring_into_range(numbers_of(c.emitted.logs), steps * advance_.padded()))
+        advance_.emit(c.emitted, steps);
     if (!c.emitted.raised && first <= c.emitted_steps)
         c.emitted_steps = std::max(c.emitted_steps, first + steps);
 }
