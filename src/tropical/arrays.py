@@ -55,20 +55,22 @@ def check_number(name: str, value: object) -> None:
             raise TypeError(f"{name}: expected a number, got {value!r}")
 
 
-def check_apart(name: str, shape: Sequence[int], strides: Sequence[int]) -> None:
+def check_apart(name: str, shape: Sequence[int], strides: Sequence[int], item: int) -> None:
     """Raise ValueError if elements of an array that is to be written may share memory.
+
+    As `overlaps_itself` in C++; strides and `item`, the size of an element, have one unit.
 
     Examples
     --------
     >>> from tropical.arrays import check_apart
-    >>> check_apart("out", (3, 3), (8, 24))
-    >>> check_apart("out", (3, 3), (8, 16))
+    >>> check_apart("out", (3, 3), (8, 24), 8)
+    >>> check_apart("out", (3, 3), (8, 16), 8)
     Traceback (most recent call last):
     ValueError: out: expected elements that share no memory, got strides (8, 16)
     """
-    reach = 0  # of the axes with shorter strides
+    reach = item  # of the axes with shorter strides
     for stride, length in sorted(zip(map(abs, strides), shape, strict=True)):
-        if length > 1 and stride <= reach and 0 not in shape:
+        if length > 1 and stride < reach and 0 not in shape:
             raise ValueError(
                 f"{name}: expected elements that share no memory, got strides {tuple(strides)}"
             )

@@ -571,7 +571,7 @@ def test_einsum_is_the_function_after_any_import(first):
     """)
 
 
-@pytest.mark.parametrize("strides", [(0, 8), (8, 0), (8, 16)])
+@pytest.mark.parametrize("strides", [(0, 8), (8, 0), (8, 16), (4, 24), (8, 20)])
 def test_out_whose_elements_share_memory_is_refused(strides):
     out = np.lib.stride_tricks.as_strided(np.zeros(9), (3, 3), strides)
     with pytest.raises(ValueError, match="out: expected elements that share no memory"):

@@ -332,7 +332,7 @@ def _check_overwrite(library: Library, a: Any, overwrite: bool, name: str) -> No
         return
     if not library.mutable:
         raise ValueError("overwrite: expected False, as arrays of this library are immutable")
-    check_apart(name, *library.view(a)[1:])
+    check_apart(name, *library.view(a)[1:], 1)
 
 
 def _check_elements(library: Library, a: Any, ring: Semiring, name: str) -> None:

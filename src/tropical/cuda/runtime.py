@@ -55,6 +55,7 @@ class _Device:
 
     def __init__(self, ordinal: int, stream: int) -> None:
         self._core = require("cuda.core", EXTRA)
+        self._driver = require("cuda.bindings.driver", EXTRA)
         self._device = self._core.Device(ordinal)
         self._stream = self._core.LEGACY_DEFAULT_STREAM
         if stream:
@@ -83,13 +84,12 @@ class _Device:
     @contextlib.contextmanager
     def _current(self) -> Iterator[None]:
         """Make this GPU the thread's current one, which other libraries go by, for a while."""
-        driver = require("cuda.bindings.driver", EXTRA)
-        _, before = driver.cuCtxGetCurrent()  # none is one, too
+        _, before = self._driver.cuCtxGetCurrent()  # none is one, too
         self._device.set_current()
         try:
             yield
         finally:
-            driver.cuCtxSetCurrent(before)
+            self._driver.cuCtxSetCurrent(before)
 
 
 @functools.lru_cache(256)  # a handle is all that a runtime keeps of a stream

@@ -136,7 +136,7 @@ def _check_out(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None
         raise ValueError(f"out: expected {shape}, got {out.shape}")
     if not out.flags.writeable:
         raise ValueError("out: expected a writeable array, got one that is read-only")
-    check_apart("out", out.shape, out.strides)
+    check_apart("out", out.shape, out.strides, out.itemsize)
 
 
 def _contract(
