@@ -7,23 +7,27 @@ namespace tropical {
 namespace {
 
 // Compilers make vectors of a loop whose length they know.
-template <class From, class To, class Change>
-void convert(const From* from, To* to, ptrdiff_t number, const Change& change) {
+template <class From, class To>
+void convert(const From* from, To* to, ptrdiff_t number) {
     constexpr ptrdiff_t at_once = 8;
     ptrdiff_t i = 0;
     for (; i + at_once <= number; i += at_once)
-        for (ptrdiff_t k = 0; k < at_once; ++k) to[i + k] = change(from[i + k]);
-    for (; i < number; ++i) to[i] = change(from[i]);
+        for (ptrdiff_t k = 0; k < at_once; ++k) to[i + k] = static_cast<To>(from[i + k]);
+    for (; i < number; ++i) to[i] = static_cast<To>(from[i]);
 }
 
 }  // namespace
 
-void Chains::read_numbers(const char* from, double* to, ptrdiff_t number) const {
+void Chains::read_any(const char* from, double* to, ptrdiff_t number) const {
     if (dtype == id_of<Float64>)
-        convert(reinterpret_cast<const double*>(from), to, number, in_range);
+        std::copy_n(reinterpret_cast<const double*>(from), number, to);
     else
-        convert(reinterpret_cast<const float*>(from), to, number,
-                [](float x) { return static_cast<double>(x); });
+        convert(reinterpret_cast<const float*>(from), to, number);
+}
+
+void Chains::read_numbers(const char* from, double* to, ptrdiff_t number) const {
+    read_any(from, to, number);
+    if (dtype == id_of<Float64>) std::transform(to, to + number, to, in_range);
 }
 
 void Chains::read_row(const char* from, double* to, ptrdiff_t padded) const {
@@ -31,18 +35,11 @@ void Chains::read_row(const char* from, double* to, ptrdiff_t padded) const {
     std::fill(to + states, to + padded, lowest<double>);
 }
 
-void Chains::read_row_as_it_is(const char* from, double* to, ptrdiff_t padded) const {
-    if (dtype != id_of<Float64>) return read_row(from, to, padded);
-    std::copy_n(reinterpret_cast<const double*>(from), states, to);
-    std::fill(to + states, to + padded, lowest<double>);
-}
-
 void Chains::write_numbers(const double* from, char* to, ptrdiff_t number) const {
     if (dtype == id_of<Float64>)
         std::copy_n(from, number, reinterpret_cast<double*>(to));
     else
-        convert(from, reinterpret_cast<float*>(to), number,
-                [](double x) { return static_cast<float>(x); });
+        convert(from, reinterpret_cast<float*>(to), number);
 }
 
 std::vector<ptrdiff_t> longest_first(const Chains& chains) {

@@ -56,14 +56,12 @@ struct Chains {
     const char* transitions(ptrdiff_t chain, ptrdiff_t step) const {
         return transition + chain * transition_stride + (step - 1) * transition_step;
     }
-    // Floats as float64, and back.
-    // In range, see in_range.
+    // Floats as float64: as they are; in range, see in_range; and back.
+    void read_any(const char* from, double* to, ptrdiff_t number) const;
     void read_numbers(const char* from, double* to, ptrdiff_t number) const;
     void write_numbers(const double* from, char* to, ptrdiff_t number) const;
     // A row, with -inf from `states` to `padded`.
     void read_row(const char* from, double* to, ptrdiff_t padded) const;
-    // The same, of any numbers.
-    void read_row_as_it_is(const char* from, double* to, ptrdiff_t padded) const;
     // How many steps the kernels take at once.
     ptrdiff_t block_steps() const { return transition_step == 0 ? most_block_steps : 1; }
 };

@@ -141,9 +141,11 @@ void Summer::emit(ChainInGroup& c, ptrdiff_t first, ptrdiff_t steps) const {
                  .top = c.emissions.top + at,
                  .raised = false};
     if (keeps_emissions_ && first + steps <= c.emitted_steps) return;
-    for (ptrdiff_t t = 0; t < steps; ++t)
-        chains_.read_row_as_it_is(chains_.emitted(c.chain, first + t),
-                                  numbers_of(c.emitted.logs + t * row_), advance_.padded());
+    for (ptrdiff_t t = 0; t < steps; ++t) {
+        double* const row = numbers_of(c.emitted.logs + t * row_);
+        chains_.read_any(chains_.emitted(c.chain, first + t), row, chains_.states);
+        std::fill(row + chains_.states, row + advance_.padded(), lowest<double>);
+    }
     advance_.emit(c.emitted, steps);
     const bool doubtful = c.emitted.raised || leaves_range(c.emitted.top, steps);
     if (doubtful && bring_into_range(numbers_of(c.emitted.logs), steps * advance_.padded()))
