@@ -6,6 +6,7 @@
 
 #include "kernels/lines.hpp"
 #include "kernels/scan.hpp"
+#include "kernels/transpose.hpp"
 
 namespace tropical {
 namespace {

@@ -14,45 +14,68 @@ inline constexpr int squares_at_once = 2;
 // How far ahead a column is asked for; there are too many for the processor to foresee.
 inline constexpr ptrdiff_t column_ahead = 256;
 
-// Rows of sums (+)= A[0:m, 0:k] (x) the rows of a transposed square of B; k <= lanes.
-template <class R>
-[[gnu::always_inline]] inline void add_square(char* sums, ptrdiff_t pitch, const ConstView& a,
-                                              ptrdiff_t m, const typename R::V (&rows)[R::lanes],
-                                              ptrdiff_t k) {
-    for (ptrdiff_t i = 0; i < m; ++i) {
-        auto sum = load<typename R::V>(sums + i * pitch);
-        TROPICAL_UNROLL for (int p = 0; p < R::lanes; ++p)
-            if (p < k) {
-                const auto x = load_scalar<typename R::T>(at(a, i, p).data);
-                sum = R::add(R::multiply(broadcast<typename R::V>(x), rows[p]), sum);
-            }
-        store(sums + i * pitch, sum);
+// Rows of A, whose elements are contiguous.
+struct RowsOfA {
+    const char* data;
+    ptrdiff_t stride, count;
+};
+
+// sum (+)= row[0:k] (x) the rows of a transposed square of B; k <= lanes.
+template <class R, class V = typename R::V>
+[[gnu::always_inline]] inline V with_square(V sum, const char* row, const V (&square)[R::lanes],
+                                            ptrdiff_t k) {
+    using T = typename R::T;
+    TROPICAL_UNROLL for (ptrdiff_t p = 0; p < R::lanes; ++p)
+        if (p < k) {
+            const T x = load_scalar<T>(row + p * ptrdiff_t{sizeof(T)});
+            sum = R::add(R::multiply(broadcast<V>(x), square[p]), sum);
+        }
+    return sum;
+}
+
+// Rows of sums (+)= A[:, 0:k] (x) the rows of a transposed square of B; k <= lanes.
+template <class R, class V = typename R::V>
+[[gnu::always_inline]] inline void add_square(char* sums, ptrdiff_t pitch, const RowsOfA& a,
+                                              const V (&square)[R::lanes], ptrdiff_t k) {
+    for (ptrdiff_t i = 0; i < a.count; ++i) {
+        char* const target = sums + i * pitch;
+        store(target, with_square<R>(load<V>(target), a.data + i * a.stride, square, k));
     }
 }
 
-// As many whole squares as k has, down `width` columns of B.
-template <class R>
-[[gnu::noinline]] void add_squares(char* sums, ptrdiff_t pitch, const ConstView& a, ptrdiff_t m,
-                                   const ConstView& b, ptrdiff_t k, ptrdiff_t width) {
+// As many whole squares as k has, down the columns of `Squares` squares of B. The sums of one row
+// stay in registers. A square whose columns share sets of L1 would lose what is asked for ahead.
+template <class R, int Squares, bool one_row>
+[[gnu::noinline]] void add_squares(char* sums, ptrdiff_t pitch, RowsOfA a, const ConstView& b,
+                                   ptrdiff_t k) {
     using V = typename R::V;
-    constexpr ptrdiff_t L = R::lanes, size = sizeof(typename R::T);
-    for (ptrdiff_t p = 0; p + L <= k; p += L)
-        for (ptrdiff_t v = 0; v < width; v += L) {  // B[p:p+L, v:v+L]
-            V rows[L];
-            TROPICAL_UNROLL for (ptrdiff_t j = 0; j < L; ++j) {
-                const char* const source = b.data + (v + j) * b.col_stride + p * size;
-                prefetch<Nearest::l1>(source, column_ahead);
-                rows[j] = load<V>(source);
-            }
-            transpose(rows);
-            add_square<R>(sums + v * size, pitch, at(a, 0, p), m, rows, L);
+    constexpr ptrdiff_t L = R::lanes, size = sizeof(typename R::T), bytes = sizeof(V);
+    ptrdiff_t stride = b.col_stride;
+    V sum[Squares];
+    TROPICAL_UNROLL for (int s = 0; s < Squares; ++s)
+        sum[s] = load<V>(sums + s * bytes);
+    for (ptrdiff_t p = 0; p + L <= k; p += L, a.data += bytes) TROPICAL_UNROLL
+        for (int s = 0; s < Squares; ++s) {
+            const char* const source = b.data + s * L * stride + p * size;
+            hide(stride);
+            if constexpr (Squares > 1) TROPICAL_UNROLL
+                for (ptrdiff_t j = 0; j < L; ++j)
+                    prefetch<Nearest::l1>(source, j * stride + column_ahead);
+            V square[L];
+            load_transposed(square, source, stride);
+            if constexpr (one_row)
+                sum[s] = with_square<R>(sum[s], a.data, square, L);
+            else
+                add_square<R>(sums + s * bytes, pitch, a, square, L);
         }
+    if constexpr (one_row) TROPICAL_UNROLL
+        for (int s = 0; s < Squares; ++s) store(sums + s * bytes, sum[s]);
 }
 
 // A square of k x n elements, of which one may be fewer than lanes.
 template <class R>
-[[gnu::noinline]] void add_edge(char* sums, ptrdiff_t pitch, const ConstView& a, ptrdiff_t m,
-                                const ConstView& b, ptrdiff_t k, ptrdiff_t n) {
+[[gnu::noinline]] void add_edge(char* sums, ptrdiff_t pitch, const RowsOfA& a, const ConstView& b,
+                                ptrdiff_t k, ptrdiff_t n) {
     using V = typename R::V;
     using T = typename R::T;
     constexpr int L = R::lanes;
@@ -60,7 +83,7 @@ template <class R>
     for (int j = 0; j < L; ++j)
         rows[j] = j < n ? load_some<T, V>(at(b, 0, j).data, sizeof(T), k) : V{};
     transpose(rows);
-    add_square<R>(sums, pitch, a, m, rows, k);
+    add_square<R>(sums, pitch, a, rows, k);
 }
 
 // One column. The chain itself takes longer than loads from any strides. One factor is not
@@ -79,8 +102,9 @@ template <class R>
     }
 }
 
-// Adds B[:, jr:jr+n] to rows of sums that are `pitch` bytes apart. Columns that are not contiguous
-// pass through L1. Squares whose columns share sets of L1 are taken one at a time.
+// Adds B[:, jr:jr+n] to rows of sums that are `pitch` bytes apart. Rows of A and columns of B that
+// are not contiguous pass through L1. Squares whose columns share sets of L1 are taken one at a
+// time.
 template <class R>
 bool add_by_squares(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n, char* sums, ptrdiff_t pitch) {
     constexpr ptrdiff_t L = R::lanes, size = sizeof(typename R::T), most = squares_at_once * L;
@@ -88,28 +112,39 @@ bool add_by_squares(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n, char* sums, 
         add_chain<R>(sums, pitch, g);
         return false;
     }
-    alignas(64) char copies[bytes_of_copies];
-    constexpr ptrdiff_t column = bytes_of_copies / most;
-    const bool in_place = g.b.row_stride == size;
-    const ptrdiff_t width = in_place && g.b.col_stride % 4096 == 0 ? L : most;
-    const ptrdiff_t kc = in_place ? g.k : column / size;
-    for (ptrdiff_t j = 0; j < n; j += width)
-        for (ptrdiff_t pc = 0; pc < g.k; pc += kc) {  // B[pc:pc+k, jr+j:jr+j+columns]
-            const ptrdiff_t k = g.k - pc < kc ? g.k - pc : kc;
+    constexpr ptrdiff_t line = bytes_of_copies / most;
+    alignas(64) char columns_copied[bytes_of_copies];
+    alignas(64) char rows_copied[most_direct_rows * line];
+    const bool a_in_place = g.a.col_stride == size, b_in_place = g.b.row_stride == size;
+    const bool share_sets = b_in_place && g.b.col_stride % 4096 == 0;
+    const ptrdiff_t width = share_sets ? L : most;
+    const auto add = share_sets ? add_squares<R, 1, false>
+                     : g.m == 1 ? add_squares<R, squares_at_once, true>
+                                : add_squares<R, squares_at_once, false>;
+    const ptrdiff_t kc = a_in_place && b_in_place ? g.k : line / size;
+    for (ptrdiff_t pc = 0; pc < g.k; pc += kc) {
+        const ptrdiff_t k = g.k - pc < kc ? g.k - pc : kc;
+        RowsOfA a{at(g.a, 0, pc).data, g.a.row_stride, g.m};
+        if (!a_in_place) {
+            copy_lines<size>(rows_copied, line, at(g.a, 0, pc), g.m, k);
+            a = {rows_copied, line, g.m};
+        }
+        for (ptrdiff_t j = 0; j < n; j += width) {  // B[pc:pc+k, jr+j:jr+j+columns]
             const ptrdiff_t columns = n - j < width ? n - j : width;
-            const ConstView a = at(g.a, 0, pc);
             ConstView b = at(g.b, pc, jr + j);
-            if (!in_place) {
-                copy_lines<size>(copies, column, transposed(b), columns, k);
-                b = {copies, size, column};
+            if (!b_in_place) {
+                copy_lines<size>(columns_copied, line, transposed(b), columns, k);
+                b = {columns_copied, size, line};
             }
             const ptrdiff_t done = columns == width ? k / L * L : 0;
-            if (done > 0) add_squares<R>(sums + j * size, pitch, a, g.m, b, k, width);
+            if (done > 0) add(sums + j * size, pitch, a, b, k);
             for (ptrdiff_t p = done; p < k; p += L)
                 for (ptrdiff_t v = 0; v < columns; v += L)
-                    add_edge<R>(sums + (j + v) * size, pitch, at(a, 0, p), g.m, at(b, p, v),
+                    add_edge<R>(sums + (j + v) * size, pitch,
+                                {a.data + p * size, a.stride, a.count}, at(b, p, v),
                                 k - p < L ? k - p : L, columns - v);
         }
+    }
     return false;
 }
 

@@ -1,5 +1,5 @@
-// 311 lines, as every operation on a register stands here once.
-// One register of T for every instruction set: load, store, broadcast, select, transpose, find.
+// 290 lines, as every operation on a register stands here once.
+// One register of T for every instruction set: load, store, broadcast, select, find.
 // Written on the compilers' vector extensions, so that the same lines become SSE2, AVX2, AVX-512 or
 // NEON; intrinsics only where those extensions fall short. All of it has internal linkage: see
 // docs/architecture.
@@ -279,27 +279,6 @@ template <int... I>
 struct MakeSequence<0, I...> {
     using type = Sequence<I...>;
 };
-
-// Exchanges the off-diagonal blocks of side Step between two rows of a square: one step of a
-// transposition.
-template <int Step, class V, int... J>
-[[gnu::always_inline]] inline void exchange(V& upper, V& lower, Sequence<J...>) {
-    constexpr int L = sizeof...(J);
-    const V a = upper, b = lower;
-    upper = __builtin_shufflevector(a, b, (J & Step ? L + J - Step : J)...);
-    lower = __builtin_shufflevector(a, b, (J & Step ? L + J : J + Step)...);
-}
-
-// Transposes the L x L square whose row i is rows[i], in log2(L) steps of L two-register shuffles.
-template <int L, int Step = 1, class V>
-[[gnu::always_inline]] inline void transpose(V (&rows)[L]) {
-    if constexpr (Step < L) {
-        TROPICAL_UNROLL for (int i = 0; i < L; ++i)
-            if (!(i & Step))
-                exchange<Step>(rows[i], rows[i + Step], typename MakeSequence<L>::type{});
-        transpose<L, 2 * Step>(rows);
-    }
-}
 
 // Every second lane of two registers, from the first one on.
 template <class V, int... J>
