@@ -258,33 +258,36 @@ def linear(
     """
     if activation not in (None, "relu", "gelu"):
         raise ValueError(f'activation: expected "relu", "gelu" or None, got {activation!r}')
-    inputs = (x, weight) if bias is None else (x, weight, bias)
-    arrays, tensors = [], []
-    for y in inputs:
-        if isinstance(y, Tensor):
-            arrays.append(y.data)
-            tensors.append(y)
-        else:
-            arrays.append(np.asarray(operand(y)))
+    rows = x.data if isinstance(x, Tensor) else _array(x)
+    matrix = weight.data if isinstance(weight, Tensor) else _array(weight)
+    row = bias.data if isinstance(bias, Tensor) else None if bias is None else _array(bias)
+    inputs = (x, weight, bias)
     if activation == "gelu":
-        needs_sum = recording.get() and any(y.node is not None for y in tensors)
-        if needs_sum or not _are_plain(*arrays):
+        needs_sum = recording.get() and any(map(_requires_grad, inputs))
+        if needs_sum or not _are_plain(rows, matrix, *(() if row is None else (row,))):
             return gelu(linear(x, weight, bias))
-        layer = Epilogue(bias=None if bias is None else arrays[2], activation="gelu")
-        value = _gemm(arrays[0], arrays[1].T, semiring="plustimes", epilogue=layer)
-        return tensor_of(value, None) if tensors else value
-    value = _fused(*arrays, relu=activation == "relu")
+        layer = Epilogue(bias=row, activation="gelu")
+        value = _gemm(rows, matrix.T, semiring="plustimes", epilogue=layer)
+    else:
+        value = _fused(rows, matrix, row, relu=activation == "relu")
     result: Tensor = value
-    if not tensors:
+    if not (isinstance(weight, Tensor) or isinstance(x, Tensor) or isinstance(bias, Tensor)):
         return result
-    if not recording.get():
+    if not recording.get() or activation == "gelu":
         return tensor_of(value, None)
     nodes = tuple([y.node if isinstance(y, Tensor) else None for y in inputs])
-    result = (_linear_without_bias if bias is None else _linear).result(nodes, (*arrays, value))
+    if bias is None:
+        result = _linear_without_bias.result(nodes[:2], (rows, matrix, value))
+    else:
+        result = _linear.result(nodes, (rows, matrix, row, value))
     # The gradient of ReLU needs the value of ReLU only, so nothing keeps the sum.
     if activation == "relu" and result.node is not None:
         result = relu_operation.result((result.node,), (result.data, result.data))
     return result
+
+
+def _array(x: Any) -> Array:
+    return operand(x) if type(x) is np.ndarray else np.asarray(operand(x))
 
 
 def _are_plain(x: Array, weight: Array, *bias: Array) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -377,21 +376,21 @@ class Sequential(Module):
 
     def forward(self, x: Any) -> Any:
         """Return the output of the last module."""
-        done = False  # the module before computed this one
-        modules: list[Any] = [*iter(self), None]  # [*self] would call __len__ as well
-        for module, following in itertools.pairwise(modules):
-            if done:
-                done = False
-                continue
-            done = (
-                type(module) is Linear
-                and type(following) in _ACTIVATIONS
-                and not (module._hooks or following._hooks)
-                and "forward" not in vars(module)
-                and "forward" not in vars(following)
-            )
-            x = module.forward(x, _ACTIVATIONS[type(following)]) if done else module(x)
-        return x
+        waiting: Any = None  # for the module behind it, with which it may be fused
+        for module in self:
+            plain = not module._hooks and "forward" not in vars(module)
+            kind = type(module)
+            if waiting is not None:
+                activation = _ACTIVATIONS.get(kind) if plain else None
+                x = waiting.forward(x, activation)
+                waiting = None
+                if activation is not None:
+                    continue
+            if kind is Linear and plain:
+                waiting = module
+            else:
+                x = module(x)
+        return x if waiting is None else waiting.forward(x)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
