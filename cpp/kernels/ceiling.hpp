@@ -21,21 +21,25 @@ template <class V>
 template <class R, int MR, int NV>
 std::int64_t ceiling(std::int64_t repeats) {
     using V = typename R::V;
-    V acc[MR][NV], row[NV], x = broadcast<V>(typename R::T{1});
+    V row[NV], x = broadcast<V>(typename R::T{1});
+    decltype(opened<R>(V{})) acc[MR][NV];
     for (V& element : row) {
         element = x;
         make_opaque(element);
     }
     for (auto& line : acc)
-        for (V& element : line) element = R::zero();
+        for (auto& element : line) element = opened<R>(R::zero());
     for (std::int64_t r = 0; r < repeats; ++r) TROPICAL_UNROLL
         for (int i = 0; i < MR; ++i) {
             make_opaque(x);
             TROPICAL_UNROLL for (int v = 0; v < NV; ++v)
                 acc[i][v] = R::step(x, R::share(row[v]), acc[i][v]);
         }
-    for (auto& line : acc)
-        for (V& element : line) make_opaque(element);
+    for (const auto& line : acc)
+        for (const auto& element : line) {
+            V sum = closed<R>(element);
+            make_opaque(sum);
+        }
     return 2 * repeats * MR * NV * R::lanes;
 }
 

@@ -147,8 +147,8 @@ constexpr auto choose_codec() {
         return NoticesNaN<T>{};
     else if constexpr (is_float<T>)
         return NoticesNegative<T>{};
-    else if constexpr (!is_signed<T>)
-        return AsIs<T>{};  // the arithmetic saturates
+    else if constexpr (always_saturates<S, T>)
+        return AsIs<T>{};
     else if constexpr (S::Multiply::growth == Growth::sum)
         return MapsZero<T, typename S::Add>{};
     else if constexpr (S::Multiply::growth == Growth::product)

@@ -1,4 +1,4 @@
-// 291 lines, as the table of an instruction set is one list.
+// 304 lines, as the table of an instruction set is one list.
 // Builds the table of function pointers of one instruction set: every semiring over every dtype,
 // each with its micro-tiles.
 #pragma once
@@ -6,6 +6,7 @@
 #include "kernels/batch.hpp"
 #include "kernels/bits.hpp"
 #include "kernels/block_sums.hpp"
+#include "kernels/careful.hpp"
 #include "kernels/ceiling.hpp"
 #include "kernels/chain_logs.hpp"
 #include "kernels/columns.hpp"
@@ -111,19 +112,31 @@ constexpr void add_small_functions(KernelSet& set) {
         set.relax = relax<R>;
 }
 
-// Integers without a sign, where they saturate: one arithmetic covers every operand. Code for three
-// dtypes is worth less than that for one, so there is no narrow tile.
+// The arithmetic that covers every operand.
+template <class Isa, class S, class T>
+constexpr auto choose_careful() {
+    constexpr bool multiplies = saturates<S, T> && S::Multiply::growth == Growth::product;
+    if constexpr (multiplies && sizeof(T) == 4 && Isa::complete_integers)
+        return WideRing<S, T, Isa::bytes>{};
+    else if constexpr (has_sharing_ring<S, T>)
+        return SharingRing<S, T, Isa::bytes>{};
+    else
+        return CarefulRing<S, T, Isa::bytes>{};
+}
+
+// Integers for which one arithmetic covers every operand. Code for three dtypes is worth less than
+// that for one, so there is no narrow tile.
 template <class Isa, class S, class T>
 constexpr KernelSet make_saturating_set() {
-    using R = CarefulRing<S, T, Isa::bytes>;
+    using R = decltype(choose_careful<Isa, S, T>());
     constexpr bool sums = S::Multiply::growth == Growth::sum;
-    constexpr int mr = Isa::heavy_mr, nv = sums ? Isa::heavy_nv : 1;
+    constexpr int mr = Isa::heavy_mr, nv = sums || Isa::complete_integers ? Isa::heavy_nv : 1;
     KernelSet set{};
     set.wide = set.narrow = make_kernels<R, mr, nv, mr, 2>();
     set.narrow.macro_argmax = nullptr;
     set.narrow.direct_argmax = nullptr;
     set.ceiling = ceiling<R, mr, nv>;
-    add_small_functions<R>(set);
+    add_small_functions<CarefulRing<S, T, Isa::bytes>>(set);
     return set;
 }
 
@@ -143,17 +156,17 @@ constexpr KernelSet make_set() {
     }
     set.ceiling = ceiling<R, tile.mr, tile.nv>;
     if constexpr (R::Codec::voids) {
-        using Careful = CarefulRing<S, T, Isa::bytes>;
+        using Careful = decltype(choose_careful<Isa, S, T>());
         if constexpr (has_sharing_ring<S, T>) {  // with the tiles, and so the packing, of maxmin
             constexpr TileShape shared =
                 Isa::complete_integers ? tile : TileShape{Isa::narrow_mr, 1};
-            using Sharing = SharingRing<S, T, Isa::bytes>;
-            set.careful = make_kernels<Sharing, shared.mr, shared.nv, 2, 2>();
+            set.careful = make_kernels<Careful, shared.mr, shared.nv, 2, 2>();
         } else {
             constexpr int mr = emulates ? Isa::heavy_mr / 2 : Isa::heavy_mr;
-            set.careful = make_kernels<Careful, mr, 1, mr, 2>();
+            constexpr int nv = saturates<S, T> && Isa::complete_integers ? Isa::heavy_nv : 1;
+            set.careful = make_kernels<Careful, mr, nv, mr, 2>();
         }
-        add_small_functions<Careful>(set);
+        add_small_functions<CarefulRing<S, T, Isa::bytes>>(set);
     } else {
         add_small_functions<R>(set);
     }
@@ -251,7 +264,7 @@ constexpr KernelSet fill_set() {
         return make_bit_set<Isa, S, T>();
     else if constexpr (same_type<typename S::Add, LogAddExp>)
         return make_log_set<Isa, S, T>();
-    else if constexpr (saturates<S, T> && !is_signed<T>)
+    else if constexpr (always_saturates<S, T>)
         return make_saturating_set<Isa, S, T>();
     else
         return make_set<Isa, S, T>();

@@ -44,6 +44,9 @@ template <class R, int MR, int NV, class A, class Fetch = Nothing>
                                                  ptrdiff_t b_stride, typename R::V (&acc)[MR][NV],
                                                  Fetch fetch = {}) {
     using V = typename R::V;
+    decltype(opened<R>(V{})) sum[MR][NV];
+    TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
+        for (int v = 0; v < NV; ++v) sum[i][v] = opened<R>(acc[i][v]);
 #pragma GCC unroll 1
     for (ptrdiff_t p = 0; p < k; ++p) {
         typename R::Shared row[NV];
@@ -53,9 +56,11 @@ template <class R, int MR, int NV, class A, class Fetch = Nothing>
         TROPICAL_UNROLL for (int i = 0; i < MR; ++i) {
             const V x = broadcast<V>(a(i, p));
             TROPICAL_UNROLL for (int v = 0; v < NV; ++v)
-                acc[i][v] = R::step(x, row[v], acc[i][v]);
+                sum[i][v] = R::step(x, row[v], sum[i][v]);
         }
     }
+    TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
+        for (int v = 0; v < NV; ++v) acc[i][v] = closed<R>(sum[i][v]);
 }
 
 // C is wanted when the k steps are done: ask for its lines now.

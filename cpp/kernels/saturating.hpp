@@ -1,5 +1,5 @@
-// Integer sums and products that saturate, for operands that the plain two-operation arithmetic
-// does not cover, and for all integers without a sign.
+// Integer sums that saturate, for operands that the plain two-operation arithmetic does not cover,
+// and for all integers without a sign; products.hpp has the products.
 #pragma once
 
 #include "kernels/vec.hpp"
@@ -8,33 +8,49 @@
 namespace tropical {
 namespace {
 
-// The integer of twice the width.
-template <class T>
-struct Wider {};
+// The integer of so many bytes that has a sign, and the one that has none.
+template <int Bytes>
+struct IntegerOf {};
 template <>
-struct Wider<std::int8_t> {
+struct IntegerOf<1> {
+    using type = std::int8_t;
+    using natural = std::uint8_t;
+};
+template <>
+struct IntegerOf<2> {
     using type = std::int16_t;
+    using natural = std::uint16_t;
 };
 template <>
-struct Wider<std::int16_t> {
+struct IntegerOf<4> {
     using type = std::int32_t;
+    using natural = std::uint32_t;
 };
 template <>
-struct Wider<std::int32_t> {
+struct IntegerOf<8> {
     using type = std::int64_t;
+    using natural = std::uint64_t;
 };
-template <>
-struct Wider<std::uint8_t> {
-    using type = std::uint16_t;
+
+// The integer of twice the width.
+template <class T, class Next = IntegerOf<2 * sizeof(T)>>
+struct WiderOf {
+    using type = typename Next::natural;
 };
-template <>
-struct Wider<std::uint16_t> {
-    using type = std::uint32_t;
+template <class T>
+    requires is_signed<T>
+struct WiderOf<T> {
+    using type = typename IntegerOf<2 * sizeof(T)>::type;
 };
-template <>
-struct Wider<std::uint32_t> {
-    using type = std::uint64_t;
-};
+template <class T>
+using Wider = typename WiderOf<T>::type;
+
+// Whether the arithmetic always saturates, so that no operand is noticed: there is no plain one for
+// integers without a sign, and products of bytes are of 16 bits on every processor.
+template <class S, class T>
+constexpr bool always_saturates =
+    saturates<S, T> &&
+    (!is_signed<T> || (S::Multiply::growth == Growth::product && sizeof(T) == 1));
 
 // Whether one instruction adds integers with a sign so that they saturate: saturating_add.
 #if defined(__x86_64__)
@@ -81,45 +97,6 @@ template <class T, class V>
     const V sum = a + b;
     const V limit = (a >> (8 * sizeof(T) - 1)) ^ broadcast<V>(highest<T>);
     return ((a ^ sum) & (b ^ sum)) < V{} ? limit : sum;
-}
-
-// a * b in 64 bits, saturated. The product in double tells where the wrapped one is wrong: beyond
-// 3 * 2^62 always, from 2^62 on where its sign is.
-template <class V>
-[[gnu::always_inline]] inline V saturating_product_of_64_bits(V a, V b) {
-    using D = Register<double, sizeof(V)>;
-    const V product = a * b;
-    const D real = __builtin_convertvector(a, D) * __builtin_convertvector(b, D);
-    const V sign = V(real < D{});
-    const V limit = sign ^ broadcast<V>(highest<std::int64_t>);
-    const D size = sign ? -real : real;
-    const V sign_differs = (product >> 63) ^ sign;
-    const V wrapped =
-        V(size > broadcast<D>(0x1.8p63)) | (V(size > broadcast<D>(0x1p62)) & sign_differs);
-    return wrapped ? limit : product;
-}
-
-// a * b, saturated. In 8 to 32 bits the even and the odd elements are multiplied in the next wider
-// type, clamped and put together again.
-template <class T, class V>
-[[gnu::always_inline]] inline V saturating_product(V a, V b) {
-    if constexpr (sizeof(T) == 8) {
-        static_assert(is_signed<T>);
-        return saturating_product_of_64_bits(a, b);
-    } else {
-        using Wide = typename Wider<T>::type;
-        using W = Register<Wide, sizeof(V)>;
-        constexpr int width = 8 * sizeof(T);
-        const auto clamped = [](W x) {
-            x = x > broadcast<W>(Wide{highest<T>}) ? broadcast<W>(Wide{highest<T>}) : x;
-            if constexpr (!is_signed<T>) return x;
-            return x < broadcast<W>(Wide{lowest<T>}) ? broadcast<W>(Wide{lowest<T>}) : x;
-        };
-        const W even = clamped((W(a) << width >> width) * (W(b) << width >> width));
-        const W odd = clamped((W(a) >> width) * (W(b) >> width));
-        const W low_half = broadcast<W>(static_cast<Wide>((Wide{1} << width) - 1));
-        return V((even & low_half) | (odd << width));
-    }
 }
 
 // The largest x with x * x <= highest: products of such integers do not overflow.
