@@ -17,12 +17,20 @@ SHAPES = common.sizes(
 
 
 class BeyondRange:
-    params = (SHAPES, ["int8", "int16", "int32", "int64"], ["all", "no edge"], [False, True])
-    param_names = ("(batch) m k n", "dtype", "values", "return_argmax")
+    params = (
+        SHAPES,
+        ["minplus", "mintimes"],
+        ["int8", "int16", "int32", "int64"],
+        ["all", "no edge"],
+        [False, True],
+    )
+    param_names = ("(batch) m k n", "semiring", "dtype", "values", "return_argmax")
     unit = "times the time within the range"
 
-    def track_times_within(self, shape: str, dtype: str, values: str, return_argmax: bool) -> float:
-        """Over minplus; "no edge": half of the greatest value for one element in twenty."""
+    def track_times_within(
+        self, shape: str, semiring: str, dtype: str, values: str, return_argmax: bool
+    ) -> float:
+        """Of "no edge", one element in twenty is half of the greatest value."""
         *batch, m, k, n = map(int, shape.split())
         rng = np.random.default_rng(0)
         greatest = np.iinfo(dtype).max
@@ -33,7 +41,7 @@ class BeyondRange:
             x + np.array(greatest // 2, dtype) * ((values == "all") | (rng.random(x.shape) < 0.05))
             for x in small
         ]
-        options = {"semiring": "minplus", "threads": 1, "return_argmax": return_argmax}
+        options = {"semiring": semiring, "threads": 1, "return_argmax": return_argmax}
         try:
             within = contenders.ours(*small, name="within", **options)
             beyond = contenders.ours(*large, name="beyond", **options)

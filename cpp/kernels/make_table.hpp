@@ -1,4 +1,4 @@
-// 304 lines, as the table of an instruction set is one list.
+// 310 lines, as the table of an instruction set is one list.
 // Builds the table of function pointers of one instruction set: every semiring over every dtype,
 // each with its micro-tiles.
 #pragma once
@@ -124,18 +124,24 @@ constexpr auto choose_careful() {
         return CarefulRing<S, T, Isa::bytes>{};
 }
 
+template <class Isa, class S, class T>
+constexpr TileShape careful_tile() {
+    if (!saturates<S, T>) return {Isa::heavy_mr, 1};
+    if (S::Multiply::growth == Growth::sum) return {Isa::heavy_mr, Isa::heavy_nv};
+    return Isa::complete_integers ? TileShape{Isa::mr, Isa::nv} : TileShape{Isa::heavy_mr, 1};
+}
+
 // Integers for which one arithmetic covers every operand. Code for three dtypes is worth less than
 // that for one, so there is no narrow tile.
 template <class Isa, class S, class T>
 constexpr KernelSet make_saturating_set() {
     using R = decltype(choose_careful<Isa, S, T>());
-    constexpr bool sums = S::Multiply::growth == Growth::sum;
-    constexpr int mr = Isa::heavy_mr, nv = sums || Isa::complete_integers ? Isa::heavy_nv : 1;
+    constexpr TileShape tile = careful_tile<Isa, S, T>();
     KernelSet set{};
-    set.wide = set.narrow = make_kernels<R, mr, nv, mr, 2>();
+    set.wide = set.narrow = make_kernels<R, tile.mr, tile.nv, Isa::heavy_mr, 2>();
     set.narrow.macro_argmax = nullptr;
     set.narrow.direct_argmax = nullptr;
-    set.ceiling = ceiling<R, mr, nv>;
+    set.ceiling = ceiling<R, tile.mr, tile.nv>;
     add_small_functions<CarefulRing<S, T, Isa::bytes>>(set);
     return set;
 }
@@ -162,9 +168,9 @@ constexpr KernelSet make_set() {
                 Isa::complete_integers ? tile : TileShape{Isa::narrow_mr, 1};
             set.careful = make_kernels<Careful, shared.mr, shared.nv, 2, 2>();
         } else {
+            constexpr TileShape heavy = careful_tile<Isa, S, T>();
             constexpr int mr = emulates ? Isa::heavy_mr / 2 : Isa::heavy_mr;
-            constexpr int nv = saturates<S, T> && Isa::complete_integers ? Isa::heavy_nv : 1;
-            set.careful = make_kernels<Careful, mr, nv, mr, 2>();
+            set.careful = make_kernels<Careful, emulates ? mr : heavy.mr, heavy.nv, mr, 2>();
         }
         add_small_functions<CarefulRing<S, T, Isa::bytes>>(set);
     } else {

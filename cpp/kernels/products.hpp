@@ -106,7 +106,8 @@ template <class T, class W>
     return W(On::of_even(typename On::I(a), typename On::I(b)));
 }
 
-// a * b in 8 to 32 bits, saturated.
+// a * b in 8 to 32 bits, saturated. a comes in turns with itself: where it is one element in every
+// lane, as in the hot loop, that is no instruction.
 template <class T, class V>
 [[gnu::always_inline]] inline V saturating_product_of_halves(V a, V b) {
     using On = Instructions<T, sizeof(V)>;
@@ -116,9 +117,9 @@ template <class T, class V>
     if constexpr (sizeof(T) == 1) {
         const auto product = [&](auto half) {
             constexpr bool high = decltype(half)::value;
-            const W x =
-                (W(interleave<high>(a, a, all)) >> 8) * (W(interleave<high>(b, b, all)) >> 8);
-            return is_signed<T> ? x : Min::apply(x, broadcast<W>(Wider<T>{highest<T>}));
+            const W x = W(interleave<high>(a, a, all)) >> 8;
+            if constexpr (is_signed<T>) return x * (W(interleave<high>(b, b, all)) >> 8);
+            return Min::apply(x * W(interleave<high>(b, V{}, all)), broadcast<W>(Wider<T>{255}));
         };
         return V(On::narrow(I(product(BoolConstant<false>{})), I(product(BoolConstant<true>{}))));
     } else if constexpr (sizeof(T) == 2) {
@@ -129,8 +130,8 @@ template <class T, class V>
         };
         return V(On::narrow(product(BoolConstant<false>{}), product(BoolConstant<true>{})));
     } else {
-        const V even = V(On::of_even(I(a), I(b)));
-        const V odd = V(On::of_even(I(W(a) >> 32), I(W(b) >> 32)));
+        const V even = V(product_of_even<T>(W(a), W(b)));
+        const V odd = V(product_of_even<T>(W(a) >> 32, W(b) >> 32));
         const V lower = in_turns<false>(even, odd, all);
         V upper = in_turns<true>(even, odd, all);
         if constexpr (!On::has_of_even) upper -= ((a >> 31) & b) + ((b >> 31) & a);

@@ -45,6 +45,30 @@ def test_every_pair_of_boundaries(isa, semiring, dtype, kernel):
         check(a, b, semiring, oracle.gemm(a, b, semiring), kernel=kernel)
 
 
+@pytest.mark.parametrize(
+    "semiring,dtype", [(s, dtype) for s, dtype in INTEGERS if s in ("maxtimes", "mintimes")]
+)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_products_beside_the_limits(isa, semiring, dtype, kernel):
+    """Factors of every size whose product is the last one within a limit, or the first beyond."""
+    info = np.iinfo(dtype)
+    signs = (1, -1) if info.min else (1,)
+    factors = {
+        sign * (2**bits + rest) for sign in signs for bits in range(info.bits) for rest in (0, 1)
+    }
+    pairs = {
+        (x, limit // x + rest)
+        for x in factors
+        for limit in (info.max, info.min or info.max)
+        for rest in (-1, 0, 1)
+    }
+    fits = [pair for pair in pairs if all(info.min <= x <= info.max for x in pair)]
+    x, y = np.array(sorted(fits), dtype).T
+    for some in np.array_split(np.arange(len(x)), max(1, len(x) // 64)):
+        a, b = x[some, None], y[None, some]
+        check(a, b, semiring, oracle.gemm(a, b, semiring), kernel=kernel)
+
+
 @pytest.mark.parametrize("semiring,dtype", INTEGERS)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_one_large_element_anywhere(isa, semiring, dtype, kernel):
