@@ -212,7 +212,7 @@ def matmul(a: Operand, b: Operand, *, semiring: str | Semiring = "plustimes") ->
     return result
 
 
-def _requires_grad(x: Operand) -> bool:
+def _requires_grad(x: Operand | None) -> bool:
     return isinstance(x, Tensor) and x.requires_grad
 
 
