@@ -1,7 +1,7 @@
 // Draws: numbers are chosen by chances, which are the numbers of a row times weights. In float64.
 #pragma once
 
-#include "kernels/vec.hpp"
+#include "kernels/transpose.hpp"
 #include "table.hpp"
 
 namespace tropical {

@@ -17,12 +17,12 @@ template <class T, int Bytes>
 struct Instructions {
     using I = __m128i;
     static constexpr bool has_of_even = !is_signed<T>;
-    static I upper_half(I a, I b) {
+    [[gnu::always_inline]] static I upper_half(I a, I b) {
         return is_signed<T> ? _mm_mulhi_epi16(a, b) : _mm_mulhi_epu16(a, b);
     }
-    static I pairs(I a, I b) { return _mm_madd_epi16(a, b); }
-    static I of_even(I a, I b) { return _mm_mul_epu32(a, b); }
-    static I narrow(I low, I high) {
+    [[gnu::always_inline]] static I pairs(I a, I b) { return _mm_madd_epi16(a, b); }
+    [[gnu::always_inline]] static I of_even(I a, I b) { return _mm_mul_epu32(a, b); }
+    [[gnu::always_inline]] static I narrow(I low, I high) {
         if constexpr (sizeof(T) == 2) return _mm_packs_epi32(low, high);
         return is_signed<T> ? _mm_packs_epi16(low, high) : _mm_packus_epi16(low, high);
     }
@@ -33,14 +33,14 @@ template <class T>
 struct Instructions<T, 32> {
     using I = __m256i;
     static constexpr bool has_of_even = true;
-    static I upper_half(I a, I b) {
+    [[gnu::always_inline]] static I upper_half(I a, I b) {
         return is_signed<T> ? _mm256_mulhi_epi16(a, b) : _mm256_mulhi_epu16(a, b);
     }
-    static I pairs(I a, I b) { return _mm256_madd_epi16(a, b); }
-    static I of_even(I a, I b) {
+    [[gnu::always_inline]] static I pairs(I a, I b) { return _mm256_madd_epi16(a, b); }
+    [[gnu::always_inline]] static I of_even(I a, I b) {
         return is_signed<T> ? _mm256_mul_epi32(a, b) : _mm256_mul_epu32(a, b);
     }
-    static I narrow(I low, I high) {
+    [[gnu::always_inline]] static I narrow(I low, I high) {
         if constexpr (sizeof(T) == 2) return _mm256_packs_epi32(low, high);
         return is_signed<T> ? _mm256_packs_epi16(low, high) : _mm256_packus_epi16(low, high);
     }
@@ -51,15 +51,15 @@ template <class T>
 struct Instructions<T, 64> {
     using I = __m512i;
     static constexpr bool has_of_even = true;
-    static I upper_half(I a, I b) {
+    [[gnu::always_inline]] static I upper_half(I a, I b) {
         return is_signed<T> ? _mm512_mulhi_epi16(a, b) : _mm512_mulhi_epu16(a, b);
     }
-    static I pairs(I a, I b) { return _mm512_madd_epi16(a, b); }
-    static I of_even(I a, I b) {
+    [[gnu::always_inline]] static I pairs(I a, I b) { return _mm512_madd_epi16(a, b); }
+    [[gnu::always_inline]] static I of_even(I a, I b) {
         return is_signed<T> ? _mm512_maskz_mul_epi32(0xff, a, b)
                             : _mm512_maskz_mul_epu32(0xff, a, b);
     }
-    static I narrow(I low, I high) {
+    [[gnu::always_inline]] static I narrow(I low, I high) {
         if constexpr (sizeof(T) == 2) return _mm512_packs_epi32(low, high);
         return is_signed<T> ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
     }

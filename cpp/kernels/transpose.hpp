@@ -91,7 +91,7 @@ struct SpacedLines {
         const auto part = [&](int i) { return load<Part>(line[i] + offset); };
 #if defined(__AVX512BW__)
         if constexpr (count == 4) {
-            __m512i v = _mm512_broadcast_i32x4(__m128i(part(0)));
+            __m512i v = _mm512_maskz_broadcast_i32x4(0xffff, __m128i(part(0)));
             v = _mm512_mask_broadcast_i32x4(v, 0x00f0, __m128i(part(1)));
             v = _mm512_mask_broadcast_i32x4(v, 0x0f00, __m128i(part(2)));
             return V(_mm512_mask_broadcast_i32x4(v, 0xf000, __m128i(part(3))));
