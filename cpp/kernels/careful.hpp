@@ -29,6 +29,8 @@ struct CarefulRing : Ring<S, T, Bytes> {
     [[gnu::always_inline]] static V step(V a, V b, V acc) {
         if constexpr (same_type<typename S::Multiply, And> || annihilates)
             return Plain::add(multiply(a, b), acc);
+        else if constexpr (!is_signed<T> && Bytes < 64)  // no masks, and all bits of zero are set
+            return Plain::add(saturated(a, b) | V(a == zero()) | V(b == zero()), acc);
         else
             return counts(a, b) ? Plain::add(saturated(a, b), acc) : acc;
     }

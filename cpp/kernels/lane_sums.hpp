@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/arithmetic.hpp"
+#include "kernels/transpose.hpp"
 
 namespace tropical {
 namespace {

@@ -36,8 +36,8 @@ struct TileShape {
     int mr, nv;
 };
 
-// Products of these integers take several instructions and registers: of bytes on every processor,
-// of 64 bits where the instruction set does not multiply them.
+// Products of these integers that wrap take several instructions and registers: of bytes on every
+// processor, of 64 bits where the instruction set does not multiply them.
 template <class Isa, class R>
 constexpr bool emulates_products =
     !is_float<typename R::T> && R::S::Multiply::growth == Growth::product &&
@@ -127,11 +127,11 @@ constexpr auto choose_careful() {
 template <class Isa, class S, class T>
 constexpr TileShape careful_tile() {
     if (!saturates<S, T>) return {Isa::heavy_mr, 1};
-    if (S::Multiply::growth == Growth::sum) return {Isa::heavy_mr, Isa::heavy_nv};
-    return Isa::complete_integers ? TileShape{Isa::mr, Isa::nv} : TileShape{Isa::heavy_mr, 1};
+    if (S::Multiply::growth == Growth::product && Isa::complete_integers) return {Isa::mr, Isa::nv};
+    return {Isa::heavy_mr, Isa::heavy_nv};
 }
 
-// Integers for which one arithmetic covers every operand. Code for three dtypes is worth less than
+// Integers for which one arithmetic covers every operand. Code for four dtypes is worth less than
 // that for one, so there is no narrow tile.
 template <class Isa, class S, class T>
 constexpr KernelSet make_saturating_set() {
@@ -169,8 +169,8 @@ constexpr KernelSet make_set() {
             set.careful = make_kernels<Careful, shared.mr, shared.nv, 2, 2>();
         } else {
             constexpr TileShape heavy = careful_tile<Isa, S, T>();
-            constexpr int mr = emulates ? Isa::heavy_mr / 2 : Isa::heavy_mr;
-            set.careful = make_kernels<Careful, emulates ? mr : heavy.mr, heavy.nv, mr, 2>();
+            constexpr int few = emulates ? Isa::heavy_mr / 2 : Isa::heavy_mr;
+            set.careful = make_kernels<Careful, heavy.mr, heavy.nv, few, 2>();
         }
         add_small_functions<CarefulRing<S, T, Isa::bytes>>(set);
     } else {

@@ -1,5 +1,5 @@
-// Integer products that saturate, for operands that the plain two-operation arithmetic does not
-// cover, and for all integers without a sign.
+// Integer products that saturate, where the plain two-operation arithmetic does not cover an
+// operand or there is none.
 #pragma once
 
 #include "kernels/saturating.hpp"
@@ -55,6 +55,7 @@ struct Instructions<T, 64> {
         return is_signed<T> ? _mm512_mulhi_epi16(a, b) : _mm512_mulhi_epu16(a, b);
     }
     [[gnu::always_inline]] static I pairs(I a, I b) { return _mm512_madd_epi16(a, b); }
+    // Of the forms without a mask gcc 12 warns.
     [[gnu::always_inline]] static I of_even(I a, I b) {
         return is_signed<T> ? _mm512_maskz_mul_epi32(0xff, a, b)
                             : _mm512_maskz_mul_epu32(0xff, a, b);
@@ -70,9 +71,27 @@ struct Instructions<T, 64> {
 // the lower one, or is 0 where there is no sign.
 template <class T, class V>
 [[gnu::always_inline]] inline V saturated(V lower, V upper) {
-    if constexpr (!is_signed<T>) return upper != V{} ? ~V{} : lower;
+    if constexpr (!is_signed<T> && sizeof(V) == 64)
+        return upper != V{} ? ~V{} : lower;  // one instruction with a mask
+    else if constexpr (!is_signed<T>)
+        return lower | ~V(upper == V{});
     constexpr int sign = 8 * sizeof(T) - 1;
     return upper != lower >> sign ? (upper >> sign) ^ broadcast<V>(highest<T>) : lower;
+}
+
+// Integers of 64 bits, rounded to nearest. SSE2 and AVX2 have no such instruction: the upper half,
+// biased, becomes the digits of a number near 2^84, the lower one those of a number near 2^52.
+template <class V>
+[[gnu::always_inline]] inline auto to_doubles(V v) {
+    using D = Register<double, sizeof(V)>;
+#if defined(__x86_64__) && !defined(__AVX512DQ__)
+    using U = Register<std::uint64_t, sizeof(V)>;
+    const U upper = (U(v) >> 32) ^ 0x4530000080000000,
+            lower = (U(v) & 0xffffffff) | 0x4330000000000000;
+    return D(upper) - broadcast<D>(0x1p84 + 0x1p63 + 0x1p52) + D(lower);
+#else
+    return __builtin_convertvector(v, D);
+#endif
 }
 
 // a * b in 64 bits, saturated. A wrapped product is wrong by a multiple of 2^64, and the product in
@@ -81,8 +100,7 @@ template <class V>
 [[gnu::always_inline]] inline V saturating_product_of_64_bits(V a, V b) {
     using D = Register<double, sizeof(V)>;
     const V product = a * b, most = broadcast<V>(highest<std::int64_t>);
-    const D error = __builtin_convertvector(a, D) * __builtin_convertvector(b, D) -
-                    __builtin_convertvector(product, D);
+    const D error = to_doubles(a) * to_doubles(b) - to_doubles(product);
     const V sign = V(error) >> 63;
     return D(V(error) & most) > broadcast<D>(0x1p62) ? sign ^ most : product;
 }
@@ -130,8 +148,9 @@ template <class T, class V>
         };
         return V(On::narrow(product(BoolConstant<false>{}), product(BoolConstant<true>{})));
     } else {
-        const V even = V(product_of_even<T>(W(a), W(b)));
-        const V odd = V(product_of_even<T>(W(a) >> 32, W(b) >> 32));
+        const V even = V(product_of_even<T>(a, b));
+        using U = Register<std::uint64_t, sizeof(V)>;
+        const V odd = V(product_of_even<T>(U(a) >> 32, U(b) >> 32));
         const V lower = in_turns<false>(even, odd, all);
         V upper = in_turns<true>(even, odd, all);
         if constexpr (!On::has_of_even) upper -= ((a >> 31) & b) + ((b >> 31) & a);
@@ -165,10 +184,9 @@ template <class T, class V>
 // a * b, saturated.
 template <class T, class V>
 [[gnu::always_inline]] inline V saturating_product(V a, V b) {
-    if constexpr (sizeof(T) < 8)
-        return saturating_product_of_halves<T>(a, b);
-    else
-        return saturating_product_of_64_bits(a, b);
+    if constexpr (sizeof(T) < 8) return saturating_product_of_halves<T>(a, b);
+    static_assert(sizeof(T) < 8 || is_signed<T>);
+    if constexpr (sizeof(T) == 8) return saturating_product_of_64_bits(a, b);
 }
 
 }  // namespace

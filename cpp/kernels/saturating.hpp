@@ -1,5 +1,5 @@
-// Integer sums that saturate, for operands that the plain two-operation arithmetic does not cover,
-// and for all integers without a sign; products.hpp has the products.
+// Integer sums that saturate, where the plain two-operation arithmetic does not cover an operand or
+// there is none; products.hpp has the products.
 #pragma once
 
 #include "kernels/vec.hpp"
@@ -32,18 +32,17 @@ struct IntegerOf<8> {
     using natural = std::uint64_t;
 };
 
+template <class T>
+constexpr auto wider() {
+    using Next = IntegerOf<2 * sizeof(T)>;
+    if constexpr (is_signed<T>)
+        return typename Next::type{};
+    else
+        return typename Next::natural{};
+}
 // The integer of twice the width.
-template <class T, class Next = IntegerOf<2 * sizeof(T)>>
-struct WiderOf {
-    using type = typename Next::natural;
-};
 template <class T>
-    requires is_signed<T>
-struct WiderOf<T> {
-    using type = typename IntegerOf<2 * sizeof(T)>::type;
-};
-template <class T>
-using Wider = typename WiderOf<T>::type;
+using Wider = decltype(wider<T>());
 
 // Whether the arithmetic always saturates, so that no operand is noticed: there is no plain one for
 // integers without a sign, and products of bytes are of 16 bits on every processor.

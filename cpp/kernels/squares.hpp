@@ -112,29 +112,31 @@ bool add_by_squares(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n, char* sums, 
         add_chain<R>(sums, pitch, g);
         return false;
     }
-    constexpr ptrdiff_t line = bytes_of_copies / most;
-    alignas(64) char columns_copied[bytes_of_copies];
-    alignas(64) char rows_copied[most_direct_rows * line];
     const bool a_in_place = g.a.col_stride == size, b_in_place = g.b.row_stride == size;
+    const ptrdiff_t columns_copied = b_in_place ? 0 : most, rows_copied = a_in_place ? 0 : g.m;
+    const ptrdiff_t lines = columns_copied + rows_copied;
+    const ptrdiff_t line = lines ? bytes_of_copies / lines / 64 * 64 : 0;
+    const ptrdiff_t kc = lines ? line / size : g.k;
+    alignas(64) char copies[bytes_of_copies];
+    char* const copies_of_a = copies + columns_copied * line;
     const bool share_sets = b_in_place && g.b.col_stride % 4096 == 0;
     const ptrdiff_t width = share_sets ? L : most;
     const auto add = share_sets ? add_squares<R, 1, false>
                      : g.m == 1 ? add_squares<R, squares_at_once, true>
                                 : add_squares<R, squares_at_once, false>;
-    const ptrdiff_t kc = a_in_place && b_in_place ? g.k : line / size;
     for (ptrdiff_t pc = 0; pc < g.k; pc += kc) {
         const ptrdiff_t k = g.k - pc < kc ? g.k - pc : kc;
         RowsOfA a{at(g.a, 0, pc).data, g.a.row_stride, g.m};
         if (!a_in_place) {
-            copy_lines<size>(rows_copied, line, at(g.a, 0, pc), g.m, k);
-            a = {rows_copied, line, g.m};
+            copy_lines<size>(copies_of_a, line, at(g.a, 0, pc), g.m, k);
+            a = {copies_of_a, line, g.m};
         }
         for (ptrdiff_t j = 0; j < n; j += width) {  // B[pc:pc+k, jr+j:jr+j+columns]
             const ptrdiff_t columns = n - j < width ? n - j : width;
             ConstView b = at(g.b, pc, jr + j);
             if (!b_in_place) {
-                copy_lines<size>(columns_copied, line, transposed(b), columns, k);
-                b = {columns_copied, size, line};
+                copy_lines<size>(copies, line, transposed(b), columns, k);
+                b = {copies, size, line};
             }
             const ptrdiff_t done = columns == width ? k / L * L : 0;
             if (done > 0) add(sums + j * size, pitch, a, b, k);

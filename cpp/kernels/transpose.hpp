@@ -46,12 +46,12 @@ template <int Step, class V, int... J>
 
 // Exchanges blocks of sides Step, 2 * Step, ... up to half of L.
 template <int Step, int L, class V>
-[[gnu::always_inline]] inline void exchange_blocks(V (&rows)[L]) {
+[[gnu::always_inline]] inline void exchange_from(V (&rows)[L]) {
     if constexpr (Step < L) {
         TROPICAL_UNROLL for (int i = 0; i < L; ++i)
             if (!(i & Step))
                 exchange<Step>(rows[i], rows[i + Step], typename MakeSequence<L>::type{});
-        exchange_blocks<2 * Step>(rows);
+        exchange_from<2 * Step>(rows);
     }
 }
 
@@ -61,11 +61,11 @@ template <int L, class V>
     constexpr int part = part_of<L, V>;
     TROPICAL_UNROLL for (int i = 0; i < L; i += part)
         transpose_parts<L>(rows + i);
-    exchange_blocks<part>(rows);
+    exchange_from<part>(rows);
 }
 
-// What compilers know of the distance of lines they turn into more addresses than there are
-// registers: this hides a value from them.
+// Hides a value from the compiler. Of lines whose distance it knows, it computes all addresses
+// ahead of a loop, more than there are registers.
 template <class T>
 [[gnu::always_inline]] inline void hide(T& value) {
     asm("" : "+r"(value));
@@ -91,6 +91,7 @@ struct SpacedLines {
         const auto part = [&](int i) { return load<Part>(line[i] + offset); };
 #if defined(__AVX512BW__)
         if constexpr (count == 4) {
+            // Of the form without a mask gcc 12 warns.
             __m512i v = _mm512_maskz_broadcast_i32x4(0xffff, __m128i(part(0)));
             v = _mm512_mask_broadcast_i32x4(v, 0x00f0, __m128i(part(1)));
             v = _mm512_mask_broadcast_i32x4(v, 0x0f00, __m128i(part(2)));

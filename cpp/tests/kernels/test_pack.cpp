@@ -167,8 +167,9 @@ void check_what_is_noticed(const Packing& packing, const Arithmetic& arithmetic,
                                static_cast<T>(~zero_of<T>(arithmetic))})
             check(beyond, true);
     } else {
-        check(Limits::max(), is_signed && products);
-        check(Limits::lowest(), is_signed && products);
+        const bool bounded = is_signed && products && sizeof(T) > 1;
+        check(Limits::max(), bounded);
+        check(Limits::lowest(), bounded);
         check(T{11}, false);
     }
 }

@@ -382,7 +382,7 @@ class Sequential(Module):
             kind = type(module)
             if waiting is not None:
                 activation = _ACTIVATIONS.get(kind) if plain else None
-                x = waiting.forward(x, activation)
+                x = waiting(x) if activation is None else waiting.forward(x, activation)
                 waiting = None
                 if activation is not None:
                     continue
@@ -390,7 +390,7 @@ class Sequential(Module):
                 waiting = module
             else:
                 x = module(x)
-        return x if waiting is None else waiting.forward(x)
+        return x if waiting is None else waiting(x)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
