@@ -106,17 +106,12 @@ template <class V>
 }
 
 #if defined(__x86_64__)
-// The lanes at the even, or the odd, places of two registers in turns.
-template <bool odd, class V, int... J>
-[[gnu::always_inline]] inline V in_turns(V a, V b, Sequence<J...>) {
-    constexpr int L = sizeof...(J);
-    return __builtin_shufflevector(a, b, ((J % 2) * L + J / 2 * 2 + odd)...);
-}
-
 // The lower halves of two registers, whose lanes come in turns.
 template <class T, class V, class W>
 [[gnu::always_inline]] inline V join_lanes(W even, W odd) {
-    return in_turns<false>(V(even), V(odd), typename MakeSequence<lanes<T, V>>::type{});
+    V lower = V(even), upper = V(odd);
+    exchange<1>(lower, upper, typename MakeSequence<lanes<T, V>>::type{});
+    return lower;
 }
 template <class T, class W>
 [[gnu::always_inline]] inline W product_of_even(W a, W b) {
@@ -148,11 +143,9 @@ template <class T, class V>
         };
         return V(On::narrow(product(BoolConstant<false>{}), product(BoolConstant<true>{})));
     } else {
-        const V even = V(product_of_even<T>(a, b));
         using U = Register<std::uint64_t, sizeof(V)>;
-        const V odd = V(product_of_even<T>(U(a) >> 32, U(b) >> 32));
-        const V lower = in_turns<false>(even, odd, all);
-        V upper = in_turns<true>(even, odd, all);
+        V lower = product_of_even<T>(a, b), upper = V(product_of_even<T>(U(a) >> 32, U(b) >> 32));
+        exchange<1>(lower, upper, all);  // of the even lanes, and of the odd ones, to halves
         if constexpr (!On::has_of_even) upper -= ((a >> 31) & b) + ((b >> 31) & a);
         return saturated<T>(lower, upper);
     }
