@@ -384,14 +384,16 @@ struct DrawArgs {
     ptrdiff_t* chosen;
 };
 // Of few states: draw i chooses a state before the state behind[i]. The chances are the numbers of
-// a row times a column of weights, which are packed as the transitions of ChainArgs are. behind,
-// numbers and chosen have memory for whole groups of `draws_together`. numbers: words where there
-// are random_words, whose other bits follow from key, place and first; else float64.
-inline constexpr ptrdiff_t draws_together = 16, most_few_states = 32;
+// a row times a column of weights, which are packed as the transitions of ChainArgs are, and their
+// transpose as before_weights. behind, numbers and chosen have memory for whole groups of
+// `draws_together`. numbers: words where take_words says so, whose other bits follow from key,
+// place and first; else float64.
+inline constexpr ptrdiff_t draws_together = 16, most_states_by_words = 32;
 struct FewStatesArgs {
     ptrdiff_t states, part_bytes, count;
     const char* row;
     const char* weights;
+    const char* before_weights;
     const ptrdiff_t* behind;
     const char* numbers;
     std::uint64_t key[2], place, first;  // of the numbers
@@ -401,12 +403,19 @@ struct FewStatesArgs {
 // How many states are few, and the scratch: see kernels/few_states.hpp.
 [[gnu::always_inline]] constexpr bool are_few(ptrdiff_t states, ptrdiff_t vector_bytes) {
     const ptrdiff_t lanes = vector_bytes / 8;
-    return states <= (vector_bytes == 64 ? most_few_states : lanes * lanes);
+    return states <= lanes * lanes;
+}
+// Words of all states are more than few draws need.
+[[gnu::always_inline]] constexpr bool take_words(ptrdiff_t states, ptrdiff_t count,
+                                                 ptrdiff_t vector_bytes) {
+    return vector_bytes == 64 && states <= most_states_by_words && 4 * count >= states;
 }
 [[gnu::always_inline]] constexpr ptrdiff_t few_states_bytes(ptrdiff_t states,
                                                             ptrdiff_t vector_bytes) {
     const ptrdiff_t lanes = vector_bytes / 8, registers = (states + lanes - 1) / lanes;
-    if (vector_bytes == 64) return states * most_few_states * 4;
+    if (vector_bytes == 64)
+        return states <= most_states_by_words ? states * most_states_by_words * 4
+                                              : (lanes * lanes + lanes) * vector_bytes;
     return registers * lanes * (registers + 1) * vector_bytes;
 }
 // turned[i][t] = rows[t][i] for the states of `count` draws, in whole registers, at `steps` steps.

@@ -77,7 +77,7 @@ class KBest(Call):
 
 
 class Samples(Call):
-    params = ([8, 32, 128],)
+    params = ([8, 32, 64, 128],)
     param_names = ("states",)
 
     def setup(self, states: int) -> None:

@@ -3,6 +3,7 @@
 #pragma once
 
 #if defined(__AVX512BW__)
+#include "kernels/chunk_sums.hpp"
 #include "kernels/share_words.hpp"
 #else
 #include "kernels/chances.hpp"
@@ -15,8 +16,10 @@ namespace {
 template <int Bytes>
 void draw_few_states(const FewStatesArgs& args) {
     static_assert(Bytes == 64);
-    if (args.states <= 16) return draw_by_words<1>(args);
-    draw_by_words<2>(args);
+    if (take_words(args.states, args.count, Bytes))
+        return args.states <= 16 ? draw_by_words<1>(args) : draw_by_words<2>(args);
+    if (args.count > args.states / 8) return draw_by_chunks<Doubles>(args);
+    for (ptrdiff_t i = 0; i < args.count; ++i) args.chosen[i] = draw_alone<Doubles>(args, i);
 }
 
 #else

@@ -42,7 +42,7 @@ template <int W>
     constexpr int L = lanes<double, Doubles>;
     const ptrdiff_t last = (g.states - 1) / L;
     const char* weights[2 * W];
-    Doubles sums[most_few_states][2 * W], sum[2 * W]{};
+    Doubles sums[most_states_by_words][2 * W], sum[2 * W]{};
     TROPICAL_UNROLL for (int j = 0; j < 2 * W; ++j)
         weights[j] = weights_of<Doubles>(g, j < last ? j : last);
     for (ptrdiff_t i = 0; i < g.states; ++i) {
@@ -92,7 +92,7 @@ inline void random_words(const RandomArgs& args) {
 // A draw that words do not decide.
 [[gnu::noinline]] inline ptrdiff_t draw_exactly(const FewStatesArgs& g, ptrdiff_t draw) {
     constexpr int L = lanes<double, Doubles>;
-    Doubles sums[most_few_states];
+    Doubles sums[most_states_by_words];
     const Doubles scale = 1.0 / add_up(g, weights_of<Doubles>(g, g.behind[draw] / L), sums);
     const ptrdiff_t lane = g.behind[draw] % L;
     double rows[places_together][L];

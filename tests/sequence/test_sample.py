@@ -69,7 +69,7 @@ def test_states_and_transitions_are_those_of_posteriors(isa, states, steps):
     assert_moves(paths, known)
 
 
-@pytest.mark.parametrize("states", [5, 16, 32, 33])
+@pytest.mark.parametrize("states", [5, 16, 32, 33, 64, 65])
 def test_paths_do_not_depend_on_their_number(isa, states):
     """Kernels draw some at a time; equal numbers give equal paths beside any others."""
     parts = model(states, 40)

@@ -70,19 +70,22 @@ TEST_CASE("random numbers depend on the key and their place alone, and begin wit
 // Chances before states, as the transitions of ChainArgs are packed.
 struct Chances {
     ptrdiff_t states, columns;  // of a part
-    std::vector<double> row, weights;
+    std::vector<double> row, weights, before_weights;
 
     Chances(ptrdiff_t number, ptrdiff_t lanes, double scale) : states(number), columns(lanes) {
         while (columns < 4 * lanes && columns < states) columns *= 2;
         const ptrdiff_t parts = (states + columns - 1) / columns;
         row.resize(static_cast<std::size_t>(parts * columns));
         weights.resize(static_cast<std::size_t>(parts * columns * states));
+        before_weights = weights;
         for (ptrdiff_t i = 0; i < states; ++i) {
             row[static_cast<std::size_t>(i)] = static_cast<double>(i % 4 + 1) * scale;
             for (ptrdiff_t j = 0; j < states; ++j)
-                weights[static_cast<std::size_t>((j / columns * states + i) * columns +
-                                                 j % columns)] = weight(i, j);
+                weights[place(i, j)] = before_weights[place(j, i)] = weight(i, j);
         }
+    }
+    std::size_t place(ptrdiff_t i, ptrdiff_t j) const {
+        return static_cast<std::size_t>((j / columns * states + i) * columns + j % columns);
     }
     // Small integers, so that every sum is exact; some are 0, also the last ones.
     static double weight(ptrdiff_t i, ptrdiff_t j) {
@@ -112,20 +115,21 @@ std::vector<ptrdiff_t> draw(const Isa& isa, const Chances& chances, ptrdiff_t pl
     std::vector<ptrdiff_t> chosen(states.size(), -1);
     const Rows<double> numbers = random_rows<double>(isa, {1, 2}, block, path, count);
     std::vector<std::uint32_t> words = given;
-    if (isa.table->chain_logs.random_words && given.empty())
+    const bool takes_words = take_words(chances.states, count, isa.table->vector_bytes);
+    if (takes_words && given.empty())
         words = random_rows<std::uint32_t>(isa, {1, 2}, block, path, count)[h];
     words.resize(states.size());
     std::vector<char> scratch(
         static_cast<std::size_t>(few_states_bytes(chances.states, isa.table->vector_bytes)));
-    const void* const taken = isa.table->chain_logs.random_words
-                                  ? static_cast<const void*>(words.data())
-                                  : numbers[h].data();
+    const void* const taken =
+        takes_words ? static_cast<const void*>(words.data()) : numbers[h].data();
     isa.table->chain_logs.draw_few_states(
         {.states = chances.states,
          .part_bytes = chances.columns * 8,
          .count = count,
          .row = reinterpret_cast<const char*>(chances.row.data()),
          .weights = reinterpret_cast<const char*>(chances.weights.data()),
+         .before_weights = reinterpret_cast<const char*>(chances.before_weights.data()),
          .behind = states.data(),
          .numbers = static_cast<const char*>(taken),
          .key = {1, 2},
@@ -137,12 +141,12 @@ std::vector<ptrdiff_t> draw(const Isa& isa, const Chances& chances, ptrdiff_t pl
     return chosen;
 }
 
-constexpr ptrdiff_t few[] = {1, 2, 3, 4, 7, 8, 9, 16, 17, 31, 32};
+constexpr ptrdiff_t few[] = {1, 2, 3, 4, 7, 8, 9, 16, 17, 31, 32, 33, 40, 63, 64};
 
 TEST_CASE("draws from few states fall where sums that are added up one by one pass them") {
     for (const Isa* isa : usable_isas())
         for (const ptrdiff_t states : few)
-            for (const ptrdiff_t count : {1, 17, 256}) {
+            for (const ptrdiff_t count : {1, 5, 17, 256}) {
                 if (!are_few(states, isa->table->vector_bytes)) continue;
                 INFO(isa->name << " " << states << " " << count);
                 const Chances chances(states, isa->table->vector_bytes / 8, 0x1p-200);
@@ -169,7 +173,7 @@ TEST_CASE("draws from few states fall where sums that are added up one by one pa
 TEST_CASE("draws that words do not decide are drawn by their numbers") {
     for (const Isa* isa : usable_isas())
         for (const ptrdiff_t states : few) {
-            if (!isa->table->chain_logs.random_words) continue;
+            if (!take_words(states, states * states, isa->table->vector_bytes)) continue;
             INFO(isa->name << " " << states);
             const Chances chances(states, isa->table->vector_bytes / 8, 1);
             std::vector<ptrdiff_t> behind;

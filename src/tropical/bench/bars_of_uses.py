@@ -209,7 +209,7 @@ def _chains() -> Iterator[Bar]:
         case = f"time of the 5 best paths over the best, {states} states"
         make = partial(sequences.five_best, states)
         yield Bar(group, case, 6.0, 40_000.0 * states**2, make, at_most=True)
-    for states in (32, 128, 256):
+    for states in (32, 64, 128, 256):
         case = f"time of 100 samples over the forward pass, {states} states, 1,000 steps"
         make = partial(sequences.hundred_samples, states)
         yield Bar(group, case, 3.0, 8_000.0 * states**2, make, at_most=True)
