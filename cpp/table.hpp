@@ -1,4 +1,4 @@
-// 712 lines, as everything that crosses the border stands in one file.
+// 735 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, and
 // no code but what is always inlined, also without optimization. Matrices travel as bytes: a
 // pointer, and strides in bytes (view.hpp).

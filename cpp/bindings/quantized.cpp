@@ -17,10 +17,14 @@ namespace {
 using Integers = py::array_t<std::int32_t, py::array::c_style>;
 using Floats = py::array_t<float, py::array::c_style>;
 
+bool has(const py::dtype& dtype, char kind, py::ssize_t size) {
+    return dtype.kind() == kind && dtype.itemsize() == size;
+}
+
 bool is_signed_byte(const py::array& array, const char* name) {
     const py::dtype dtype = array.dtype();
-    if (dtype.equal(py::dtype::of<std::int8_t>())) return true;
-    if (dtype.equal(py::dtype::of<std::uint8_t>())) return false;
+    if (has(dtype, 'i', 1)) return true;
+    if (has(dtype, 'u', 1)) return false;
     throw py::type_error(std::string(name) + ": expected dtype int8 or uint8, got " +
                          std::string(py::str(dtype)));
 }
@@ -89,17 +93,29 @@ RightOperand right_operand(const py::object& b, const py::object& instructions) 
 
 QuadResult result_of(const py::array& out) {
     const py::dtype dtype = out.dtype();
-    if (dtype.equal(py::dtype::of<std::int32_t>())) return QuadResult::int32;
-    if (dtype.equal(py::dtype::of<float>())) return QuadResult::float32;
+    const bool native = dtype.byteorder() == '=';
+    if (native && has(dtype, 'i', 4)) return QuadResult::int32;
+    if (native && has(dtype, 'f', 4)) return QuadResult::float32;
     return is_signed_byte(out, "out") ? QuadResult::int8 : QuadResult::uint8;
 }
 
-template <class Array>
-auto elements(const Array& array, py::ssize_t count, const char* name) {
-    if (array.ndim() != 1 || array.shape(0) != count)
+// An element for each line, or one for all; nothing of None.
+template <class T>
+OfLines<T> of_lines(const std::optional<py::array_t<T, py::array::c_style>>& array,
+                    py::ssize_t count, const char* name) {
+    if (!array) return {nullptr, 0};
+    if (array->size() == 1) return {array->data(), 0};
+    if (array->ndim() != 1 || array->shape(0) != count)
         throw py::value_error(std::string(name) + ": expected shape (" + std::to_string(count) +
-                              ",), got " + shape_text(array));
-    return array.data();
+                              ",), got " + shape_text(*array));
+    return {array->data(), 1};
+}
+
+const float* bias_of(const std::optional<Floats>& bias, py::ssize_t n) {
+    if (bias && (bias->ndim() != 1 || bias->shape(0) != n))
+        throw py::value_error("bias: expected shape (" + std::to_string(n) + ",), got " +
+                              shape_text(*bias));
+    return bias ? bias->data() : nullptr;
 }
 
 struct Call {
@@ -113,7 +129,7 @@ void run(void* context, Workspace& memory, StopRequested stop) {
 }
 
 void multiply_bytes(const py::array& a, const py::object& b, const py::array& out,
-                    const Integers& a_zero, const Integers& b_zero,
+                    const std::optional<Integers>& a_zero, const std::optional<Integers>& b_zero,
                     const std::optional<Floats>& a_scale, const std::optional<Floats>& b_scale,
                     const std::optional<Floats>& bias, bool relu, float inverse_scale,
                     std::int32_t zero_point, const py::object& threads, const py::object& workspace,
@@ -130,8 +146,6 @@ void multiply_bytes(const py::array& a, const py::object& b, const py::array& ou
                               shape_text(out));
     check_writeable(out, "out");
     const QuadResult result = result_of(out);
-    const bool alike = a_zero.ndim() == 1 && a_zero.shape(0) == 1;
-    const py::ssize_t rows = alike ? 1 : m;
     if (result != QuadResult::int32 && !(a_scale && b_scale))
         throw py::value_error("scales: expected a_scale and b_scale unless out has dtype int32");
     const ByteProduct product{.m = m,
@@ -141,12 +155,11 @@ void multiply_bytes(const py::array& a, const py::object& b, const py::array& ou
                               .b = right.view,
                               .c = matrix_view(out),
                               .result = result,
-                              .row_step = alike ? 0 : 1,
-                              .row_zero = elements(a_zero, rows, "a_zero"),
-                              .column_zero = elements(b_zero, n, "b_zero"),
-                              .row_scale = a_scale ? elements(*a_scale, rows, "a_scale") : nullptr,
-                              .column_scale = b_scale ? elements(*b_scale, n, "b_scale") : nullptr,
-                              .bias = bias ? elements(*bias, n, "bias") : nullptr,
+                              .row_zero = of_lines(a_zero, m, "a_zero"),
+                              .column_zero = of_lines(b_zero, n, "b_zero"),
+                              .row_scale = of_lines(a_scale, m, "a_scale"),
+                              .column_scale = of_lines(b_scale, n, "b_scale"),
+                              .bias = bias_of(bias, n),
                               .relu = relu,
                               .inverse_scale = inverse_scale,
                               .zero_point = zero_point};
@@ -205,8 +218,8 @@ void bind_quantized(py::module_& module) {
             return b.packed().kernels->instructions;
         });
     module.def("multiply_bytes", multiply_bytes, arg("a").noconvert(), arg("b"),
-               arg("out").noconvert(), py::kw_only(), arg("a_zero").noconvert(),
-               arg("b_zero").noconvert(), arg("a_scale").noconvert() = py::none(),
+               arg("out").noconvert(), arg("a_zero").noconvert() = py::none(),
+               arg("b_zero").noconvert() = py::none(), arg("a_scale").noconvert() = py::none(),
                arg("b_scale").noconvert() = py::none(), arg("bias").noconvert() = py::none(),
                arg("relu") = false, arg("inverse_scale") = 1.0F, arg("zero_point") = 0,
                arg("threads") = py::none(), arg("workspace") = py::none(),

@@ -73,25 +73,26 @@ template <int W>
 // Turns the bytes of W lines of a micro-panel, if asked to, and adds them up. Bytes behind `depth`
 // stay 0.
 template <class V, int W, bool has_sign>
-[[gnu::noinline]] void sum_panel(const QuadPackArgs& g, char* panel, ptrdiff_t i) {
-    constexpr int L = lanes<std::int32_t, V>;
+[[gnu::noinline]] void sum_panel(const QuadPackArgs& args, char* panel, ptrdiff_t i) {
+    constexpr int L = lanes<std::int32_t, V>, parts = W / L;
+    const QuadPackArgs g = args;
     const V ones = broadcast<V>(0x01010101);
-    for (int v = 0; v < W; v += L) {
-        V sums{};
-        for (ptrdiff_t p = 0; p < g.depth; p += 4) {
-            char* const place = panel + (p * W + 4 * v);
-            const ptrdiff_t missing = p + 4 - g.depth;
-            const std::uint32_t top = 0x80808080U >> (missing > 0 ? 8 * missing : 0);
-            const V quads = load<V>(place) ^ broadcast<V>(g.turn ? static_cast<int>(top) : 0);
+    V sums[parts]{};
+    for (ptrdiff_t p = 0; p < g.depth; p += 4) {
+        const ptrdiff_t missing = p + 4 - g.depth;
+        const std::uint32_t top = 0x80808080U >> (missing > 0 ? 8 * missing : 0);
+        const V turned = broadcast<V>(g.turn ? static_cast<int>(top) : 0);
+        TROPICAL_UNROLL for (int v = 0; v < parts; ++v) {
+            char* const place = panel + (p * W + v * static_cast<int>(sizeof(V)));
+            const V quads = load<V>(place) ^ turned;
             store(place, quads);
             if constexpr (has_sign)
-                sums = Dot<V>::step(quads, Dot<V>::share(ones), sums);
+                sums[v] = Dot<V>::step(quads, Dot<V>::share(ones), sums[v]);
             else
-                sums = Dot<V>::step(ones, Dot<V>::share(quads), sums);
+                sums[v] = Dot<V>::step(ones, Dot<V>::share(quads), sums[v]);
         }
-        for (int lane = 0; lane < L && i + v + lane < g.length; ++lane)
-            g.sums[i + v + lane] += sums[lane];
     }
+    for (int v = 0; v < W && i + v < g.length; ++v) g.sums[i + v] += sums[v / L][v % L];
 }
 
 // The same for a line of A by itself, whose bytes follow each other.

@@ -63,7 +63,7 @@ int threads_for(const ByteProduct& p, int most) {
 
 // Rows of a block of A, of which the packed quads take at most half of L2.
 ptrdiff_t rows_of_block(ptrdiff_t m, ptrdiff_t quads, int mr) {
-    constexpr ptrdiff_t most_rows = 48;
+    constexpr ptrdiff_t most_rows = 24;
     const ptrdiff_t most =
         std::min(caches().l2 / 2 / std::max<ptrdiff_t>(quads * quad_bytes, 1), most_rows);
     const ptrdiff_t blocks = ceil_div(m, std::max<ptrdiff_t>(most / mr, 1) * mr);
@@ -122,16 +122,17 @@ int turned_zero(const PackedBytes& b) {
 
 // The zero point of every column; nothing where they differ.
 std::optional<std::int32_t> common_zero(const ByteProduct& p) {
-    const std::int32_t* const end = p.column_zero + p.packed.n;
-    if (std::any_of(p.column_zero, end, [&](int zero) { return zero != *p.column_zero; }))
-        return {};
-    return wrapped(std::int64_t{*p.column_zero} + turned_zero(p.packed));
+    const std::int32_t* const zeros = p.column_zero.data;
+    const ptrdiff_t different = p.column_zero.step == 0 ? 0 : p.packed.n;
+    if (std::any_of(zeros, zeros + different, [&](int zero) { return zero != *zeros; })) return {};
+    return wrapped(std::int64_t{p.column_zero[0]} + turned_zero(p.packed));
 }
 
 void fill_columns(const Run& run) {
     const ByteProduct& p = run.p;
     const ptrdiff_t n = p.packed.n;
-    if (p.column_scale) std::copy_n(p.column_scale, n, run.column<float>(run.cut.column_scale, 0));
+    for (ptrdiff_t j = 0; j < n; ++j)
+        *run.column<float>(run.cut.column_scale, j) = p.column_scale[j];
     if (p.bias) std::copy_n(p.bias, n, run.column<float>(run.cut.bias, 0));
     if (run.common_zero) return;
     for (ptrdiff_t j = 0; j < n; ++j)
@@ -157,9 +158,8 @@ void pack_rows(const Run& run, ptrdiff_t i, ptrdiff_t m, int slot) {
              .turn = !p.a_is_signed,
              .sums = sums});
     for (ptrdiff_t r = 0; r < m; ++r) {
-        const ptrdiff_t place = (i + r) * p.row_step;
-        const std::int64_t zero = std::int64_t{p.row_zero[place]} - (p.a_is_signed ? 0 : 128);
-        if (p.row_scale) run.own<float>(slot, cut.row_scale)[r] = p.row_scale[place];
+        const std::int64_t zero = std::int64_t{p.row_zero[i + r]} - (p.a_is_signed ? 0 : 128);
+        run.own<float>(slot, cut.row_scale)[r] = p.row_scale[i + r];
         run.own<std::int32_t>(slot, cut.row_zero)[r] = wrapped(zero);
         run.own<std::int32_t>(slot, cut.row_term)[r] =
             wrapped((sums[r] - p.packed.k * zero) * run.common_zero.value_or(1));

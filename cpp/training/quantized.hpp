@@ -28,11 +28,18 @@ struct PackedBytes {
 ptrdiff_t packed_bytes(const QuadKernels& kernels, ptrdiff_t k, ptrdiff_t n);
 PackedBytes pack(const QuadKernels& kernels, const ByteMatrix& b, char* memory, int threads);
 
+// Numbers of rows or columns: `step` apart, or one for all, where step is 0; without data, 0.
+template <class T>
+struct OfLines {
+    const T* data;
+    ptrdiff_t step;
+    T operator[](ptrdiff_t i) const { return data ? data[i * step] : T{}; }
+};
+
 // C[i, j] = sum over p of (A[i, p] - row_zero[i]) * (B[p, j] - column_zero[j]), passed through
 // QuadEndArgs. Zero points are bytes of either kind, -128 to 255. B: packed before, or, where
-// packed.memory is null, packed first, for packed.kernels. row_*: m elements, or one for all where
-// row_step is 0; column_* and bias: n, bias may be null. The scales are not read where C is of
-// int32. C overlaps no operand.
+// packed.memory is null, packed first, for packed.kernels. bias: n numbers, or null. The scales are
+// not read where C is of int32. C overlaps no operand.
 struct ByteProduct {
     ptrdiff_t m;
     ConstView a;
@@ -41,9 +48,9 @@ struct ByteProduct {
     ConstView b;
     View c;
     QuadResult result;
-    ptrdiff_t row_step;
-    const std::int32_t *row_zero, *column_zero;
-    const float *row_scale, *column_scale, *bias;
+    OfLines<std::int32_t> row_zero, column_zero;
+    OfLines<float> row_scale, column_scale;
+    const float* bias;
     bool relu;
     float inverse_scale;
     std::int32_t zero_point;

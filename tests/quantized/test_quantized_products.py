@@ -136,6 +136,7 @@ RAW = np.ones((2, 3), np.int8)
         (lambda: quantized.gemm(X, C), ValueError, "b: expected scales that differ along axis -1"),
         (lambda: quantized.gemm(RAW, RAW.T, out=np.zeros((2, 3), "i4")), ValueError, "shape"),
         (lambda: quantized.gemm(RAW, RAW.T, out=np.zeros((2, 2), "f4")), TypeError, "of int32"),
+        (lambda: quantized.gemm(RAW, RAW.T, out=np.zeros((2, 2), ">i4")), TypeError, "of int32"),
         (lambda: quantized.gemm(RAW, RAW.T, instructions="amx"), ValueError, "instructions: .*amx"),
         (lambda: quantized.gemm(RAW, RAW.T, threads=0), ValueError, "threads"),
         (lambda: quantized.gemm(RAW, RAW.T, workspace=3), TypeError, "workspace"),
@@ -238,3 +239,24 @@ def test_numbers_that_bytes_would_not_give_back_are_refused():
         q = quantized.Quantization(scales, 0, np.int8, axis=axis)
         with pytest.raises(ValueError, match=r"values: expected length .* got shape \(2, 3\)"):
             quantized.QuantizedArray(np.ones((2, 3), np.int8), q)
+
+
+def test_a_quantization_does_not_change():
+    """It keeps what it has computed of its scales."""
+    scales = np.array([0.5, 0.25], np.float32)
+    q = quantized.Quantization(scales, 3, np.int8, axis=0)
+    scales[:] = 1
+    np.testing.assert_array_equal(q.scale, [0.5, 0.25])
+    for array in (q.scale, q.zero_point):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+@pytest.mark.parametrize(
+    "bias", [np.arange(8.0)[::2], [0, 2, 4, 6], np.arange(0, 8, 2, dtype=">f4")]
+)
+def test_a_bias_of_any_kind(bias):
+    want = quantized.gemm(X, W, bias=np.arange(0, 8, 2, dtype=np.float32))
+    np.testing.assert_array_equal(quantized.gemm(X, W, bias=bias), want)
+    vector = quantized.quantize(np.ones(3))
+    assert quantized.gemm(vector, vector, bias=2.0) == quantized.gemm(vector, vector) + 2

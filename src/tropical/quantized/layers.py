@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropical import _core, nn
+from tropical import nn
 from tropical.arrays import Array
 from tropical.autograd import Tensor, no_grad
 from tropical.autograd.tensor import data_of
 
-from .product import Activation, PackedArray, arrays, gemm, pack
+from .product import Activation, PackedArray, gemm, pack
 from .quantization import Quantization, QuantizedArray, fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_PACKED = ("_packed", "_ends")
+_PACKED = ("_packed",)
 
 
 @dataclass
@@ -77,7 +77,7 @@ class QuantizedLinear(nn.Module):
                 f"axis {inputs.axis}"
             )
         self.weight: NDArray[np.int8] = rows.values
-        self.weight_scale: NDArray[np.float32] = rows.quantization.scale
+        self.weight_scale: NDArray[np.float32] = np.array(rows.quantization.scale)
         self.bias: NDArray[np.float32] | None = (
             None if bias is None else np.array(bias, dtype=np.float32)
         )
@@ -94,14 +94,6 @@ class QuantizedLinear(nn.Module):
         scales = Quantization(self.weight_scale, 0, np.int8, axis=-1)
         packed = pack(QuantizedArray(self.weight.T, scales))
         inputs = Quantization(self.input_scale, self.input_zero_point, self.input_dtype)
-        ends = {
-            "a_scale": inputs.scale,
-            "a_zero": inputs.zero_point,
-            "b_scale": self.weight_scale,
-        }
-        if self.bias is not None:
-            ends["bias"] = self.bias
-        self._ends: dict[str, Any] = arrays(ends, len(self.weight))
         self._packed: PackedArray = packed
         self._meaning.quantization = inputs
 
@@ -139,23 +131,14 @@ class QuantizedLinear(nn.Module):
         """Return the new rows."""
         inputs, outputs = self.inputs, self.outputs
         given = x if isinstance(x, QuantizedArray) else inputs.quantize(data_of(x))
-        if given.quantization is not inputs or given.values.ndim != 2:
-            result = gemm(
-                given,
-                self._packed,
-                bias=self.bias,
-                activation=self.activation,
-                quantization=outputs,
-            )
-            return result if outputs is not None else Tensor(result)
-        # What `gemm` does, with all that does not change found before.
-        ends = {**self._ends, "relu": self.activation == "relu"}
-        if outputs is not None:
-            ends |= {"inverse_scale": outputs.inverse, "zero_point": int(outputs.zero_point)}
-        dtype = np.float32 if outputs is None else outputs.dtype
-        rows = np.empty((len(given.values), len(self.weight)), dtype=dtype)
-        _core.multiply_bytes(given.values, self._packed._bytes, rows, **ends)
-        return Tensor(rows) if outputs is None else QuantizedArray(rows, outputs)
+        result = gemm(
+            given,
+            self._packed,
+            bias=self.bias,
+            activation=self.activation,
+            quantization=outputs,
+        )
+        return Tensor(result) if outputs is None else result
 
     def extra_repr(self) -> str:
         """Return the lengths."""

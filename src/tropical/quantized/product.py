@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Activation: TypeAlias = Literal["relu"]
 # With longer sums, 255 * 255 * k could leave int32.
 LONGEST = (2**31 - 1) // 255**2
+_SUMS, _FLOATS = np.dtype(np.int32), np.dtype(np.float32)
+# What follows the sums of bytes alone: the arguments of `_core.multiply_bytes` from a_zero on.
+_NONE = (None, None, None, None, None, False, 1.0, 0)
 
 
 class PackedArray:
@@ -34,12 +37,8 @@ class PackedArray:
 
     def __init__(self, bytes_: _core.PackedBytes, quantization: Quantization | None) -> None:
         self._bytes = bytes_
+        self.shape: tuple[int, int] = bytes_.shape
         self.quantization = quantization
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The shape (k, n)."""
-        return self._bytes.shape
 
     @property
     def nbytes(self) -> int:
@@ -186,23 +185,22 @@ def gemm(
     array([[ 2.99, -1.01]], dtype=float32)
     """
     left = _bytes_of("a", a)
-    right = b.shape if isinstance(b, PackedArray) else _bytes_of("b", b).shape
-    check_product(left.shape, right)
-    shape = (
-        *np.broadcast_shapes(left.shape[:-2], right[:-2]),
-        *left.shape[-2:-1],
-        *right[1:][-1:],
-    )
+    right = b if isinstance(b, PackedArray) else _bytes_of("b", b)
+    check_product(left.shape, right.shape)
+    items = left.shape[:-2]
+    if len(right.shape) > 2:
+        items = np.broadcast_shapes(items, right.shape[:-2])
+    shape = (*items, *left.shape[-2:-1], *right.shape[1:][-1:])
     ends = _ends(a, b, bias, activation, quantization)
-    dtype = np.dtype(np.float32 if ends else np.int32)
+    dtype = _SUMS if ends is _NONE else _FLOATS
     if quantization is not None:
         dtype = quantization.dtype
     if out is not None:
         _check_out(out, shape, dtype)
     if isinstance(b, PackedArray) and instructions not in (None, b.instructions):
         raise ValueError(f"instructions: b is packed for {b.instructions}, got {instructions!r}")
-    keywords = {"threads": threads, "workspace": workspace, "instructions": instructions}
-    result = _multiply(left, b, shape, dtype, {**ends, **keywords}, out)
+    how = (*ends, threads, workspace, instructions)
+    result = _multiply(left, right, shape, dtype, how, out)
     if out is None:
         return result if quantization is None else QuantizedArray(result, quantization)
     if result is not out:
@@ -229,11 +227,10 @@ def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         raise ValueError("out: expected a writeable array, got a read-only one")
 
 
-def _scales(name: str, q: Quantization, ndim: int, own: int) -> tuple[Array, Array]:
-    """Return scale and zero point, which may differ along axis `own`, counted from the end."""
-    if q.axis is not None and q.axis % max(ndim, 1) != own % max(ndim, 1):
+def _check_axis(name: str, q: Quantization, ndim: int, own: int) -> None:
+    """Raise ValueError unless scales differ at most along axis `own`, counted from the end."""
+    if q.axis is not None and q.axis % ndim != own % ndim:
         raise ValueError(f"{name}: expected scales that differ along axis {own}, got {q.axis}")
-    return q.scale, q.zero_point
 
 
 def _ends(
@@ -242,8 +239,8 @@ def _ends(
     bias: ArrayLike | None,
     activation: Activation | None,
     quantization: Quantization | None,
-) -> dict[str, Any]:
-    """Return what happens to the sums of quantized arrays; nothing for bytes alone."""
+) -> tuple[Any, ...]:
+    """Return what happens to the sums of quantized arrays; `_NONE` for bytes alone."""
     of_a = a.quantization if isinstance(a, QuantizedArray) else None
     of_b = b.quantization if isinstance(b, (QuantizedArray, PackedArray)) else None
     if (of_a is None) != (of_b is None):
@@ -251,41 +248,49 @@ def _ends(
     if of_a is None or of_b is None:
         if any(end is not None for end in (bias, activation, quantization)):
             raise TypeError("bias, activation, quantization: expected None for bytes alone")
-        return {}
+        return _NONE
     if activation not in (None, "relu"):
         raise ValueError(f"activation: expected None or 'relu', got {activation!r}")
     if quantization is not None and quantization.axis is not None:
         raise ValueError("quantization: expected one scale for the result")
-    k, columns = a.shape[-1], b.shape[1:][-1:]
-    if k > LONGEST:
-        raise ValueError(f"a, b: expected sums of at most {LONGEST} products, got {k}")
-    if of_a.axis is not None and len(a.shape) != 2:
-        raise ValueError(f"a: expected one scale, or a matrix of shape (m, k), got {a.shape}")
-    ends: dict[str, Any] = {"relu": activation == "relu"}
-    ends["a_scale"], ends["a_zero"] = _scales("a", of_a, len(a.shape), -2)
-    ends["b_scale"], ends["b_zero"] = _scales("b", of_b, len(b.shape), -1)
-    if bias is not None:
-        ends["bias"] = numbers("bias", bias).astype(np.float32)
-        if ends["bias"].shape != columns:
-            raise ValueError(f"bias: expected shape {columns}, got {ends['bias'].shape}")
-    if quantization is not None:
-        ends["inverse_scale"] = quantization.inverse
-        ends["zero_point"] = int(quantization.zero_point)
-    return ends
+    rows, columns = a.shape, b.shape
+    if rows[-1] > LONGEST:
+        raise ValueError(f"a, b: expected sums of at most {LONGEST} products, got {rows[-1]}")
+    if of_a.axis is not None and len(rows) != 2:
+        raise ValueError(f"a: expected one scale, or a matrix of shape (m, k), got {rows}")
+    _check_axis("a", of_a, len(rows), -2)
+    _check_axis("b", of_b, len(columns), -1)
+    added = None if bias is None else _bias(bias, columns[1:][-1:])
+    return (
+        *(of_a.zero_point, of_b.zero_point, of_a.scale, of_b.scale),
+        added,
+        activation is not None,
+        1.0 if quantization is None else quantization.inverse,
+        0 if quantization is None else int(quantization.zero_point),
+    )
+
+
+def _bias(bias: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Return one number for each column, as float32."""
+    added = numbers("bias", bias)
+    if added.dtype != _FLOATS or not added.flags.c_contiguous:
+        added = added.astype(np.float32, order="C")
+    if added.shape != shape:
+        raise ValueError(f"bias: expected shape {shape}, got {added.shape}")
+    return added if shape else added.reshape(1)
 
 
 def _multiply(
-    left: Array, b: Any, shape: tuple[int, ...], dtype: Any, keywords: dict[str, Any], out: Any
+    left: Array, right: Any, shape: tuple[int, ...], dtype: Any, how: tuple[Any, ...], out: Any
 ) -> Any:
     """Return the product; `out` itself where that can be computed to."""
-    if isinstance(b, PackedArray):
-        return _rows(left, b._bytes, b.shape[1], shape, dtype, keywords, out)
-    right = _bytes_of("b", b)
+    if isinstance(right, PackedArray):
+        return _rows(left, right._bytes, right.shape[1], shape, dtype, how, out)
     if out is not None and np.may_share_memory(out, right):
         out = None
     if right.ndim <= 2:
         matrix = right if right.ndim == 2 else right[:, None]
-        return _rows(left, matrix, matrix.shape[1], shape, dtype, keywords, out)
+        return _rows(left, matrix, matrix.shape[1], shape, dtype, how, out)
     batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
     left = np.broadcast_to(left, (*batch, *left.shape[-2:])) if left.ndim > 1 else left
     right = np.broadcast_to(right, (*batch, *right.shape[-2:]))
@@ -293,7 +298,7 @@ def _multiply(
     for item in np.ndindex(*batch):
         a = left[item] if left.ndim > 1 else left
         of_item = result[item].shape
-        result[item] = _rows(a, right[item], right.shape[-1], of_item, dtype, keywords, None)
+        result[item] = _rows(a, right[item], right.shape[-1], of_item, dtype, how, None)
     return result
 
 
@@ -303,29 +308,14 @@ def _rows(
     n: int,
     shape: tuple[int, ...],
     dtype: Any,
-    keywords: dict[str, Any],
+    how: tuple[Any, ...],
     out: Any,
 ) -> Any:
     """Return the product of rows and one matrix, of the shape that it is to have."""
-    rows = left.reshape(math.prod(left.shape[:-1]), left.shape[-1])
+    rows = left if left.ndim == 2 else left.reshape(math.prod(left.shape[:-1]), left.shape[-1])
     direct = out is not None and out.ndim == 2 and not np.may_share_memory(out, left)
     result: Any = out if direct else np.empty((len(rows), n), dtype=dtype)
-    _core.multiply_bytes(rows, b, result, **{**keywords, **arrays(keywords, n)})
-    if direct:
+    _core.multiply_bytes(rows, b, result, *how)
+    if direct or result.shape == shape:
         return result
     return result.reshape(shape) if shape else result[0, 0]
-
-
-def arrays(keywords: dict[str, Any], n: int) -> dict[str, Any]:
-    """Return the zero points, scales and bias among the keywords of a product with n columns."""
-    scaled = "a_scale" in keywords
-    found: dict[str, Array] = {
-        "a_zero": np.ascontiguousarray(keywords.get("a_zero", 0), dtype=np.int32).reshape(-1),
-        "b_zero": np.full(n, keywords.get("b_zero", 0), dtype=np.int32),
-    }
-    if scaled:
-        found["a_scale"] = np.ascontiguousarray(keywords["a_scale"]).reshape(-1)
-        found["b_scale"] = np.full(n, keywords["b_scale"], dtype=np.float32)
-    if "bias" in keywords:
-        found["bias"] = np.ascontiguousarray(keywords["bias"].reshape(n))
-    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -55,7 +56,7 @@ class Quantization:
     def __init__(
         self, scale: ArrayLike, zero_point: ArrayLike, dtype: DTypeLike, axis: int | None = None
     ) -> None:
-        scales = np.asarray(scale, dtype=np.float32)
+        scales = np.array(scale, dtype=np.float32)
         found = byte_dtype("dtype", dtype)
         zeros = np.asarray(zero_point)
         if not is_kind(zeros.dtype, "integer"):
@@ -73,12 +74,15 @@ class Quantization:
             raise ValueError(
                 f"zero_point: expected numbers in [{limits.min}, {limits.max}], got {zeros}"
             )
+        shared = np.full(scales.shape, zeros, dtype=np.int32)
+        for array in (scales, shared):
+            array.flags.writeable = False
         object.__setattr__(self, "scale", scales)
-        object.__setattr__(self, "zero_point", np.broadcast_to(zeros.astype("i4"), scales.shape))
+        object.__setattr__(self, "zero_point", shared)
         object.__setattr__(self, "dtype", found)
         object.__setattr__(self, "axis", axis)
 
-    @property
+    @functools.cached_property
     def inverse(self) -> float:
         """1 / scale of a quantization with one scale, in float32."""
         return float(np.float32(1) / self.scale)
