@@ -110,6 +110,18 @@ def test_examples_answer_help(tmp_path):
     assert out.lower().count("usage: ") == len(RUNNABLE) + 1 and not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["x.xyz", "nowhere/x.svg", "folder.png"])
+def test_pictures_that_cannot_be_written(name, tmp_path, capsys):
+    """They are refused before the example computes what it would draw."""
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(SystemExit):
+        letters.main(["--picture", str(tmp_path / name)])
+    assert "argument --picture: expected a file that ends with" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        maps.main([str(tmp_path / "nowhere")])
+    assert "expected a folder that can be written to, got" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_xor_is_learned_from_any_weights(seed):
     answers = xor.learn(seed)(xor.QUESTIONS).data

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+from pathlib import Path
 
 
 def new_parser(name: str, description: str | None) -> argparse.ArgumentParser:
@@ -12,3 +14,30 @@ def new_parser(name: str, description: str | None) -> argparse.ArgumentParser:
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+
+
+def picture(given: str) -> str:
+    """Return the path of a picture, as argparse's ``type``: refused before work is done for it."""
+    path = Path(given)
+    if (
+        path.suffix.lower() not in (".svg", ".png", ".pdf")
+        or path.is_dir()
+        or not _can_be_written(path.parent)
+    ):
+        raise argparse.ArgumentTypeError(
+            f"expected a file that ends with .svg, .png or .pdf, in a folder that can be written "
+            f"to, got {given}"
+        )
+    return given
+
+
+def folder(given: str) -> Path:
+    """Return the folder of pictures, as argparse's ``type``."""
+    path = Path(given)
+    if not _can_be_written(path):
+        raise argparse.ArgumentTypeError(f"expected a folder that can be written to, got {given}")
+    return path
+
+
+def _can_be_written(path: Path) -> bool:
+    return path.is_dir() and os.access(path, os.W_OK | os.X_OK)

@@ -9,13 +9,12 @@ the manual (needs matplotlib, extra ``bench``).
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tropical import extras
-from tropical.examples import new_parser
+from tropical.examples import folder, new_parser
 from tropical.examples.flights import print_lines
 from tropical.examples.streets import NOTICE, Streets, load
 from tropical.graph import accessibility, closeness, edge_betweenness, nearest_facilities
@@ -198,15 +197,15 @@ PICTURES = {"city-isochrones": isochrones, "city-access": access, "city-closed":
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the answers, and draw the maps into a folder if there is one."""
     parser = new_parser("city", __doc__)
-    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="draw the maps into a folder")
-    folder = parser.parse_args(arguments).plots
-    if folder is not None and not folder.is_dir():
-        parser.error(f"--plots: expected a folder, got {folder}")
+    parser.add_argument(
+        "--plots", type=folder, metavar="FOLDER", help="draw the maps into a folder"
+    )
+    plots = parser.parse_args(arguments).plots
     streets = load()
     print_lines(report(streets))
-    if folder is not None:
+    if plots is not None:
         for name, draw in PICTURES.items():
-            draw(streets).savefig(folder / f"{name}.png", pil_kwargs={"optimize": True})
+            draw(streets).savefig(plots / f"{name}.png", pil_kwargs={"optimize": True})
 
 
 if __name__ == "__main__":

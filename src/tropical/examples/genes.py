@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropical.examples import new_parser
+from tropical.examples import new_parser, picture
 from tropical.extras import require
 from tropical.sequence import posteriors, viterbi
 
@@ -256,7 +256,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Learn, find, print, and draw on request."""
     parser = new_parser("genes", __doc__)
     parser.add_argument(
-        "--picture", metavar="FILE", help="draw a part of what was found (SVG, PNG)"
+        "--picture", type=picture, metavar="FILE", help="draw a part of what was found (SVG, PNG)"
     )
     options = parser.parse_args(arguments)
     genome = escherichia_coli()

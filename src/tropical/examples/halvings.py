@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tropical
-from tropical.examples import new_parser
+from tropical.examples import new_parser, picture
 from tropical.extras import require
 from tropical.measure import contenders
 from tropical.measure.timing import Budget, Contender, interleave
@@ -110,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser("halvings", __doc__)
     parser.add_argument("side", type=int, nargs="?", default=2048, help="rows of the matrices")
     parser.add_argument("--seconds", type=float, default=10.0, help="about how long to measure")
-    parser.add_argument("--picture", metavar="FILE", help="draw the table (SVG, PNG)")
+    parser.add_argument("--picture", type=picture, metavar="FILE", help="draw the table (SVG, PNG)")
     options = parser.parse_args(arguments)
     try:
         rows = compare(options.side, seconds=options.seconds)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropical.examples import new_parser
+from tropical.examples import new_parser, picture
 from tropical.extras import require
 from tropical.sequence import Posteriors, posteriors, viterbi
 
@@ -190,7 +190,9 @@ def report(words: Words, model: Model, likelihoods: Sequence[float]) -> Iterator
 def main(arguments: Sequence[str] | None = None) -> None:
     """Learn, print, and draw on request."""
     parser = new_parser("letters", __doc__)
-    parser.add_argument("--picture", metavar="FILE", help="draw what was learned (SVG, PNG)")
+    parser.add_argument(
+        "--picture", type=picture, metavar="FILE", help="draw what was learned (SVG, PNG)"
+    )
     options = parser.parse_args(arguments)
     words = reference()
     model, likelihoods = learn(words)

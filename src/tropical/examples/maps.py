@@ -6,13 +6,12 @@ leg of the widest itinerary to each airport. Needs matplotlib (extra ``bench``).
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tropical import extras
-from tropical.examples import flights, new_parser
+from tropical.examples import flights, folder, new_parser
 from tropical.examples.airports import Network, load
 from tropical.graph import path, widest_paths
 
@@ -103,11 +102,11 @@ def _name(axes: Any, network: Network, stops: Sequence[int]) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write ``itineraries.png`` and ``bottlenecks.png``."""
     parser = new_parser("maps", __doc__)
-    parser.add_argument("folder", type=Path, help="the folder that the pictures go to")
-    folder = parser.parse_args(arguments).folder
+    parser.add_argument("folder", type=folder, help="the folder that the pictures go to")
+    target = parser.parse_args(arguments).folder
     network = load()
     for draw in (itineraries, bottlenecks):
-        file = folder / f"{draw.__name__}.png"
+        file = target / f"{draw.__name__}.png"
         draw(network).savefig(file, pil_kwargs={"optimize": True})
 
 

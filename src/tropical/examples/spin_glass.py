@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tropical
-from tropical.examples import new_parser
+from tropical.examples import new_parser, picture
 from tropical.extras import require
 
 if TYPE_CHECKING:
@@ -213,7 +213,9 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=16, help="columns; each doubles the time")
     parser.add_argument("--seed", type=int, default=0, help="of the random bonds")
     parser.add_argument("--cylinder", action="store_true", help="close each row to a ring")
-    parser.add_argument("--draw", metavar="FILE", help="draw the ground state, as SVG or PNG")
+    parser.add_argument(
+        "--draw", type=picture, metavar="FILE", help="draw the ground state, as SVG or PNG"
+    )
     asked = parser.parse_args()
     if asked.height < 1 or not 1 <= asked.width <= WIDEST or asked.height * asked.width < 2:
         parser.error(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tropical.examples import new_parser
+from tropical.examples import new_parser, picture
 from tropical.examples.airports import load
 from tropical.examples.flights import print_lines
 from tropical.extras import require
@@ -266,7 +266,9 @@ def _map(axes: Any, network: Network, plan: Shuttles) -> None:
 
 def _main() -> None:
     parser = new_parser("timetable", __doc__)
-    parser.add_argument("picture", nargs="?", metavar="FILE", help="draw the manual's picture")
+    parser.add_argument(
+        "picture", type=picture, nargs="?", metavar="FILE", help="draw the manual's picture"
+    )
     options = parser.parse_args()
     print_lines(report(load()))
     if options.picture:
