@@ -1,4 +1,4 @@
-// 735 lines, as everything that crosses the border stands in one file.
+// 747 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, and
 // no code but what is always inlined, also without optimization. Matrices travel as bytes: a
 // pointer, and strides in bytes (view.hpp).
@@ -386,8 +386,8 @@ struct DrawArgs {
 // Of few states: draw i chooses a state before the state behind[i]. The chances are the numbers of
 // a row times a column of weights, which are packed as the transitions of ChainArgs are, and their
 // transpose as before_weights. behind, numbers and chosen have memory for whole groups of
-// `draws_together`. numbers: words where take_words says so, whose other bits follow from key,
-// place and first; else float64.
+// `draws_together`. numbers: for draws by words, words, whose other bits follow from key, place and
+// first; else float64.
 inline constexpr ptrdiff_t draws_together = 16, most_states_by_words = 32;
 struct FewStatesArgs {
     ptrdiff_t states, part_bytes, count;
@@ -405,18 +405,30 @@ struct FewStatesArgs {
     const ptrdiff_t lanes = vector_bytes / 8;
     return states <= lanes * lanes;
 }
-// Words of all states are more than few draws need.
-[[gnu::always_inline]] constexpr bool take_words(ptrdiff_t states, ptrdiff_t count,
-                                                 ptrdiff_t vector_bytes) {
-    return vector_bytes == 64 && states <= most_states_by_words && 4 * count >= states;
+// How they are drawn: by words or sums of chunks of all states that come next, which are more than
+// few draws need; each alone; or, with other registers, by trees.
+enum class FewStates { words, chunks, alone, trees };
+[[gnu::always_inline]] constexpr FewStates way_of_draws(ptrdiff_t states, ptrdiff_t count,
+                                                        ptrdiff_t vector_bytes) {
+    if (vector_bytes != 64) return FewStates::trees;
+    if (states <= most_states_by_words)
+        return 4 * count >= states ? FewStates::words : FewStates::alone;
+    return 8 * count > states ? FewStates::chunks : FewStates::alone;
 }
 [[gnu::always_inline]] constexpr ptrdiff_t few_states_bytes(ptrdiff_t states,
                                                             ptrdiff_t vector_bytes) {
     const ptrdiff_t lanes = vector_bytes / 8, registers = (states + lanes - 1) / lanes;
-    if (vector_bytes == 64)
-        return states <= most_states_by_words ? states * most_states_by_words * 4
-                                              : (lanes * lanes + lanes) * vector_bytes;
-    return registers * lanes * (registers + 1) * vector_bytes;
+    switch (way_of_draws(states, states, vector_bytes)) {
+        case FewStates::words:
+            return states * most_states_by_words * 4;
+        case FewStates::chunks:
+            return (lanes * lanes + lanes) * vector_bytes;
+        case FewStates::alone:
+            return 0;
+        case FewStates::trees:
+            return registers * lanes * (registers + 1) * vector_bytes;
+    }
+    return 0;
 }
 // turned[i][t] = rows[t][i] for the states of `count` draws, in whole registers, at `steps` steps.
 struct TurnArgs {

@@ -93,13 +93,13 @@ RightOperand right_operand(const py::object& b, const py::object& instructions) 
 
 QuadResult result_of(const py::array& out) {
     const py::dtype dtype = out.dtype();
-    const bool native = dtype.byteorder() == '=';
+    const bool native = dtype.itemsize() == 4 && dtype.attr("isnative").cast<bool>();
     if (native && has(dtype, 'i', 4)) return QuadResult::int32;
     if (native && has(dtype, 'f', 4)) return QuadResult::float32;
     return is_signed_byte(out, "out") ? QuadResult::int8 : QuadResult::uint8;
 }
 
-// An element for each line, or one for all; nothing of None.
+// An element for each line, or one for all; null for None.
 template <class T>
 OfLines<T> of_lines(const std::optional<py::array_t<T, py::array::c_style>>& array,
                     py::ssize_t count, const char* name) {

@@ -48,16 +48,17 @@ void add_chunks(const FewStatesArgs& g) {
     }
 }
 
-// Draws that look for their chunks one after the other, so that none waits for another.
+// So many draws find their chunks before one of them finds its state: none waits for another.
 inline constexpr ptrdiff_t chunks_at_once = 32;
 
-// Where the state of a draw lies: a chunk, and what the draw leaves after the sum before it.
+// Where the state of a draw lies: its chunk, and the number that is drawn minus the sums of all
+// chunks before.
 struct InChunk {
     std::int64_t chunk[chunks_at_once];
     double rest[chunks_at_once];
 };
 
-// The last chunk with a sum before it that is not above the number of the draw.
+// The last chunk before which the sum is at most the number that is drawn.
 template <class V>
 [[gnu::always_inline]] inline void find_chunks(const FewStatesArgs& g, ptrdiff_t first,
                                                ptrdiff_t count, InChunk& found) {

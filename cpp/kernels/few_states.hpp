@@ -16,9 +16,10 @@ namespace {
 template <int Bytes>
 void draw_few_states(const FewStatesArgs& args) {
     static_assert(Bytes == 64);
-    if (take_words(args.states, args.count, Bytes))
+    const FewStates way = way_of_draws(args.states, args.count, Bytes);
+    if (way == FewStates::words)
         return args.states <= 16 ? draw_by_words<1>(args) : draw_by_words<2>(args);
-    if (args.count > args.states / 8) return draw_by_chunks<Doubles>(args);
+    if (way == FewStates::chunks) return draw_by_chunks<Doubles>(args);
     for (ptrdiff_t i = 0; i < args.count; ++i) args.chosen[i] = draw_alone<Doubles>(args, i);
 }
 

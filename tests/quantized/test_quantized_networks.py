@@ -207,3 +207,10 @@ def test_a_state_that_a_layer_refuses_changes_nothing():
     for name, array in small.state_dict().items():
         np.testing.assert_array_equal(array, before[name])
     np.testing.assert_array_equal(small(x).data, want)
+
+
+@pytest.mark.parametrize("bias", [[1.0, 2.0, 3.0], 1.0, [[1.0, 2.0]]])
+def test_a_layer_refuses_a_bias_of_another_shape(bias):
+    inputs = quantized.Quantization(0.01, 0, np.uint8)
+    with pytest.raises(ValueError, match=r"bias: expected shape \(2,\), got"):
+        quantized.QuantizedLinear(np.eye(2), bias, inputs)

@@ -1,7 +1,9 @@
 """Products of bytes against NumPy's int32, on every instruction set and its instructions."""
 
+import copy
 import itertools
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -119,6 +121,7 @@ X = quantized.quantize(np.ones((2, 3)))
 W = quantized.quantize(np.ones((3, 4)), axis=1)
 C = quantized.quantize(np.ones((3, 4)), axis=0)
 RAW = np.ones((2, 3), np.int8)
+THREE = QuantizedArray(RAW[0], Quantization([1.0, 2.0, 3.0], 0, np.int8, axis=0))
 
 
 @pytest.mark.parametrize(
@@ -137,6 +140,7 @@ RAW = np.ones((2, 3), np.int8)
         (lambda: quantized.gemm(RAW, RAW.T, out=np.zeros((2, 3), "i4")), ValueError, "shape"),
         (lambda: quantized.gemm(RAW, RAW.T, out=np.zeros((2, 2), "f4")), TypeError, "of int32"),
         (lambda: quantized.gemm(RAW, RAW.T, out=np.zeros((2, 2), ">i4")), TypeError, "of int32"),
+        (lambda: quantized.gemm(X, THREE), ValueError, "b: expected scales that differ along"),
         (lambda: quantized.gemm(RAW, RAW.T, instructions="amx"), ValueError, "instructions: .*amx"),
         (lambda: quantized.gemm(RAW, RAW.T, threads=0), ValueError, "threads"),
         (lambda: quantized.gemm(RAW, RAW.T, workspace=3), TypeError, "workspace"),
@@ -247,9 +251,10 @@ def test_a_quantization_does_not_change():
     q = quantized.Quantization(scales, 3, np.int8, axis=0)
     scales[:] = 1
     np.testing.assert_array_equal(q.scale, [0.5, 0.25])
-    for array in (q.scale, q.zero_point):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 1
+    for same in (q, copy.deepcopy(q), pickle.loads(pickle.dumps(q))):
+        for array in (same.scale, same.zero_point):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
 
 
 @pytest.mark.parametrize(
@@ -260,3 +265,8 @@ def test_a_bias_of_any_kind(bias):
     np.testing.assert_array_equal(quantized.gemm(X, W, bias=bias), want)
     vector = quantized.quantize(np.ones(3))
     assert quantized.gemm(vector, vector, bias=2.0) == quantized.gemm(vector, vector) + 2
+
+
+def test_out_that_names_its_byte_order():
+    out = np.zeros((2, 2), np.dtype("i4").newbyteorder("<" if sys.byteorder == "little" else ">"))
+    np.testing.assert_array_equal(quantized.gemm(RAW, RAW.T, out=out), np.full((2, 2), 3))

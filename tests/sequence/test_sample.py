@@ -78,6 +78,16 @@ def test_paths_do_not_depend_on_their_number(isa, states):
         np.testing.assert_array_equal(sample(*parts, size, rng=8), paths[:size])
 
 
+@pytest.mark.parametrize("states", [5, 7, 12, 16, 21, 32, 33, 64])
+def test_paths_of_a_batch_do_not_depend_on_their_number(isa, states):
+    """Sequences lie side by side in memory: what one draws must not touch the next."""
+    initial, transition, emission = model(states, 16 * 50)
+    parts = initial, transition, emission.reshape(16, 50, states)
+    paths = sample(*parts, 300, rng=7)
+    for size in (*range(1, 10), 257):
+        np.testing.assert_array_equal(sample(*parts, size, rng=7), paths[:, :size])
+
+
 @pytest.mark.parametrize("states", [5, 33])
 def test_results_larger_than_caches(isa, states):
     """They are written past the caches; sequences begin and end anywhere in a cache line."""

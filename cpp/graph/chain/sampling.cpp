@@ -86,7 +86,8 @@ void Summer::draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step,
                        ptrdiff_t t) const {
     Draws& draws = *c.draws;
     ptrdiff_t *const behind = draws.rows[t + 1], *const chosen = draws.rows[t];
-    if (few_states_ && !c.ahead.logs)
+    if (few_states_ && !c.ahead.logs) {
+        const FewStates way = way_of_draws(chains_.states, draws.count, vector_bytes_);
         return advance_.logs.draw_few_states(
             {.states = chains_.states,
              .part_bytes = advance_.layout.columns * static_cast<ptrdiff_t>(sizeof(double)),
@@ -95,13 +96,13 @@ void Summer::draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step,
              .weights = matrix.forward.panels,
              .before_weights = matrix.backward.panels,
              .behind = behind,
-             .numbers =
-                 numbers_for(c, step, take_words(chains_.states, draws.count, vector_bytes_)),
+             .numbers = numbers_for(c, step, way == FewStates::words),
              .key = {wanted_.key[0], wanted_.key[1]},
              .place = static_cast<std::uint64_t>(wanted_.place[c.chain] + step),
              .first = static_cast<std::uint64_t>(draws.first),
              .chosen = chosen,
              .scratch = c.chances});
+    }
     add_chances(matrix, c, step, t, number_states(c, behind));
     draw_by_slots(c, step, chances_bytes(), chosen);
     const ChainEdges* const edges = chains_.edges;

@@ -1,4 +1,5 @@
 // Random numbers against published ones; draws against sums that are added up one by one.
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -115,12 +116,14 @@ std::vector<ptrdiff_t> draw(const Isa& isa, const Chances& chances, ptrdiff_t pl
     std::vector<ptrdiff_t> chosen(states.size(), -1);
     const Rows<double> numbers = random_rows<double>(isa, {1, 2}, block, path, count);
     std::vector<std::uint32_t> words = given;
-    const bool takes_words = take_words(chances.states, count, isa.table->vector_bytes);
+    const FewStates way = way_of_draws(chances.states, count, isa.table->vector_bytes);
+    const bool takes_words = way == FewStates::words;
     if (takes_words && given.empty())
         words = random_rows<std::uint32_t>(isa, {1, 2}, block, path, count)[h];
     words.resize(states.size());
-    std::vector<char> scratch(
-        static_cast<std::size_t>(few_states_bytes(chances.states, isa.table->vector_bytes)));
+    const ptrdiff_t wanted = few_states_bytes(chances.states, isa.table->vector_bytes);
+    constexpr ptrdiff_t guard = 8192;
+    std::vector<char> scratch(static_cast<std::size_t>(wanted + guard), 'g');
     const void* const taken =
         takes_words ? static_cast<const void*>(words.data()) : numbers[h].data();
     isa.table->chain_logs.draw_few_states(
@@ -137,16 +140,18 @@ std::vector<ptrdiff_t> draw(const Isa& isa, const Chances& chances, ptrdiff_t pl
          .first = path,
          .chosen = chosen.data(),
          .scratch = scratch.data()});
+    CHECK(std::all_of(scratch.begin() + wanted, scratch.end(),
+                      [](char byte) { return byte == 'g'; }));
     chosen.resize(behind.size());
     return chosen;
 }
 
-constexpr ptrdiff_t few[] = {1, 2, 3, 4, 7, 8, 9, 16, 17, 31, 32, 33, 40, 63, 64};
+constexpr ptrdiff_t few[] = {1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 31, 32, 33, 40, 63, 64};
 
 TEST_CASE("draws from few states fall where sums that are added up one by one pass them") {
     for (const Isa* isa : usable_isas())
         for (const ptrdiff_t states : few)
-            for (const ptrdiff_t count : {1, 5, 17, 256}) {
+            for (const ptrdiff_t count : {1, 2, 3, 5, 17, 256}) {
                 if (!are_few(states, isa->table->vector_bytes)) continue;
                 INFO(isa->name << " " << states << " " << count);
                 const Chances chances(states, isa->table->vector_bytes / 8, 0x1p-200);
@@ -173,7 +178,8 @@ TEST_CASE("draws from few states fall where sums that are added up one by one pa
 TEST_CASE("draws that words do not decide are drawn by their numbers") {
     for (const Isa* isa : usable_isas())
         for (const ptrdiff_t states : few) {
-            if (!take_words(states, states * states, isa->table->vector_bytes)) continue;
+            const FewStates way = way_of_draws(states, states, isa->table->vector_bytes);
+            if (way != FewStates::words) continue;
             INFO(isa->name << " " << states);
             const Chances chances(states, isa->table->vector_bytes / 8, 1);
             std::vector<ptrdiff_t> behind;

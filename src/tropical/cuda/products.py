@@ -419,7 +419,7 @@ def _shadow(library: Library, x: Any) -> NDArray[Any]:
     interface = {
         "version": 3,
         "data": (view.address, False),
-        "typestr": f"|V{size}",
+        "typestr": f"|S{size}",  # NumPy 2.1.0 ends the process at |V
         "shape": view.shape,
         "strides": tuple(size * s for s in view.strides),
     }

@@ -22,8 +22,6 @@ from .quantization import Quantization, QuantizedArray, fit
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_PACKED = ("_packed",)
-
 
 @dataclass
 class _Meaning:
@@ -76,6 +74,8 @@ class QuantizedLinear(nn.Module):
                 f"weight, inputs: expected a matrix and one scale, got shape {rows.shape} and "
                 f"axis {inputs.axis}"
             )
+        if bias is not None and np.shape(bias) != rows.shape[:1]:
+            raise ValueError(f"bias: expected shape {rows.shape[:1]}, got {np.shape(bias)}")
         self.weight: NDArray[np.int8] = rows.values
         self.weight_scale: NDArray[np.float32] = np.array(rows.quantization.scale)
         self.bias: NDArray[np.float32] | None = (
@@ -121,7 +121,7 @@ class QuantizedLinear(nn.Module):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without the packed weights, whose form depends on the processor."""
-        return {name: value for name, value in vars(self).items() if name not in _PACKED}
+        return {name: value for name, value in vars(self).items() if name != "_packed"}
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         vars(self).update(attributes)

@@ -37,8 +37,13 @@ class PackedArray:
 
     def __init__(self, bytes_: _core.PackedBytes, quantization: Quantization | None) -> None:
         self._bytes = bytes_
-        self.shape: tuple[int, int] = bytes_.shape
+        self._shape: tuple[int, int] = bytes_.shape
         self.quantization = quantization
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape (k, n)."""
+        return self._shape
 
     @property
     def nbytes(self) -> int:
@@ -229,7 +234,7 @@ def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
 
 def _check_axis(name: str, q: Quantization, ndim: int, own: int) -> None:
     """Raise ValueError unless scales differ at most along axis `own`, counted from the end."""
-    if q.axis is not None and q.axis % ndim != own % ndim:
+    if q.axis is not None and (ndim < 2 or q.axis % ndim != own % ndim):
         raise ValueError(f"{name}: expected scales that differ along axis {own}, got {q.axis}")
 
 

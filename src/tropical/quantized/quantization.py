@@ -82,6 +82,10 @@ class Quantization:
         object.__setattr__(self, "dtype", found)
         object.__setattr__(self, "axis", axis)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy what a quantization is made of: its arrays are read-only again."""
+        return type(self), (self.scale, self.zero_point, self.dtype, self.axis)
+
     @functools.cached_property
     def inverse(self) -> float:
         """1 / scale of a quantization with one scale, in float32."""
