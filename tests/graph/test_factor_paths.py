@@ -212,7 +212,12 @@ def test_update_edges_of_streets():
         (lambda f: f.update_edges(0, 1, -1), NegativeCycleError, "cycle of weight -2"),
         (lambda f: f.update_edges(0, 1, 1j), TypeError, "w: expected real numbers"),
         (lambda f: f.update_edges(0, 6, 1), ValueError, "j: expected -6 <= index < 6, got 6"),
-        (lambda f: f.update_edges([0, 1], [1, 2, 3], 1), ValueError, "shapes that broadcast"),
+        (
+            lambda f: f.update_edges([0, 1], [1, 2, 3], 1),
+            ValueError,
+            "shapes that NumPy broadcasts",
+        ),
+        (lambda f: f.update_edges([[0, 1]] * 2, np.ones((1,) * 64, int), 1), ValueError, "NumPy"),
         (lambda f: f.update(["a"] * 5), TypeError, "weights: expected real numbers"),
     ],
 )
