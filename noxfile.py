@@ -429,12 +429,13 @@ def emulated(session: nox.Session) -> None:
     into = ("python", "-m", "pip", "install", "-q", "--upgrade", "--only-binary=:all:")
     packages = ("numpy>=2.1", *PYPROJECT["tool"]["cibuildwheel"]["overrides"][0]["test-requires"])
     session.run(*into, "--target", site, "--platform=manylinux_2_28_aarch64", *packages)
-    include = root / "usr/include"
+    include, suffix = root / "usr/include", ".cpython-311-aarch64-linux-gnu.so"
     defined = {
         "CMAKE_CXX_FLAGS": f"-isystem {include}",
         "CMAKE_TOOLCHAIN_FILE": ROOT / "cmake/aarch64.cmake",
         "Python_INCLUDE_DIR": include / "python3.11",
         "Python_NumPy_INCLUDE_DIR": site / "numpy/_core/include",
+        "PYTHON_MODULE_EXTENSION": suffix,
         "TROPICAL_KERNEL_OPTIMIZATION": "-O1",
         "TROPICAL_OPENMP": "OFF",
         "TROPICAL_WERROR": "OFF",  # at -O1 gcc 12 doubts a register that a loop fills
@@ -445,7 +446,7 @@ def emulated(session: nox.Session) -> None:
         *(f"-Ccmake.define.{name}={value}" for name, value in defined.items()),
         env={
             "_PYTHON_HOST_PLATFORM": "linux-aarch64",
-            "SETUPTOOLS_EXT_SUFFIX": ".cpython-311-aarch64-linux-gnu.so",
+            "SETUPTOOLS_EXT_SUFFIX": suffix,
         },
     )
     (wheel,) = wheels.glob("*.whl")
