@@ -407,7 +407,8 @@ class Factor:
             sources, targets, given = np.broadcast_arrays(sources, targets, given)
         except (ValueError, RuntimeError):  # the latter of more than 32 axes
             shapes = f"{sources.shape}, {targets.shape} and {given.shape}"
-            raise ValueError(f"i, j, w: expected shapes that NumPy broadcasts, got {shapes}") from None
+            wanted = "expected shapes that NumPy broadcasts"
+            raise ValueError(f"i, j, w: {wanted}, got {shapes}") from None
         edges, counts = self._weights.edges_between(sources.ravel(), targets.ravel())
         self._weights.replace_some(edges, np.repeat(given.ravel(), counts))
 
