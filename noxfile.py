@@ -451,9 +451,14 @@ def emulated(session: nox.Session) -> None:
     )
     (wheel,) = wheels.glob("*.whl")
     session.run(*into, "--target", site, "--platform=linux_aarch64", "--no-deps", wheel)
+    launcher = ("qemu-aarch64", "-L", str(root))
     session.run(
-        *("qemu-aarch64", "-L", root, root / "usr/bin/python3.11", "-m", "pytest", "-q"),
-        *("-p", "no:cacheprovider", "-m", "portable", *(session.posargs or ["tests/core"])),
-        env={"PYTHONPATH": str(site), "TROPICAL_TEST_ISAS": "baseline,neon"},
+        *(*launcher, root / "usr/bin/python3.11", "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+        *("-m", "portable", *(session.posargs or ["tests/core"])),
+        env={
+            "PYTHONPATH": str(site),
+            "TROPICAL_TEST_ISAS": "baseline,neon",
+            "TROPICAL_TEST_LAUNCHER": " ".join(launcher),
+        },
         external=True,
     )

@@ -334,6 +334,7 @@ def run_python(code, timeout=60, **env):
         [str(TESTS), str(TESTS / "core"), *filter(None, [os.environ.get("PYTHONPATH")])]
     )
     done = run_command(
+        *os.environ.get("TROPICAL_TEST_LAUNCHER", "").split(),  # of an emulated interpreter
         sys.executable,
         "-c",
         textwrap.dedent(code),

@@ -93,9 +93,11 @@ RightOperand right_operand(const py::object& b, const py::object& instructions) 
 
 QuadResult result_of(const py::array& out) {
     const py::dtype dtype = out.dtype();
-    const bool native = dtype.itemsize() == 4 && dtype.attr("isnative").cast<bool>();
-    if (native && has(dtype, 'i', 4)) return QuadResult::int32;
-    if (native && has(dtype, 'f', 4)) return QuadResult::float32;
+    const auto is_native = [&](char kind) {
+        return has(dtype, kind, 4) && dtype.attr("isnative").cast<bool>();
+    };
+    if (is_native('i')) return QuadResult::int32;
+    if (is_native('f')) return QuadResult::float32;
     return is_signed_byte(out, "out") ? QuadResult::int8 : QuadResult::uint8;
 }
 

@@ -114,11 +114,17 @@ template <class V>
     return before;
 }
 
+// Byte `at` of the first line of panels, of which each has a part of every line.
+[[gnu::always_inline]] inline const char* in_panels(const FewStatesArgs& g, const char* panels,
+                                                    ptrdiff_t at) {
+    const ptrdiff_t in_part = at & (g.part_bytes - 1);
+    return panels + (at - in_part) * g.states + in_part;
+}
+
 // The weights of register j of the states that come next.
 template <class V>
 [[gnu::always_inline]] inline const char* weights_of(const FewStatesArgs& g, ptrdiff_t j) {
-    const ptrdiff_t size = sizeof(V), in_part = j * size & (g.part_bytes - 1);
-    return g.weights + (j * size - in_part) * g.states + in_part;
+    return in_panels(g, g.weights, j * static_cast<ptrdiff_t>(sizeof(V)));
 }
 
 // A square of states at a time; steps that are left over one by one.

@@ -76,12 +76,13 @@ template <class V>
     }
 }
 
-// The weights of the states from byte `at` of a row on, before the state that comes next.
+// The chances of register c of the states before `behind`.
 template <class V>
-[[gnu::always_inline]] inline const char* weights_before(const FewStatesArgs& g, ptrdiff_t at,
-                                                         ptrdiff_t behind) {
-    const ptrdiff_t in_part = at & (g.part_bytes - 1);
-    return g.before_weights + (at - in_part) * g.states + behind * g.part_bytes + in_part;
+[[gnu::always_inline]] inline V chances_before(const FewStatesArgs& g, ptrdiff_t c,
+                                               ptrdiff_t behind) {
+    const ptrdiff_t at = c * static_cast<ptrdiff_t>(sizeof(V));
+    const char* const weights = in_panels(g, g.before_weights, at) + behind * g.part_bytes;
+    return load<V>(g.row + at) * load<V>(weights);
 }
 
 // The states of so many draws as a register has lanes: draw i, i + 1, ... of those found.
@@ -93,9 +94,8 @@ template <class V>
     using Places = Register<std::int64_t, sizeof(V)>;
     V sums[L];
     TROPICAL_UNROLL for (int u = 0; u < L; ++u) {
-        const ptrdiff_t draw = i + u < count ? i + u : count - 1,
-                        at = found.chunk[draw] * static_cast<ptrdiff_t>(sizeof(V));
-        sums[u] = load<V>(g.row + at) * load<V>(weights_before<V>(g, at, g.behind[first + draw]));
+        const ptrdiff_t draw = i + u < count ? i + u : count - 1;
+        sums[u] = chances_before<V>(g, found.chunk[draw], g.behind[first + draw]);
     }
     transpose<L>(sums);
     TROPICAL_UNROLL for (int r = 1; r < L; ++r)
@@ -140,12 +140,9 @@ template <int C, class V, int... J>
 template <class V>
 [[gnu::always_inline]] inline ptrdiff_t draw_alone(const FewStatesArgs& g, ptrdiff_t draw) {
     constexpr int L = lanes<double, V>;
-    constexpr ptrdiff_t size = sizeof(V);
     V sums[L]{}, before{};
     for (ptrdiff_t c = 0; c < L; ++c)
-        if (c * L < g.states)
-            sums[c] =
-                load<V>(g.row + c * size) * load<V>(weights_before<V>(g, c * size, g.behind[draw]));
+        if (c * L < g.states) sums[c] = chances_before<V>(g, c, g.behind[draw]);
     transpose<L>(sums);
     TROPICAL_UNROLL for (int r = 1; r < L; ++r)
         sums[r] = sums[r - 1] + sums[r];

@@ -73,14 +73,6 @@ template <class Out, class F>
     return V(q + shift) - broadcast<V>(bits_of_shift - zero_point);
 }
 
-template <class Out, class F>
-[[gnu::always_inline]] inline auto converted(F x, const QuadEndArgs& g) {
-    if constexpr (sizeof(Out) == 1)
-        return quantized<Out>(x, g.inverse_scale, g.zero_point);
-    else
-        return x;
-}
-
 // The number that a register of totals stands for, with its bias, in row i from column j on.
 template <class V>
 [[gnu::always_inline]] inline auto scaled(V total, const QuadEndArgs& g, ptrdiff_t i, ptrdiff_t j) {
@@ -112,11 +104,13 @@ void end_as(const QuadEndArgs& args) {
             if (shifted) total -= zero * integers(g.column_sums + j);
             total -= g.column_zero ? term * integers(g.column_zero + j) : term;
             char* const target = row + j * g.c.col_stride;
+            const auto end = [&](auto x) { store_as<Out>(target, g.c.col_stride, g.n - j, x); };
             if constexpr (__is_same(Out, std::int32_t))
-                store_as<Out>(target, g.c.col_stride, g.n - j, total);
+                end(total);
+            else if constexpr (__is_same(Out, float))
+                end(scaled(total, g, i, j));
             else
-                store_as<Out>(target, g.c.col_stride, g.n - j,
-                              converted<Out>(scaled(total, g, i, j), g));
+                end(quantized<Out>(scaled(total, g, i, j), g.inverse_scale, g.zero_point));
         }
     }
 }
