@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support import check_refused, random_bits, values
 
 from tropical.bench import sequences
-from tropical.sequence import backward, forward, posteriors, viterbi
+from tropical.sequence import backward, forward, k_best, posteriors, viterbi
 
 INF = np.inf
 
@@ -315,6 +315,18 @@ def test_a_batch_of_transitions_may_have_any_size():
     paths = viterbi(PI, transition, np.broadcast_to(B, (2, 3, 2)))[0]
     assert [x.tolist() for x in paths] == [viterbi(PI, x, B)[0].tolist() for x in transition]
     assert viterbi(PI, transition[:1], B[:2])[0].shape == (1, 2)
+
+
+@pytest.mark.parametrize("states", [2, 5, 20, 70])
+@pytest.mark.parametrize(("dtype", "much"), [(np.float32, 2e38), (np.float64, 1e308)])
+def test_scores_beyond_the_dtype_are_refused(isa, dtype, much, states):
+    around = np.full((states, states), -np.inf, dtype)
+    around[np.arange(states), (np.arange(states) + 1) % states] = 0
+    emission = np.full((2, 6, states), much, dtype)
+    emission[0] = 1
+    for answer in (viterbi, lambda *model: k_best(*model, 2)):
+        with pytest.raises(ValueError, match="log_emission, log_transition: .* for sequence 1"):
+            answer(np.zeros(states, dtype), around, emission)
 
 
 def test_refuses():

@@ -75,9 +75,10 @@ def viterbi(
     ------
     ValueError
         If shapes do not match, a length is negative or larger than t, a symbol is not in the table,
-        or there is a NaN or +inf (an infinity that is neither zero nor one of the semiring); if
-        log_transition has a matrix for each of the t - 1 steps between the t observations of one
-        sequence, without `per_step`; if the semiring's sums are not one of their terms.
+        or there is a NaN or +inf (an infinity that is neither zero nor one of the semiring); if the
+        score of a best path exceeds the greatest number of its dtype; if log_transition has a
+        matrix for each of the t - 1 steps between the t observations of one sequence, without
+        `per_step`; if the semiring's sums are not one of their terms.
     TypeError
         If a dtype is no real number of up to 64 bits, lengths or symbols are no integers, or an
         argument is a masked array.
@@ -211,4 +212,12 @@ def best_paths_of(batch: Batch, ring: Semiring, k: int) -> tuple[NDArray[np.intp
     states = np.full((k, batch.row_count), -1, np.intp)
     scores = np.full((k, len(batch.lengths)), ring.zero(batch.dtype), batch.dtype)
     _core.best_paths(ring.name, batch.chains, batch.place, states, scores)
+    known = (ring.zero(batch.dtype), ring.one(batch.dtype))
+    beyond = ~np.isfinite(scores) & ~np.isin(scores, known)
+    if beyond.any():
+        rank, item = np.argwhere(beyond)[0]
+        raise ValueError(
+            f"log_emission, log_transition: expected paths whose scores {batch.dtype} "
+            f"holds, got {scores[rank, item]} for sequence {item}"
+        )
     return states, scores
