@@ -1,4 +1,4 @@
-// 658 lines, as the tasks, the five loops and the reruns are read as one algorithm.
+// 649 lines, as the tasks, the five loops and the reruns are read as one algorithm.
 // Start reading here: gemm() plans, runs every task, and mends what the vector kernels leave.
 #include "gemm.hpp"
 
@@ -11,7 +11,6 @@
 #include "reference.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
-#include "strassen.hpp"
 
 namespace tropical {
 namespace {

@@ -1,6 +1,6 @@
-#include "partition.hpp"
-
 #include <algorithm>
+
+#include "plan.hpp"
 
 namespace tropical {
 namespace {

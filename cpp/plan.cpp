@@ -1,9 +1,7 @@
-// 305 lines, as every rule that chooses a kernel stands here.
+// 303 lines, as every rule that chooses a kernel stands here.
 #include "plan.hpp"
 
 #include <algorithm>
-
-#include "strassen.hpp"
 
 namespace tropical {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <optional>
 
+#include "blocking.hpp"
 #include "dispatch.hpp"
-#include "partition.hpp"
 
 namespace tropical {
 
@@ -40,10 +40,27 @@ struct SlotLayout {
 SlotLayout slot_layout(const Kernels& kernels, const CacheBlocks& blocks, ptrdiff_t item,
                        bool argmax, bool lookup = false);
 
+// Who computes what (partition.cpp): items of the batch, blocks of C, and parts of k, as tasks for
+// threads. Task t computes items_per_task items of the batch, or of one item one block of a grid of
+// C over one part of k.
+struct Partition {
+    int threads;
+    bool wakes;  // the product is worth waking threads that sleep
+    ptrdiff_t grid_m = 1, grid_n = 1, parts = 1;
+    ptrdiff_t block_m, block_n, part_k;
+    ptrdiff_t items_per_task = 1;
+    ptrdiff_t tasks;
+};
+
+// For p, an item of the batch, turned as the kernels will compute it. `cost`: of these kernels.
+// Sums are split over parts of k only where `splits_k`.
+Partition make_partition(const Product& p, const Batch& batch, const Kernels& kernels,
+                         const Cost& cost, bool splits_k, int threads);
+
 // What computes again where a kernel noticed an operand that it does not cover.
 enum class Fallback {
     none,     // the kernels cover every operand, but for the spread of NaN
-    packed,   // packing may map what direct could not; see fallback_plan
+    packed,   // packing may map what direct could not
     careful,  // the careful kernels, which cover all
     plain     // what the scheduler chooses in place of Strassen's algorithm
 };
@@ -78,5 +95,27 @@ Plan careful_fallback(const Problem& problem, const Plan& plan);
 
 // Bytes of workspace for a plan.
 ptrdiff_t workspace_bytes(const Plan& plan);
+
+// Strassen's algorithm (strassen.cpp): a product of matrices in 2 x 2 blocks takes seven products
+// of sums of blocks, and each of these again.
+inline constexpr int most_levels = 3;
+static_assert(most_terms == 1 << most_levels);
+constexpr ptrdiff_t block_products(int levels) {
+    return levels == 0 ? 1 : 7 * block_products(levels - 1);
+}
+
+// Cuts a product to that of the first block of A and the first one of B. All blocks have the same
+// shapes, and less than 2^levels rows, columns and steps are left over.
+void keep_first_block(Product& p, int levels);
+
+// What one of the block_products is of, and goes to. first: the product of the first blocks.
+struct BlockProduct {
+    BlockSum a, b, c;
+};
+BlockProduct block_product(const Product& first, int levels, ptrdiff_t number);
+
+// Whether the operands are so small that packing will notice none of their sums, and C is so small
+// that it stays finite on the way, if the result is.
+bool stays_finite(const Product& p, int threads);
 
 }  // namespace tropical

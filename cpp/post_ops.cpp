@@ -1,8 +1,7 @@
-#include "post_ops.hpp"
-
 #include <algorithm>
 #include <cstring>
 
+#include "gemm.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
 

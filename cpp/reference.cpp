@@ -1,12 +1,10 @@
-// 258 lines, as what knows the definition, and needs no vectors, stands in one file.
+// 256 lines, as what knows the definition, and needs no vectors, stands in one file.
 #include "reference.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <type_traits>
 #include <utility>
-
-#include "definition.hpp"
 
 namespace tropical {
 namespace {

@@ -1,9 +1,12 @@
-// The definition, in scalars: the naive and the cache-blocked kernel, products without steps, and
-// the few loops around the vector kernels that need not be fast. Covers every operand; compiled
-// without vector instructions.
+// The definition, in scalars, compiled without vector instructions: the elements of a product, the
+// naive and the cache-blocked kernel, products without steps, and the few loops around the vector
+// kernels that need not be fast. Covers every operand.
 #pragma once
 
+#include <cstring>
+
 #include "product.hpp"
+#include "scalars.hpp"
 
 namespace tropical {
 
@@ -25,5 +28,58 @@ void spread_nan(const Product& p, const NaNMarks& nan);
 
 // Zero and one of a semiring as they lie in memory, 8 bytes each.
 void constants(int semiring, DType dtype, char* zero, char* one);
+
+namespace {
+
+template <class T>
+T read(const ConstView& v, ptrdiff_t i, ptrdiff_t j) {
+    T x;
+    std::memcpy(&x, at(v, i, j).data, sizeof x);
+    return x;
+}
+template <class T>
+T read(const View& v, ptrdiff_t i, ptrdiff_t j) {
+    return read<T>(readable(v), i, j);
+}
+template <class T>
+void write(const View& v, ptrdiff_t i, ptrdiff_t j, T x) {
+    std::memcpy(at(v, i, j).data, &x, sizeof x);
+}
+
+// Whether a product may have an epilogue.
+template <class S, class T>
+constexpr bool fuses = same_type<typename S::Add, Plus> && is_float<T>;
+
+// What a sum starts from: zero, C (+) zero, or the product's start.
+template <class S, class T>
+T start(const Product& g, ptrdiff_t i, ptrdiff_t j) {
+    if constexpr (fuses<S, T>)
+        if (g.epilogue.start.data && !g.accumulate) return read<T>(g.epilogue.start, i, j);
+    if (!g.accumulate) return S::template zero<T>;
+    const T c = read<T>(g.c, i, j);
+    return same_type<typename S::Add, Plus> ? c : add<S>(c, S::template zero<T>);
+}
+
+// A whole sum as it goes to memory.
+template <class S, class T>
+T finished(const Product& g, T sum) {
+    if constexpr (fuses<S, T>)
+        if (g.epilogue.activation == Activation::relu && sum < 0) return 0;
+    return canonical<S>(sum);
+}
+
+// Calls f.operator()<S, Row>() for a semiring and a dtype on which it is defined.
+template <class F>
+void with_types(int semiring, DType dtype, F f) {
+    const auto with_semiring = [&]<class S>() {
+        const auto with_row = [&]<class Row>() {
+            if constexpr (defined_on<S, Row>) f.template operator()<S, Row>();
+        };
+        with_item(static_cast<int>(dtype), with_row, DTypes{});
+    };
+    with_item(semiring, with_semiring, Semirings{});
+}
+
+}  // namespace
 
 }  // namespace tropical

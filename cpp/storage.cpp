@@ -1,12 +1,11 @@
-// 331 lines, as the forms of a block and the loops over blocks are read together.
+// 330 lines, as the forms of a block and the loops over blocks are read together.
 // Blocks of A and B are widened to float32 that stays in a cache, and gemm multiplies them. A block
 // of C is rounded when the sums over all of k are in it.
-#include "storage.hpp"
-
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
+#include "gemm.hpp"
 #include "reference.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"

@@ -1,5 +1,6 @@
-#include "strassen.hpp"
-
+// V. Strassen, "Gaussian elimination is not optimal", Numerische Mathematik 13, 1969; fused into
+// packing and the end of the tiles as by J. Huang et al., "Strassen's algorithm reloaded", SC 2016.
+// docs/decisions.md says why in this form.
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "plan.hpp"
 #include "runtime/pool.hpp"
 
 namespace tropical {

@@ -5,7 +5,7 @@
 
 #include "bindings/gil.hpp"
 #include "bindings/py_workspace.hpp"
-#include "storage.hpp"
+#include "gemm.hpp"
 
 namespace tropical {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "bindings/shapes.hpp"
-#include "post_ops.hpp"
+#include "gemm.hpp"
 #include "runtime/stop.hpp"
 #include "runtime/workspace.hpp"
 

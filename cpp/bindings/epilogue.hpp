@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bindings/shapes.hpp"
-#include "post_ops.hpp"
+#include "gemm.hpp"
 
 namespace tropical {
 

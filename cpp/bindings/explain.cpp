@@ -4,7 +4,7 @@
 #include "bindings/epilogue.hpp"
 #include "bindings/module.hpp"
 #include "bindings/shapes.hpp"
-#include "storage.hpp"
+#include "gemm.hpp"
 
 namespace tropical {
 namespace {

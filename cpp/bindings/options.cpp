@@ -7,10 +7,10 @@
 #include <memory>
 #include <string>
 
+#include "gemm.hpp"
 #include "runtime/lazy.hpp"
 #include "runtime/platform.hpp"
 #include "runtime/thread_counts.hpp"
-#include "storage.hpp"
 
 namespace tropical {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/module.hpp"
+#include "gemm.hpp"
 #include "reference.hpp"
-#include "storage.hpp"
 
 namespace tropical {
 namespace {

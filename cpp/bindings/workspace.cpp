@@ -5,8 +5,8 @@
 #include "bindings/module.hpp"
 #include "bindings/py_workspace.hpp"
 #include "bindings/shapes.hpp"
+#include "gemm.hpp"
 #include "runtime/platform.hpp"
-#include "storage.hpp"
 
 namespace tropical {
 namespace {

@@ -1,4 +1,4 @@
-// 250 lines, as each way to read an operand stands here.
+// 251 lines, as each way to read an operand stands here.
 // Packing: rows of an operand, from any strides, to micro-panels that the hot loop reads with unit
 // stride. The one pass that reads every element, so it also notices NaN and integers beyond the
 // plain arithmetic.

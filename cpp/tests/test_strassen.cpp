@@ -1,7 +1,7 @@
 // Strassen's algorithm, on blocks as small as one element: the naive kernel's bytes where sums are
 // exact, whatever is left over, the layout and the number of threads.
 #include "blocking.hpp"
-#include "strassen.hpp"
+#include "plan.hpp"
 #include "tests/definition.hpp"
 
 namespace tropical::test {

@@ -1,7 +1,7 @@
 // Best paths over every other semiring and dtype, a step at a time: the products of few rows, or
 // the edges of sparse transitions.
-#include "definition.hpp"
 #include "graph/chain/best_paths.hpp"
+#include "reference.hpp"
 
 namespace tropical {
 namespace {

@@ -4,8 +4,8 @@
 // only those between blocks stay, and each block is computed once more on the way back.
 #include "graph/chain/best_paths.hpp"
 
-#include "definition.hpp"
 #include "graph/chain/ranking.hpp"
+#include "reference.hpp"
 
 namespace tropical {
 namespace {

@@ -1,6 +1,6 @@
 // Best paths over few states: a chain alone, or a chain in each lane of a register.
-#include "definition.hpp"
 #include "graph/chain/best_paths.hpp"
+#include "reference.hpp"
 
 namespace tropical {
 namespace {

@@ -1,8 +1,8 @@
 // Memory, and the rows that are read and written.
 #include "graph/chain/summer.hpp"
 
-#include "definition.hpp"
 #include "graph/chain/sums.hpp"
+#include "reference.hpp"
 
 namespace tropical {
 namespace {

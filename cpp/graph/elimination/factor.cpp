@@ -5,7 +5,7 @@
 #include <atomic>
 #include <numeric>
 
-#include "definition.hpp"
+#include "reference.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
 

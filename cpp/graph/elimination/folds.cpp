@@ -2,8 +2,8 @@
 // that it has just left, while these are in the cache.
 #include <algorithm>
 
-#include "definition.hpp"
 #include "graph/elimination/batch.hpp"
+#include "reference.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
 

@@ -6,8 +6,8 @@
 #include <limits>
 #include <new>
 
-#include "definition.hpp"
 #include "graph/elimination/tree.hpp"
+#include "reference.hpp"
 
 namespace tropical {
 namespace {

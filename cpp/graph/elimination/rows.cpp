@@ -4,9 +4,9 @@
 #include <atomic>
 #include <new>
 
-#include "definition.hpp"
 #include "graph/elimination/batch.hpp"
 #include "graph/elimination/predecessors.hpp"
+#include "reference.hpp"
 #include "runtime/caches.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"

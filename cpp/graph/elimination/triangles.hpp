@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "definition.hpp"
 #include "graph/elimination/arcs.hpp"
+#include "reference.hpp"
 
 namespace tropical {
 namespace {

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <utility>
 
-#include "definition.hpp"
 #include "graph/search/counts.hpp"
+#include "reference.hpp"
 #include "runtime/float_environment.hpp"
 #include "runtime/pool.hpp"
 

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <cmath>
 
-#include "definition.hpp"
 #include "graph/search/ball.hpp"
 #include "graph/search/relaxation.hpp"
 #include "graph/search/tasks.hpp"
+#include "reference.hpp"
 
 namespace tropical::search {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "definition.hpp"
 #include "graph/search/tasks.hpp"
+#include "reference.hpp"
 
 namespace tropical::search {
 namespace {

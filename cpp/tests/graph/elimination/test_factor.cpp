@@ -2,8 +2,8 @@
 // the bits are the same.
 #include <numeric>
 
-#include "definition.hpp"
 #include "graph/elimination/factor.hpp"
+#include "reference.hpp"
 #include "tests/support.hpp"
 
 namespace tropical::test {

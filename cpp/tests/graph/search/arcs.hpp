@@ -3,8 +3,8 @@
 
 #include <queue>
 
-#include "definition.hpp"
 #include "graph/search/graph.hpp"
+#include "reference.hpp"
 #include "tests/support.hpp"
 
 namespace tropical::test {
