@@ -318,14 +318,14 @@ def test_a_batch_of_transitions_may_have_any_size():
 
 
 @pytest.mark.parametrize("states", [2, 5, 20, 70])
-@pytest.mark.parametrize(("dtype", "much"), [(np.float32, 2e38), (np.float64, 1e308)])
+@pytest.mark.parametrize("dtype, much", [(np.float32, 2e38), (np.float64, 1e308)])
 def test_scores_beyond_the_dtype_are_refused(isa, dtype, much, states):
     around = np.full((states, states), -np.inf, dtype)
     around[np.arange(states), (np.arange(states) + 1) % states] = 0
     emission = np.full((2, 6, states), much, dtype)
     emission[0] = 1
     for answer in (viterbi, lambda *model: k_best(*model, 2)):
-        with pytest.raises(ValueError, match="log_emission, log_transition: .* for sequence 1"):
+        with pytest.raises(ValueError, match=r"log_emission, log_transition: .* for sequence 1"):
             answer(np.zeros(states, dtype), around, emission)
 
 
