@@ -88,7 +88,7 @@ struct List {
 using DTypes = List<Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, Bool>;
 
 // The types of two bytes in which matrices may be stored whose products are computed in float32:
-// see storage.hpp.
+// see gemm.hpp.
 struct Float16 {  // IEEE 754's binary16
     static constexpr const char* name = "float16";
 };

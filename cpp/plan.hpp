@@ -12,17 +12,17 @@ namespace tropical {
 enum class KernelKind { naive, tiled, direct, packed, strassen };
 inline constexpr const char* kernel_names[] = {"naive", "tiled", "direct", "packed", "strassen"};
 inline constexpr int kernel_count = 5;
+inline constexpr const char* precision_names[] = {"float32", "bf16", "bf16x3", "bf16x6"};
+inline constexpr int precision_count = most_pieces + 1;
 
 // What the user chose; empty fields are the scheduler's. fast_ring: the scheduler may take
 // Strassen's algorithm, whose bound on errors is another one. Chosen for a product that it does not
 // fit, as by the environment, strassen counts as not chosen. pieces: of bfloat16, in which packed
 // computes products that they fit; 0: float32 as it is.
-inline constexpr const char* precision_names[] = {"float32", "bf16", "bf16x3", "bf16x6"};
-inline constexpr int precision_count = most_pieces + 1;
 struct Choice {
     std::optional<KernelKind> kernel;
-    const Isa* isa;
-    int threads;
+    const Isa* isa = nullptr;
+    int threads = 0;
     bool fast_ring = false;
     int pieces = 0;
 };

@@ -74,15 +74,12 @@ bool is_empty(const PostOps& ops) {
 
 // An item of the batch, whose operands the run then has.
 Product take_item(Run& run, ptrdiff_t item) {
-    Product p = run.problem;
+    Product p = item_of(run.problem, item);
     const Batch& batch = run.problem.batch;
     run.of_item = run.post_ops;
     for (int axis = batch.dims - 1; axis >= 0; --axis) {
         const ptrdiff_t i = item % batch.shape[axis];
         item /= batch.shape[axis];
-        p.a.data += i * batch.a_stride[axis];
-        p.b.data += i * batch.b_stride[axis];
-        p.c.data += i * batch.c_stride[axis];
         for (int which = 0; which < post_operand_count; ++which)
             if (run.of_item.operands[which].data)
                 run.of_item.operands[which].data += i * run.post_ops.batch_stride[which][axis];

@@ -159,6 +159,14 @@ DType float_dtype(const py::array& x, const char* name) {
     return size == 4 ? id_of<Float32> : id_of<Float64>;
 }
 
+void check_dtype(const py::array& x, const char* name, const py::dtype& dtype, const char* like) {
+    const py::dtype given = x.dtype();
+    if (given.is(dtype) || given.equal(dtype)) return;
+    throw py::type_error(std::string(name) + ": expected dtype " + std::string(py::str(dtype)) +
+                         (like ? ", as " + std::string(like) + " has" : "") + ", got " +
+                         std::string(py::str(given)));
+}
+
 bool is_plain(const py::array& x) {
     return (x.flags() & py::array::c_style) &&
            (x.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_);

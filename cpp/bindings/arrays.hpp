@@ -31,6 +31,10 @@ void convert(std::span<const Named> operands, const py::dtype& dtype, int semiri
 // float32 or float64, if `x` has one of them and is native. Throws TypeError if not.
 DType float_dtype(const py::array& x, const char* name);
 
+// Throws TypeError if `x` has another dtype. like: the name of the array that has this dtype.
+void check_dtype(const py::array& x, const char* name, const py::dtype& dtype,
+                 const char* like = nullptr);
+
 // For messages, such as "(2, 3)".
 std::string shape_text(const py::array& array);
 

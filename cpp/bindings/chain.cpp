@@ -29,7 +29,6 @@ void check_numbers(const Indices& x, const char* name, ptrdiff_t most) {
     check_range(x.data(), x.size(), name, "numbers", 0, most);
 }
 bool aligned(const py::array& x) { return x.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_; }
-bool contiguous(const py::array& x) { return (x.flags() & py::array::c_style) && aligned(x); }
 
 std::shared_ptr<ChainEdges> new_edges(ptrdiff_t states, const Indices& source,
                                       const Indices& target) {
@@ -54,8 +53,8 @@ struct GivenChains {
 
     void check_transition(py::ssize_t count, py::ssize_t s) const {
         const py::array& x = transition;
-        const bool for_chains = contiguous(x) && x.ndim() == (edges ? 2 : 4) &&
-                                (x.shape(0) == 1 || x.shape(0) == count);
+        const bool for_chains =
+            is_plain(x) && x.ndim() == (edges ? 2 : 4) && (x.shape(0) == 1 || x.shape(0) == count);
         if (edges)
             check(for_chains && x.shape(1) == edges->count() && edges->states == s, "transition",
                   "(1 or chains, edges)", x);
@@ -72,7 +71,7 @@ struct GivenChains {
         const py::ssize_t s = emission.shape(1), size = emission.itemsize();
         check((emission.strides(1) == size || emission.shape(0) == 0) && aligned(emission),
               "emission", "contiguous, aligned rows", emission);
-        check(initial.ndim() == 2 && initial.shape(1) == s && contiguous(initial) &&
+        check(initial.ndim() == 2 && initial.shape(1) == s && is_plain(initial) &&
                   (initial.shape(0) == 1 || initial.shape(0) == count),
               "initial", "(1 or chains, s)", initial);
         check_transition(count, s);
@@ -127,7 +126,7 @@ void best_paths(const py::object& name, const GivenChains& given, const Indices&
     const Chains chains = given.checked(parse_semiring(name.ptr()));
     check(states.ndim() == 2 && states.shape(0) > 0, "states", "(k, rows)", states);
     check_place(place, given.lengths, states.shape(1));
-    check(scores.ndim() == 2 && contiguous(scores) && scores.shape(0) == states.shape(0) &&
+    check(scores.ndim() == 2 && is_plain(scores) && scores.shape(0) == states.shape(0) &&
               scores.shape(1) == chains.count && scores.dtype().equal(given.emission.dtype()),
           "scores", "(k, chains)", scores);
     const BestPaths wanted{.states = states.mutable_data(),
@@ -147,7 +146,7 @@ char* rows_of(const py::object& out, const char* name, const Chains& chains, con
               const Indices& lengths) {
     if (out.is_none()) return nullptr;
     py::array array = py::reinterpret_borrow<py::array>(out);
-    check(array.ndim() == 2 && array.shape(1) == chains.states && contiguous(array) &&
+    check(array.ndim() == 2 && array.shape(1) == chains.states && is_plain(array) &&
               known_dtype(array.dtype(), number_of<LogPlus>) == chains.dtype,
           name, "(rows, s)", array);
     check_place(place, lengths, array.shape(0));
@@ -170,7 +169,7 @@ void sum_chains(const GivenChains& given, const Indices& place, const py::object
         py::array array = py::reinterpret_borrow<py::array>(transitions);
         const py::array& matrices = given.transition;
         bool right = array.ndim() == matrices.ndim() && array.shape(0) == chains.count &&
-                     contiguous(array) &&
+                     is_plain(array) &&
                      known_dtype(array.dtype(), number_of<LogPlus>) == chains.dtype;
         for (py::ssize_t axis = 1; right && axis < array.ndim(); ++axis)
             right = array.shape(axis) == matrices.shape(axis);

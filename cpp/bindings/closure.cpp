@@ -16,9 +16,7 @@ namespace {
 py::array check_vertices(const py::object& given, const char* name, const py::array& like,
                          const char* like_name) {
     const py::array array = to_array(given.ptr(), name);
-    if (!array.dtype().equal(py::dtype::of<std::int32_t>()))
-        throw py::type_error(std::string(name) + ": expected dtype int32, got " +
-                             std::string(py::str(array.dtype())));
+    check_dtype(array, name, py::dtype::of<std::int32_t>());
     if (array.ndim() != like.ndim() ||
         !std::equal(like.shape(), like.shape() + like.ndim(), array.shape()))
         throw py::value_error(std::string(name) + ": expected shape " + shape_text(like) + ", as " +

@@ -62,7 +62,7 @@ py::dict config() {
 }
 
 py::tuple get_options() {
-    const Options now = context_options();
+    const Choice now = context_options();
     const auto or_none = [](bool given, auto value) -> py::object {
         return given ? py::cast(value) : py::object(py::none());
     };
@@ -75,7 +75,7 @@ py::tuple get_options() {
 
 void set_options(const py::object& kernel, const py::object& isa, const py::object& threads,
                  const py::object& fast_ring, const py::object& precision) {
-    Options next;
+    Choice next{};
     next.kernel = parse_kernel(kernel.ptr());
     if (!isa.is_none() && !PyUnicode_Check(isa.ptr()))
         throw py::type_error("isa: expected a name or None, got " + std::string(py::repr(isa)));

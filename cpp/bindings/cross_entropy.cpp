@@ -46,9 +46,7 @@ bool write_gradient(py::array x, const Targets& targets, double factor, const py
     if (out.ndim() != 2 || out.shape(0) != logits.m || out.shape(1) != logits.n)
         throw py::value_error("out: expected shape " + shape_text(x) + ", as x has, got " +
                               shape_text(out));
-    if (!out.dtype().equal(x.dtype()))
-        throw py::type_error("out: expected dtype " + std::string(py::str(x.dtype())) +
-                             ", as x has, got " + std::string(py::str(out.dtype())));
+    check_dtype(out, "out", x.dtype(), "x");
     if (!is_plain(out)) throw py::value_error("out: expected an array in C order");
     if (!have_classes(logits)) return false;
     const Isa& isa = *choose({}, 0).isa;

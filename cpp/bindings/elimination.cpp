@@ -265,10 +265,7 @@ class Elimination {
         if (x.ndim() != 2 || x.shape(0) != rows || x.shape(1) != columns)
             throw py::value_error(std::string(name) + ": expected shape (" + std::to_string(rows) +
                                   ", " + std::to_string(columns) + "), got " + shape_text(x));
-        if (!x.dtype().equal(dtype))
-            throw py::type_error(std::string(name) + ": expected dtype " +
-                                 std::string(py::str(dtype)) + ", got " +
-                                 std::string(py::str(x.dtype())));
+        check_dtype(x, name, dtype);
         check_writeable(x, name);
     }
 
@@ -287,10 +284,7 @@ class Elimination {
             !(x.flags() & py::array::c_style))
             throw py::value_error(std::string(name) + ": expected " + std::to_string(count) +
                                   " contiguous elements, got shape " + shape_text(x));
-        if (!x.dtype().equal(dtype))
-            throw py::type_error(std::string(name) + ": expected dtype " +
-                                 std::string(py::str(dtype)) + ", got " +
-                                 std::string(py::str(x.dtype())));
+        check_dtype(x, name, dtype);
     }
 
     Factor check_factor(py::array& up, py::array& down, const py::object& semiring) const {

@@ -15,10 +15,7 @@ void check_plain(const py::array& x, const char* name) {
 }
 
 void check_like(const py::array& x, const char* name, const py::array& a) {
-    if (!x.dtype().equal(a.dtype()))
-        throw py::type_error(std::string(name) + ": expected dtype " +
-                             std::string(py::str(a.dtype())) + ", as a has, got " +
-                             std::string(py::str(x.dtype())));
+    check_dtype(x, name, a.dtype(), "a");
     check_plain(x, name);
 }
 

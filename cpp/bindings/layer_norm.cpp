@@ -20,12 +20,8 @@ char* plain(const py::array& array, const char* name, const py::array& x, py::ss
         throw py::value_error(prefix + "(" + std::to_string(m) + "," +
                               (n < 0 ? "" : " " + std::to_string(n)) + "), got " +
                               shape_text(array));
-    if (!array.dtype().equal(x.dtype()))
-        throw py::type_error(prefix + "dtype " + std::string(py::str(x.dtype())) +
-                             ", as x has, got " + std::string(py::str(array.dtype())));
-    if (!(array.flags() & py::array::c_style) ||
-        !(array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_))
-        throw py::value_error(prefix + "an array in C order");
+    check_dtype(array, name, x.dtype(), "x");
+    if (!is_plain(array)) throw py::value_error(prefix + "an array in C order");
     return bytes_of(array);
 }
 

@@ -70,9 +70,7 @@ void check_shape(const py::array& x, const py::array& p, const std::string& name
 char* changing(const py::array& x, const py::array& p, const std::string& name) {
     check_writeable(x, name.c_str());
     if (!is_plain(x)) throw py::value_error(name + ": expected an array in C order");
-    if (!x.dtype().equal(p.dtype()))
-        throw py::type_error(name + ": expected dtype " + std::string(py::str(p.dtype())) +
-                             ", as p has, got " + std::string(py::str(x.dtype())));
+    check_dtype(x, name.c_str(), p.dtype(), "p");
     check_shape(x, p, name);
     return bytes_of(x);
 }

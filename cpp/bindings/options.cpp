@@ -84,7 +84,7 @@ std::optional<KernelKind> environment_kernel() {
 // Whether any context of the process ever had options: to look them up takes 5% of a small product.
 std::atomic<bool> options_were_set = false;
 
-// The variable of contexts that has a capsule of Options. It is never freed.
+// The variable of contexts that has a capsule of Choice. It is never freed.
 PyObject* options_variable() {
     PyObject* const variable = PyContextVar_New("tropical.options", nullptr);
     if (!variable) throw py::error_already_set();
@@ -93,18 +93,18 @@ PyObject* options_variable() {
 
 }  // namespace
 
-Options context_options() {
+Choice context_options() {
     if (!options_were_set) return {};
     PyObject* value = nullptr;
     if (PyContextVar_Get(lazy<options_variable>(), nullptr, &value) < 0)
         throw py::error_already_set();
     const auto capsule = py::reinterpret_steal<py::capsule>(value);
-    return capsule ? *capsule.get_pointer<Options>() : Options{};
+    return capsule ? *capsule.get_pointer<Choice>() : Choice{};
 }
 
-void set_context_options(const Options& options) {
-    auto kept = std::make_unique<Options>(options);
-    const py::capsule capsule(kept.get(), [](void* p) { delete static_cast<Options*>(p); });
+void set_context_options(const Choice& options) {
+    auto kept = std::make_unique<Choice>(options);
+    const py::capsule capsule(kept.get(), [](void* p) { delete static_cast<Choice*>(p); });
     kept.release();
     const auto token = py::reinterpret_steal<py::object>(
         PyContextVar_Set(lazy<options_variable>(), capsule.ptr()));
@@ -205,18 +205,16 @@ std::optional<DType> known_dtype(const py::dtype& dtype, int semiring) {
 }
 
 DType parse_dtype(const py::dtype& dtype, int semiring) {
-    const int known = dtype_of(dtype);
+    if (const auto known = known_dtype(dtype, semiring)) return *known;
     const SemiringFacts& facts = facts_of(semiring);
-    const auto kind =
-        known < 0 ? 0U : static_cast<unsigned>(facts_of(static_cast<DType>(known)).kind);
-    if ((facts.kinds & kind) != 0 && !has_kernels(semiring, static_cast<DType>(known)))
-        throw py::type_error("dtype " + std::string(py::str(dtype)) + " is not supported over " +
-                             facts.name + ", which takes " + known_dtypes(semiring) +
-                             ": the zero and the one of " + facts.name + " would both be 0");
-    if (known < 0 || !has_kernels(semiring, static_cast<DType>(known)))
-        throw py::type_error("dtype " + std::string(py::str(dtype)) + " is not supported over " +
-                             facts_of(semiring).name + ", which takes " + known_dtypes(semiring));
-    return static_cast<DType>(known);
+    const int row = dtype_of(dtype);
+    const bool would_fit =
+        row >= 0 && (facts.kinds & static_cast<unsigned>(facts_of(static_cast<DType>(row)).kind));
+    throw py::type_error(
+        "dtype " + std::string(py::str(dtype)) + " is not supported over " + facts.name +
+        ", which takes " + known_dtypes(semiring) +
+        (would_fit ? ": the zero and the one of " + std::string(facts.name) + " would both be 0"
+                   : ""));
 }
 
 DType native_dtype(const py::object& dtype, int semiring) {
@@ -250,7 +248,7 @@ py::dtype in_native_order(const py::object& dtype) {
 }
 
 Choice choose(std::optional<KernelKind> kernel, int threads) {
-    const Options options = context_options();
+    const Choice options = context_options();
     const auto& forced = lazy<environment_kernel>();
     const int pieces = kernel && kernel != KernelKind::packed ? 0 : options.pieces;
     if (!kernel) kernel = options.kernel ? options.kernel : forced;

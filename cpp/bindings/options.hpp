@@ -13,17 +13,10 @@ namespace tropical {
 
 namespace py = pybind11;
 
-// What tropical.options sets, for each context (PEP 567) apart. Null, 0 and nothing: not set.
-struct Options {
-    std::optional<KernelKind> kernel;
-    const Isa* isa = nullptr;
-    int threads = 0;
-    bool fast_ring = false;
-    int pieces = 0;
-};
-// Both need the GIL.
-Options context_options();
-void set_context_options(const Options& options);
+// What tropical.options sets, for each context (PEP 567) apart. Null, 0 and nothing: not set. Both
+// need the GIL.
+Choice context_options();
+void set_context_options(const Choice& options);
 
 // The text of a str. It lives as long as the str.
 std::string_view text_of(PyObject* unicode);

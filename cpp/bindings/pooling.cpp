@@ -38,12 +38,8 @@ void check_out(const py::array& out, const char* name, const py::dtype& dtype, p
         throw py::value_error(prefix + "(" + std::to_string(shape[0]) + ", " +
                               std::to_string(shape[1]) + ", " + std::to_string(down) + ", " +
                               std::to_string(across) + "), got " + shape_text(out));
-    if (!out.dtype().equal(dtype))
-        throw py::type_error(prefix + "dtype " + std::string(py::str(dtype)) + ", got " +
-                             std::string(py::str(out.dtype())));
-    if (!(out.flags() & py::array::c_style) ||
-        !(out.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_))
-        throw py::value_error(prefix + "an array in C order");
+    check_dtype(out, name, dtype);
+    if (!is_plain(out)) throw py::value_error(prefix + "an array in C order");
     check_writeable(out, name);
 }
 

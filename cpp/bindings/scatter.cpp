@@ -18,9 +18,7 @@ namespace {
 
 DType parse_dtypes(const py::array& out, const py::array& index, const py::array& g) {
     const DType dtype = float_dtype(out, "out");
-    if (!g.dtype().equal(out.dtype()))
-        throw py::type_error("g: expected dtype " + std::string(py::str(out.dtype())) +
-                             ", as out has, got " + std::string(py::str(g.dtype())));
+    check_dtype(g, "g", out.dtype(), "out");
     if (!index.dtype().equal(py::dtype::of<py::ssize_t>()))
         throw py::type_error("index: expected dtype intp, got " +
                              std::string(py::str(index.dtype())));

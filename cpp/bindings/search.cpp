@@ -28,8 +28,7 @@ using Doubles = py::array_t<double, py::array::c_style>;
 bool check_array(const py::array& x, const char* name, const py::dtype& first,
                  const py::dtype& second) {
     const bool is_first = x.dtype().equal(first);
-    if ((!is_first && !x.dtype().equal(second)) || !(x.flags() & py::array::c_style) ||
-        !(x.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_))
+    if ((!is_first && !x.dtype().equal(second)) || !is_plain(x))
         throw py::type_error(std::string(name) + ": expected a contiguous array of " +
                              std::string(py::str(first)) + " or " + std::string(py::str(second)) +
                              ", got " + std::string(py::str(x.dtype())) + " of shape " +
@@ -145,8 +144,8 @@ class Search {
         check_size(values, "values", rows.rows() * graph_.n);
         if (before) check_size(*before, "before", rows.rows() * graph_.n);
         run(semiring, [&](int ring, int threads, StopRequested stop) {
-            return search::sweep(graph_, ring, rows, order.data(), values.mutable_data(),
-                                 before ? before->mutable_data() : nullptr, threads, stop);
+            search::sweep(graph_, ring, rows, order.data(), values.mutable_data(),
+                          before ? before->mutable_data() : nullptr, threads, stop);
         });
     }
 
@@ -160,7 +159,7 @@ class Search {
                                     .values = values.mutable_data(),
                                     .before = before.mutable_data()};
         run(semiring, [&](int ring, int threads, StopRequested stop) {
-            return search::take_rounds(graph_, ring, rows, wanted, threads, stop);
+            search::take_rounds(graph_, ring, rows, wanted, threads, stop);
         });
     }
 
@@ -176,7 +175,7 @@ class Search {
                                       .columns = columns,
                                       .bytes = reinterpret_cast<std::uint8_t*>(out.mutable_data())};
         run(py::str("minplus"), [&](int, int threads, StopRequested stop) {
-            return search::reach(graph_, rows, reached, threads, stop);
+            search::reach(graph_, rows, reached, threads, stop);
         });
     }
 
@@ -199,9 +198,7 @@ class Search {
         const int ring = parse_selective(semiring);
         const Choice choice = choose({}, 0);
         const StopRequested stop = stop_requested_by_signal();
-        bool done = false;
-        without_gil([&] { done = work(ring, choice.threads, stop); });
-        if (!done) throw Stopped{};
+        without_gil([&] { work(ring, choice.threads, stop); });
     }
 
     static int parse_selective(const py::object& semiring) {

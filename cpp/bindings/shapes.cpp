@@ -127,10 +127,7 @@ py::array check_out(PyObject* out, const char* argument, const Shapes& shapes,
     if (!same_shape)
         throw py::value_error(name + ": expected shape " + result_text(shapes) + ", got " +
                               shape_text(array));
-    const py::dtype given = array.dtype();
-    if (!given.is(dtype) && !given.equal(dtype))
-        throw py::type_error(name + ": expected dtype " + std::string(py::str(dtype)) + ", got " +
-                             std::string(py::str(given)));
+    check_dtype(array, argument, dtype);
     check_writeable(array, argument);
     return array;
 }

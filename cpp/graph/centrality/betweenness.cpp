@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "graph/centrality/search.hpp"
-#include "runtime/float_environment.hpp"
-#include "runtime/pool.hpp"
+#include "runtime/tasks.hpp"
 
 namespace tropical {
 namespace {
@@ -30,13 +29,11 @@ struct Run {
     const Betweenness& wanted;
     ptrdiff_t parts, arcs;
     std::vector<PathSearch> searches;  // of each slot
-    Indexed<double> sum;               // of each part: of n vertices and of the arcs
-    Stop stop;
+    Array<double> sum;                 // of each part: of n vertices and of the arcs
 
     ptrdiff_t sums() const { return graph.n + arcs; }
 
-    void part(ptrdiff_t number, int slot) {
-        const FloatEnvironment environment;
+    void part(ptrdiff_t number, int slot, Stop& stop) {
         Betweenness here = wanted;
         here.vertices = sum.data() + number * sums();
         here.arcs = wanted.arcs ? here.vertices + graph.n : nullptr;
@@ -75,21 +72,10 @@ void add_betweenness(const WeightedArcs& graph, const Betweenness& wanted, int t
     const ptrdiff_t arcs = wanted.arcs ? graph.start[graph.n] : 0;
     const ptrdiff_t parts = std::min(parts_of(graph.n + arcs), wanted.count);
     threads = static_cast<int>(std::min<ptrdiff_t>(threads, parts));
-    Run run{graph,
-            wanted,
-            parts,
-            arcs,
-            searches_of(graph, wanted.sources[0], threads),
-            {},
-            Stop(stop_requested)};
+    Run run{graph, wanted, parts, arcs, searches_of(graph, wanted.sources[0], threads), {}};
     run.sum.assign(static_cast<std::size_t>(parts * run.sums()), 0);
-    parallel_for(
-        threads, parts,
-        [](void* context, ptrdiff_t part, int slot) {
-            static_cast<Run*>(context)->part(part, slot);
-        },
-        &run, [](void* context) { static_cast<Run*>(context)->stop.ask(); });
-    if (run.stop) throw Stopped{};
+    for_each_task(threads, parts, stop_requested,
+                  [&](ptrdiff_t part, int slot, Stop& stop) { run.part(part, slot, stop); });
     run.add_up();
 }
 

@@ -70,7 +70,7 @@ class BucketLists {
     double per_width_;
     std::int64_t mask_ = 0, here_ = 0;
     ptrdiff_t held_ = 0;
-    Indexed<Place> ring_;  // of the vertices, then of the buckets
+    Array<Place> ring_;  // of the vertices, then of the buckets
 
     std::int64_t bucket_of(double distance) const {
         return static_cast<std::int64_t>(distance * per_width_);

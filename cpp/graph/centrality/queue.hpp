@@ -10,17 +10,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/array.hpp"
+
 namespace tropical {
-
-using std::ptrdiff_t;
-
-// A vector whose indices have a sign, as vertices and arcs have.
-template <class T>
-struct Indexed : std::vector<T> {
-    using std::vector<T>::vector;
-    T& operator[](ptrdiff_t i) { return this->data()[i]; }
-    const T& operator[](ptrdiff_t i) const { return this->data()[i]; }
-};
 
 class DistanceQueue {
   public:
@@ -78,9 +70,9 @@ class DistanceQueue {
     std::int64_t here_ = 0;  // the bucket of the heap
     ptrdiff_t ahead_ = 0;    // entries in later buckets
     std::vector<Entry> near_;
-    Indexed<Link> links_;
-    Indexed<std::int32_t> first_;    // link of each bucket; buckets are used in turn
-    Indexed<std::uint64_t> filled_;  // a bit for each bucket
+    Array<Link> links_;
+    Array<std::int32_t> first_;    // link of each bucket; buckets are used in turn
+    Array<std::uint64_t> filled_;  // a bit for each bucket
 
     struct Farther {
         bool operator()(const Entry& a, const Entry& b) const { return a.distance > b.distance; }

@@ -90,9 +90,9 @@ class PathSearch {
     // Paths beyond the range of double are counted in units.
     static constexpr double unit = 0x1p900;
     const WeightedArcs& graph_;
-    Indexed<Node> node_;
-    Indexed<Tie> ties_;
-    Indexed<Vertex> order_;  // the vertices that were reached, the nearest first
+    Array<Node> node_;
+    Array<Tie> ties_;
+    Array<Vertex> order_;  // the vertices that were reached, the nearest first
     DistanceQueue queue_;
     std::optional<BucketLists> lists_;  // in place of the queue, where they fit
     bool many_ = false;                 // the last search found more than one unit of paths

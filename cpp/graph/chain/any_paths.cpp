@@ -23,10 +23,11 @@ class AnyDecoder {
         const ptrdiff_t longest = chains_.count ? chains_.lengths[order.front()] : 0;
         const ptrdiff_t bytes = ((longest + 1) * row_ + 63) / 64 * 64;
         char* const memory = workspace.grow(run_.threads * bytes);
-        for_each_task(run_, chains_.count, [&](ptrdiff_t task, int slot, Stop& stop) {
-            decode_one(order[static_cast<std::size_t>(task)], memory + slot * bytes,
-                       slot == 0 ? &stop : nullptr, stop);
-        });
+        for_each_task(run_.threads, chains_.count, run_.stop_requested,
+                      [&](ptrdiff_t task, int slot, Stop& stop) {
+                          decode_one(order[static_cast<std::size_t>(task)], memory + slot * bytes,
+                                     slot == 0 ? &stop : nullptr, stop);
+                      });
     }
 
   protected:

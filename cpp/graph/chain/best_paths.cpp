@@ -48,7 +48,7 @@ class Decoder {
         };
         if (matrices == 1 && chains_.count) set_matrix(matrix_of(0), chains_.transition);
         for_each_task(
-            run_, (chains_.count + at_once - 1) / at_once,
+            run_.threads, (chains_.count + at_once - 1) / at_once, run_.stop_requested,
             [&](ptrdiff_t task, int slot, Stop& stop) {
                 const ptrdiff_t first = task * at_once;
                 const ptrdiff_t size = std::min(at_once, chains_.count - first);

@@ -8,9 +8,7 @@
 
 #include "dispatch.hpp"
 #include "runtime/array.hpp"
-#include "runtime/float_environment.hpp"
-#include "runtime/pool.hpp"
-#include "runtime/stop.hpp"
+#include "runtime/tasks.hpp"
 #include "runtime/workspace.hpp"
 
 namespace tropical {
@@ -127,26 +125,5 @@ class Cutter {
     char* const memory_;
     ptrdiff_t bytes_ = 0;
 };
-
-// Calls body(task, slot, stop) for each task on run.threads threads, with slots below that number.
-// Throws Stopped.
-template <class Body>
-void for_each_task(const ChainRun& run, ptrdiff_t tasks, const Body& body) {
-    struct Context {
-        const Body& body;
-        Stop stop;
-    };
-    Context context{.body = body, .stop = Stop(run.stop_requested)};
-    parallel_for(
-        run.threads, tasks,
-        [](void* all, ptrdiff_t task, int slot) {
-            Context& c = *static_cast<Context*>(all);
-            const FloatEnvironment environment;
-            if (slot == 0) c.stop.ask();
-            if (!c.stop) c.body(task, slot, c.stop);
-        },
-        &context, [](void* all) { static_cast<Context*>(all)->stop.ask(); });
-    if (context.stop) throw Stopped{};
-}
 
 }  // namespace tropical

@@ -37,7 +37,7 @@ class SmallDecoder {
         Group sizes;
         const ptrdiff_t bytes = cut(sizes, nullptr);
         char* const memory = workspace.grow(run_.threads * bytes);
-        for_each_task(run_, (chains_.count + lanes_ - 1) / lanes_,
+        for_each_task(run_.threads, (chains_.count + lanes_ - 1) / lanes_, run_.stop_requested,
                       [&](ptrdiff_t task, int slot, Stop& stop) {
                           Group group;
                           cut(group, memory + slot * bytes);

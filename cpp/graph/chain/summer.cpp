@@ -55,24 +55,25 @@ void Summer::sum(Workspace& workspace) const {
         matrix_of_all = advance_.cut_matrix(memory);
         set_matrix(matrix_of_all, chains_.transition);
     }
-    for_each_task(run, tasks, [&](ptrdiff_t task, int slot, Stop& stop) {
-        const ptrdiff_t first = task * at_once, size = std::min(at_once, chains_.count - first);
-        char* const own = memory + matrices * matrix_bytes + slot * at_once * chain_bytes;
-        ChainInGroup members[most_chains] = {};
-        for (ptrdiff_t c = 0; c < size; ++c) {
-            members[c].chain = order_[static_cast<std::size_t>(first + c)];
-            members[c].length = chains_.lengths[members[c].chain];
-            cut(members[c], own + c * chain_bytes);
-        }
-        SumMatrix matrix =
-            one_matrix ? matrix_of_all : advance_.cut_matrix(memory + slot * matrix_bytes);
-        if (!one_matrix && !has_matrix_a_step())
-            set_matrix(matrix, chains_.transitions(members[0].chain, 1));
-        ChainGroup group{members, size, matrix, slot == 0 ? &stop : nullptr, stop};
-        if (wanted_.log_alpha || wanted_.log_likelihood || keeps_rows()) go_forward(group);
-        if (wants_backward()) go_back(group);
-        if (wanted_.paths) draw_paths(group);
-    });
+    for_each_task(
+        run.threads, tasks, run.stop_requested, [&](ptrdiff_t task, int slot, Stop& stop) {
+            const ptrdiff_t first = task * at_once, size = std::min(at_once, chains_.count - first);
+            char* const own = memory + matrices * matrix_bytes + slot * at_once * chain_bytes;
+            ChainInGroup members[most_chains] = {};
+            for (ptrdiff_t c = 0; c < size; ++c) {
+                members[c].chain = order_[static_cast<std::size_t>(first + c)];
+                members[c].length = chains_.lengths[members[c].chain];
+                cut(members[c], own + c * chain_bytes);
+            }
+            SumMatrix matrix =
+                one_matrix ? matrix_of_all : advance_.cut_matrix(memory + slot * matrix_bytes);
+            if (!one_matrix && !has_matrix_a_step())
+                set_matrix(matrix, chains_.transitions(members[0].chain, 1));
+            ChainGroup group{members, size, matrix, slot == 0 ? &stop : nullptr, stop};
+            if (wanted_.log_alpha || wanted_.log_likelihood || keeps_rows()) go_forward(group);
+            if (wants_backward()) go_back(group);
+            if (wanted_.paths) draw_paths(group);
+        });
 }
 
 // Cuts the memory of one chain; returns its bytes. Without memory nothing is touched.

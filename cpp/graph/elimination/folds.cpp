@@ -4,8 +4,7 @@
 
 #include "graph/elimination/batch.hpp"
 #include "reference.hpp"
-#include "runtime/float_environment.hpp"
-#include "runtime/pool.hpp"
+#include "runtime/tasks.hpp"
 
 namespace tropical {
 namespace {
@@ -21,7 +20,6 @@ struct Run {
     Array<double> weight;  // of ranks
     char* memory;
     ptrdiff_t slot_bytes;
-    Stop stop;
 
     ptrdiff_t sources() const { return static_cast<ptrdiff_t>(folds.sources.size()); }
     ptrdiff_t sum_bytes() const { return batch.lanes * static_cast<ptrdiff_t>(sizeof(double)); }
@@ -43,7 +41,7 @@ void fold(const Run& run, FoldArgs args) {
 }
 
 template <class S, class T>
-void compute(Run& run, ptrdiff_t first, int slot) {
+void compute(const Run& run, ptrdiff_t first, int slot) {
     const Structure& s = run.factor.structure;
     char* const x = run.memory + slot * run.slot_bytes;
     char* const sums = x + run.batch.bytes;
@@ -83,27 +81,18 @@ void fold_star(const Factor& factor, const Folds& folds, const Isa& isa, int thr
             .batch = batch,
             .weight = {},
             .memory = nullptr,
-            .slot_bytes = 0,
-            .stop = Stop(stop_requested)};
+            .slot_bytes = 0};
     for (const Vertex v : s.order) run.weight.push_back(folds.weight ? folds.weight[v] : 1);
     run.slot_bytes = (batch.bytes + folds.rows() * run.sum_bytes() + 4095) / 4096 * 4096;
     const ptrdiff_t tasks = (run.sources() + batch.lanes - 1) / batch.lanes;
     threads = static_cast<int>(std::min<ptrdiff_t>(threads, std::max<ptrdiff_t>(tasks, 1)));
     run.memory = workspace.grow(run.slot_bytes * threads);
-    parallel_for(
-        threads, tasks,
-        [](void* context, ptrdiff_t task, int slot) {
-            Run& all = *static_cast<Run*>(context);
-            const FloatEnvironment environment;
-            if (slot == 0) all.stop.ask();
-            if (all.stop) return;
-            with_types(all.factor.semiring, all.factor.dtype, [&]<class S, class Row>() {
-                if constexpr (same_type<S, MinPlus>)
-                    compute<S, typename Row::type>(all, task * all.batch.lanes, slot);
-            });
-        },
-        &run, [](void* context) { static_cast<Run*>(context)->stop.ask(); });
-    if (run.stop) throw Stopped{};
+    for_each_task(threads, tasks, stop_requested, [&](ptrdiff_t task, int slot, Stop&) {
+        with_types(factor.semiring, factor.dtype, [&]<class S, class Row>() {
+            if constexpr (same_type<S, MinPlus>)
+                compute<S, typename Row::type>(run, task * batch.lanes, slot);
+        });
+    });
 }
 
 }  // namespace tropical

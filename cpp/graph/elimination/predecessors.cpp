@@ -64,10 +64,10 @@ class TreeOf : Tree {
 
 template <class S, class T>
 void mend(const Factor& factor, const Predecessors& wanted, const Swept& swept,
-          const char* doubtful, Stop& stop, bool asks) {
-    for (ptrdiff_t i = 0; i < swept.count && !stop; ++i) {
+          const char* doubtful, Stop& stop, int slot) {
+    for (ptrdiff_t i = 0; i < swept.count; ++i) {
         if (!doubtful[i]) continue;
-        if (asks) stop.ask();
+        if (stop.asked(slot)) return;
         TreeOf<S, T>(factor.structure, wanted, swept.x + i * static_cast<ptrdiff_t>(sizeof(T)),
                      swept.row_bytes, swept.sources[i],
                      reinterpret_cast<Vertex*>(at(wanted.out, swept.first + i, 0).data))
@@ -77,8 +77,8 @@ void mend(const Factor& factor, const Predecessors& wanted, const Swept& swept,
 
 }  // namespace
 
-bool write_predecessors(const Factor& factor, const Predecessors& wanted, const Swept& swept,
-                        const KernelSet& set, Stop& stop, bool asks) {
+void write_predecessors(const Factor& factor, const Predecessors& wanted, const Swept& swept,
+                        const KernelSet& set, Stop& stop, int slot) {
     constexpr ptrdiff_t most_lanes = 128;
     const Structure& s = factor.structure;
     Vertex first[most_lanes];
@@ -96,15 +96,10 @@ bool write_predecessors(const Factor& factor, const Predecessors& wanted, const 
                       .target = at(wanted.out, swept.first, 0).data,
                       .target_stride = wanted.out.row_stride,
                       .doubtful = doubtful});
-    try {
-        with_types(factor.semiring, factor.dtype, [&]<class S, class Row>() {
-            if constexpr (has_factors<S, typename Row::type>)
-                mend<S, typename Row::type>(factor, wanted, swept, doubtful, stop, asks);
-        });
-    } catch (const std::bad_alloc&) {
-        return false;
-    }
-    return true;
+    with_types(factor.semiring, factor.dtype, [&]<class S, class Row>() {
+        if constexpr (has_factors<S, typename Row::type>)
+            mend<S, typename Row::type>(factor, wanted, swept, doubtful, stop, slot);
+    });
 }
 
 void copy_arc_weights(const Arcs& arcs, const char* edge_weights, DType dtype, char* target) {

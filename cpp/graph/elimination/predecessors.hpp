@@ -23,10 +23,10 @@ struct Swept {
     ptrdiff_t first, count;
 };
 
-// Writes rows first, ..., first + count - 1. False: there is no memory to do so. Ends early if
-// `stop` says so; the calling thread `asks`.
-bool write_predecessors(const Factor& factor, const Predecessors& wanted, const Swept& swept,
-                        const KernelSet& set, Stop& stop, bool asks);
+// Writes rows first, ..., first + count - 1. Throws std::bad_alloc. Ends early if `stop` says
+// so, on the thread of this slot.
+void write_predecessors(const Factor& factor, const Predecessors& wanted, const Swept& swept,
+                        const KernelSet& set, Stop& stop, int slot);
 
 // The weight of each arc, arcs.size() elements.
 void copy_arc_weights(const Arcs& arcs, const char* edge_weights, DType dtype, char* target);

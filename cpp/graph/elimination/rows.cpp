@@ -1,15 +1,12 @@
 // Rows of the star, by two sweeps over the elimination tree for many sources at a time: up from
 // the sources to the roots, then down to the targets.
 #include <algorithm>
-#include <atomic>
-#include <new>
 
 #include "graph/elimination/batch.hpp"
 #include "graph/elimination/predecessors.hpp"
 #include "reference.hpp"
 #include "runtime/caches.hpp"
-#include "runtime/float_environment.hpp"
-#include "runtime/pool.hpp"
+#include "runtime/tasks.hpp"
 
 namespace tropical {
 namespace {
@@ -21,15 +18,13 @@ struct Run {
     const KernelSet& set;
     SourceBatch batch;
     char* memory;
-    Stop stop;
-    std::atomic<bool> no_memory = false;
 
     ptrdiff_t sources() const { return std::ssize(rows.sources); }
 };
 
 // One batch of sources.
 template <class S, class T>
-void compute(Run& run, ptrdiff_t first, int slot) {
+void compute(const Run& run, ptrdiff_t first, int slot, Stop& stop) {
     const Schedule& plan = run.schedule;
     char* const x = run.memory + slot * run.batch.bytes;
     const ptrdiff_t columns = std::ssize(plan.column),
@@ -53,10 +48,9 @@ void compute(Run& run, ptrdiff_t first, int slot) {
                               .streams = streams});
     }
     if (const Predecessors* const wanted = run.rows.predecessors)
-        if (!write_predecessors(run.factor, *wanted,
-                                {x, run.batch.row_bytes, &run.rows.sources[first], first, count},
-                                run.set, run.stop, slot == 0))
-            run.no_memory = true;
+        write_predecessors(run.factor, *wanted,
+                           {x, run.batch.row_bytes, &run.rows.sources[first], first, count},
+                           run.set, stop, slot);
 }
 
 // A batch of wide rows has twice the sources and takes 1.6 times as long.
@@ -93,26 +87,17 @@ void star_rows(const Factor& factor, const Rows& rows, const Isa& isa, int threa
             .schedule = schedule,
             .set = isa.table->sets[factor.semiring][static_cast<int>(factor.dtype)],
             .batch = batch,
-            .memory = nullptr,
-            .stop = Stop(stop_requested)};
+            .memory = nullptr};
     const ptrdiff_t tasks = (sources + batch.lanes - 1) / batch.lanes;
     threads = static_cast<int>(std::min<ptrdiff_t>(threads, std::max<ptrdiff_t>(tasks, 1)));
     run.memory = workspace.grow(batch.bytes * threads);
-    parallel_for(
-        threads, tasks,
-        [](void* context, ptrdiff_t task, int slot) {
-            Run& all = *static_cast<Run*>(context);
-            const FloatEnvironment environment;
-            if (slot == 0) all.stop.ask();
-            if (all.stop) return;
-            with_types(all.factor.semiring, all.factor.dtype, [&]<class S, class Row>() {
+    for_each_task(
+        threads, tasks, stop_requested, [&](ptrdiff_t task, int slot, Stop& stop_of_tasks) {
+            with_types(factor.semiring, factor.dtype, [&]<class S, class Row>() {
                 if constexpr (has_factors<S, typename Row::type>)
-                    compute<S, typename Row::type>(all, task * all.batch.lanes, slot);
+                    compute<S, typename Row::type>(run, task * batch.lanes, slot, stop_of_tasks);
             });
-        },
-        &run, [](void* context) { static_cast<Run*>(context)->stop.ask(); });
-    if (run.stop) throw Stopped{};
-    if (run.no_memory) throw std::bad_alloc{};
+        });
 }
 
 }  // namespace tropical

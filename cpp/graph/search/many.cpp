@@ -6,8 +6,8 @@
 
 #include "graph/search/ball.hpp"
 #include "graph/search/relaxation.hpp"
-#include "graph/search/tasks.hpp"
 #include "reference.hpp"
+#include "runtime/tasks.hpp"
 
 namespace tropical::search {
 namespace {
@@ -111,7 +111,6 @@ Outcome search_from_many(const Graph& graph, int semiring, const Sources& source
     const ptrdiff_t batches = (sources.count + at_once - least_sources) / at_once;
     Sources rest = sources;
     Results left = results;
-    bool stopped = false;
     const auto with_semiring = [&]<class S>() {
         if constexpr (selective<S>) {
             constexpr double zero = S::template zero<double>;
@@ -128,8 +127,9 @@ Outcome search_from_many(const Graph& graph, int semiring, const Sources& source
                     .sources = sources,
                     .results = results,
                     .batches = batches};
-            stopped = !for_each_task(threads, threads, stop_requested,
-                                     [&](ptrdiff_t, const auto& asks) { run_batches(run, asks); });
+            for_each_task(threads, threads, stop_requested, [&](ptrdiff_t, int slot, Stop& stop) {
+                run_batches(run, [&] { return stop.asked(slot); });
+            });
             const ptrdiff_t done = std::min(run.end * at_once, sources.count);
             rest.vertices += done;
             rest.values += rest.values ? done : 0;
@@ -139,7 +139,6 @@ Outcome search_from_many(const Graph& graph, int semiring, const Sources& source
         }
     };
     with_item(semiring, with_semiring, Semirings{});
-    if (stopped) return Outcome::stopped;
     return search_best_first(graph, semiring, rest, left, threads, slots, stop_requested);
 }
 

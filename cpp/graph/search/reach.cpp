@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "graph/search/sweeps.hpp"
-#include "graph/search/tasks.hpp"
+#include "runtime/tasks.hpp"
 
 namespace tropical::search {
 namespace {
@@ -72,12 +72,12 @@ void store(const Rows& rows, const Reached& reached, Block block, const Memory<B
 
 }  // namespace
 
-bool reach(const Graph& graph, const Rows& rows, const Reached& reached, int threads,
+void reach(const Graph& graph, const Rows& rows, const Reached& reached, int threads,
            StopRequested stop_requested) {
     const Array<Vertex> order = in_order(graph, reached.numbers);
     const ptrdiff_t step = rows.together ? std::max<ptrdiff_t>(rows.count, 1) : words * 64;
     const ptrdiff_t blocks = (rows.count + step - 1) / step;
-    return for_each_task(threads, blocks, stop_requested, [&](ptrdiff_t task, const auto&) {
+    for_each_task(threads, blocks, stop_requested, [&](ptrdiff_t task, int, Stop&) {
         const Block block{task * step, std::min((task + 1) * step, rows.count)};
         const Memory<Bits> bits(graph.n * words);
         sweep_block(graph, rows, reached, order, block, bits);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "graph/search/tasks.hpp"
 #include "reference.hpp"
+#include "runtime/tasks.hpp"
 
 namespace tropical::search {
 namespace {
@@ -73,9 +73,9 @@ void take_rounds_of_row(const Graph& graph, const Rounds& rounds, ptrdiff_t rows
 
 }  // namespace
 
-bool sweep(const Graph& graph, int semiring, const Rows& rows, const Vertex* order, double* values,
+void sweep(const Graph& graph, int semiring, const Rows& rows, const Vertex* order, double* values,
            Vertex* before, int threads, StopRequested stop_requested) {
-    return for_each_task(threads, rows.rows(), stop_requested, [&](ptrdiff_t row, const auto&) {
+    for_each_task(threads, rows.rows(), stop_requested, [&](ptrdiff_t row, int, Stop&) {
         with_semiring_and_weight(semiring, graph, [&]<class S, class W>() {
             double* const own = values + row * graph.n;
             Vertex* const own_before = before ? before + row * graph.n : nullptr;
@@ -86,17 +86,16 @@ bool sweep(const Graph& graph, int semiring, const Rows& rows, const Vertex* ord
     });
 }
 
-bool take_rounds(const Graph& graph, int semiring, const Rows& rows, const Rounds& rounds,
+void take_rounds(const Graph& graph, int semiring, const Rows& rows, const Rounds& rounds,
                  int threads, StopRequested stop_requested) {
-    return for_each_task(threads, rows.rows(), stop_requested,
-                         [&](ptrdiff_t row, const auto& stopped) {
-                             with_semiring_and_weight(semiring, graph, [&]<class S, class W>() {
-                                 double* const own = rounds.values + row * graph.n;
-                                 begin_row<S>(graph, rows, row, own);
-                                 take_rounds_of_row<S, W>(graph, rounds, rows.rows(), own,
-                                                          rounds.before + row * graph.n, stopped);
-                             });
-                         });
+    for_each_task(threads, rows.rows(), stop_requested, [&](ptrdiff_t row, int slot, Stop& stop) {
+        with_semiring_and_weight(semiring, graph, [&]<class S, class W>() {
+            double* const own = rounds.values + row * graph.n;
+            begin_row<S>(graph, rows, row, own);
+            take_rounds_of_row<S, W>(graph, rounds, rows.rows(), own, rounds.before + row * graph.n,
+                                     [&] { return stop.asked(slot); });
+        });
+    });
 }
 
 }  // namespace tropical::search

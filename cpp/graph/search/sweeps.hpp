@@ -18,9 +18,8 @@ struct Rows {
 };
 
 // values (rows, n) and before (rows, n), or null: the best paths in a graph without cycles. `order`
-// (n,) has the tail of each arc before its head. Each function returns false if it was stopped, and
-// throws std::bad_alloc.
-bool sweep(const Graph& graph, int semiring, const Rows& rows, const Vertex* order, double* values,
+// (n,) has the tail of each arc before its head. Each function throws Stopped and std::bad_alloc.
+void sweep(const Graph& graph, int semiring, const Rows& rows, const Vertex* order, double* values,
            Vertex* before, int threads, StopRequested stop_requested);
 
 // values (rows, n): the best paths of k arcs, or of at most k arcs. before (k, rows, n): the vertex
@@ -32,7 +31,7 @@ struct Rounds {
     double* values;
     Vertex* before;
 };
-bool take_rounds(const Graph& graph, int semiring, const Rows& rows, const Rounds& rounds,
+void take_rounds(const Graph& graph, int semiring, const Rows& rows, const Rounds& rounds,
                  int threads, StopRequested stop_requested);
 
 // reached (rows, columns) of bytes: whether a path of any number of arcs leads from the source to
@@ -44,7 +43,7 @@ struct Reached {
     ptrdiff_t columns;
     std::uint8_t* bytes;
 };
-bool reach(const Graph& graph, const Rows& rows, const Reached& reached, int threads,
+void reach(const Graph& graph, const Rows& rows, const Reached& reached, int threads,
            StopRequested stop_requested);
 
 }  // namespace tropical::search

@@ -15,9 +15,9 @@ constexpr double never = std::numeric_limits<double>::infinity();
 
 struct Graph {
     std::int32_t n;
-    Indexed<ptrdiff_t> start{0};
-    Indexed<std::int32_t> target;
-    Indexed<double> weight;
+    Array<ptrdiff_t> start{0};
+    Array<std::int32_t> target;
+    Array<double> weight;
 };
 
 // Half of the weights are `heavy` times those of the others.
@@ -37,11 +37,11 @@ Graph random_graph(std::int32_t n, int density, double scale, double heavy, Rand
 
 // Distances and numbers of shortest paths, by rounds over all arcs.
 struct Paths {
-    Indexed<double> distance, number;
+    Array<double> distance, number;
 };
 Paths paths_from(const Graph& g, std::int32_t source) {
     const auto size = static_cast<std::size_t>(g.n);
-    Paths p{Indexed<double>(size, never), Indexed<double>(size, 0)};
+    Paths p{Array<double>(size, never), Array<double>(size, 0)};
     p.distance[source] = 0;
     for (std::int32_t round = 0; round < g.n; ++round)
         for (std::int32_t v = 0; v < g.n; ++v)
@@ -49,7 +49,7 @@ Paths paths_from(const Graph& g, std::int32_t source) {
                 p.distance[g.target[a]] =
                     std::min(p.distance[g.target[a]], p.distance[v] + g.weight[a]);
     for (std::int32_t round = 0; round < g.n; ++round) {
-        Indexed<double> number(size, 0);
+        Array<double> number(size, 0);
         number[source] = 1;
         for (std::int32_t v = 0; v < g.n; ++v)
             for (ptrdiff_t a = g.start[v]; a < g.start[v + 1]; ++a)
@@ -61,11 +61,11 @@ Paths paths_from(const Graph& g, std::int32_t source) {
 }
 
 void check(const Graph& g, bool endpoints, int threads) {
-    Indexed<std::int32_t> sources;
+    Array<std::int32_t> sources;
     for (std::int32_t v = 0; v < g.n; v += 2) sources.push_back(v);
-    Indexed<Paths> from;
+    Array<Paths> from;
     for (std::int32_t v = 0; v < g.n; ++v) from.push_back(paths_from(g, v));
-    Indexed<double> vertices(static_cast<std::size_t>(g.n), 0), arcs(g.target.size(), 0);
+    Array<double> vertices(static_cast<std::size_t>(g.n), 0), arcs(g.target.size(), 0);
     add_betweenness({g.n, g.start.data(), g.target.data(), g.weight.data()},
                     {sources.data(), std::ssize(sources), endpoints, vertices.data(), arcs.data()},
                     threads, nullptr);
@@ -114,8 +114,8 @@ TEST_CASE("betweenness by definition") {
 // twice, and calls check(distance, last) for each one that is taken out.
 template <class Queue, class Check>
 void fill_and_empty(Queue& queue, double least, Random& random, Check check) {
-    Indexed<double> distance(500, never);
-    Indexed<char> taken(500, 0);
+    Array<double> distance(500, never);
+    Array<char> taken(500, 0);
     distance[0] = 0;
     queue.push(0, 0);
     double last = 0;

@@ -1,4 +1,4 @@
-// Tasks on the pool that may be stopped, or run out of memory.
+// Tasks on the pool that their caller may stop, or that run out of memory.
 #pragma once
 
 #include <atomic>
@@ -8,12 +8,13 @@
 #include "runtime/pool.hpp"
 #include "runtime/stop.hpp"
 
-namespace tropical::search {
+namespace tropical {
 
-// Calls body(task, stopped) for each task; a body that takes long asks stopped() now and then.
-// False if the caller wanted the work to end. Throws std::bad_alloc if a body did.
+// Calls body(task, slot, stop) for each task as parallel_for does. A body that takes long looks at
+// stop.asked(slot) now and then; it may throw std::bad_alloc, as this function does then, after all
+// bodies have ended. Throws Stopped if the caller wanted the work to end.
 template <class Body>
-bool for_each_task(int threads, ptrdiff_t tasks, StopRequested stop_requested, const Body& body) {
+void for_each_task(int threads, ptrdiff_t tasks, StopRequested stop_requested, const Body& body) {
     struct Run {
         const Body& body;
         Stop stop;
@@ -25,20 +26,17 @@ bool for_each_task(int threads, ptrdiff_t tasks, StopRequested stop_requested, c
         [](void* context, ptrdiff_t task, int slot) {
             Run& all = *static_cast<Run*>(context);
             const FloatEnvironment environment;
-            const auto stopped = [&] {
-                if (slot == 0) all.stop.ask();
-                return all.stop || all.full;
-            };
-            if (stopped()) return;
+            if (all.stop.asked(slot)) return;
             try {
-                all.body(task, stopped);
+                all.body(task, slot, all.stop);
             } catch (const std::bad_alloc&) {
                 all.full = true;
+                all.stop.end();
             }
         },
         &run, [](void* context) { static_cast<Run*>(context)->stop.ask(); });
     if (run.full) throw std::bad_alloc();
-    return !run.stop;
+    if (run.stop) throw Stopped{};
 }
 
-}  // namespace tropical::search
+}  // namespace tropical
