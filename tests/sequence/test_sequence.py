@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support import check_refused, random_bits, values
 
 from tropical.bench import sequences
-from tropical.sequence import backward, forward, k_best, posteriors, viterbi
+from tropical.sequence import Decoder, backward, forward, k_best, posteriors, viterbi
 
 INF = np.inf
 
@@ -318,15 +318,50 @@ def test_a_batch_of_transitions_may_have_any_size():
 
 
 @pytest.mark.parametrize("states", [2, 5, 20, 70])
-@pytest.mark.parametrize("dtype, much", [(np.float32, 2e38), (np.float64, 1e308)])
-def test_scores_beyond_the_dtype_are_refused(isa, dtype, much, states):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_beyond_the_range_of_floats(isa, dtype, states, sign):
+    """A mask by the least number is as possible as any other score; impossible steps stay so."""
+    most = sign * np.finfo(dtype).max
     around = np.full((states, states), -np.inf, dtype)
     around[np.arange(states), (np.arange(states) + 1) % states] = 0
-    emission = np.full((2, 6, states), much, dtype)
+    emission = np.full((2, 37, states), most, dtype)
     emission[0] = 1
-    for answer in (viterbi, lambda *model: k_best(*model, 2)):
-        with pytest.raises(ValueError, match=r"log_emission, log_transition: .* for sequence 1"):
-            answer(np.zeros(states, dtype), around, emission)
+    model = np.zeros(states, dtype), around, emission
+    ones = viterbi(*model[:2], np.ones_like(emission))[0]
+    paths, scores = viterbi(*model)
+    assert (paths == ones).all() and scores[0] == 37
+    assert scores[1] / most > 0 and np.isfinite(scores[1])
+    assert (k_best(*model, 2)[0][:, 0] == ones).all()
+    cheapest = viterbi(model[0], -around, -emission, semiring="minplus")
+    assert (cheapest[0] == ones).all() and (cheapest[1] == -scores).all()
+    decoder = Decoder(*model[:2])
+    assert [*decoder.push(emission[1]), *decoder.finish()] == ones[1].tolist()
+
+
+def test_scores_beyond_the_dtype_are_refused(isa):
+    tenfold = np.full((400, 3), 10.0)
+    with pytest.raises(ValueError, match=r"paths whose scores float64 holds, got inf for"):
+        viterbi(np.ones(3), np.ones((3, 3)), tenfold, semiring="maxtimes")
+    much = np.full((400, 3), 1e38, np.float32)
+    with pytest.raises(ValueError, match=r"paths whose scores float32 holds, got inf for"):
+        viterbi(np.zeros(3, np.float32), np.zeros((3, 3), np.float32), much)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.uint8])
+def test_integers_whose_sums_saturate(isa, dtype):
+    """The path is that of their sums, and the score the nearest number of the dtype."""
+    bits = random_bits((400, 5), 3)
+    costs = (bits % np.uint64(100) + np.uint64(27)).astype(dtype)
+    jumps = (random_bits((5, 5), 4) % np.uint64(100)).astype(dtype)
+    none = np.zeros(5, dtype)
+    wide = viterbi(none.astype(float), jumps.astype(float), costs.astype(float), semiring="minplus")
+    path, score = viterbi(none, jumps, costs, semiring="minplus")
+    assert (path == wide[0]).all()
+    signed = np.result_type(dtype, np.int8)
+    assert score == min(wide[1], np.iinfo(signed).max) and score.dtype == signed
+    jumps[2] = np.iinfo(dtype).max  # no edge
+    assert viterbi(none, jumps, costs[:3], semiring="minplus")[0].max() < 5
 
 
 def test_refuses():

@@ -31,6 +31,9 @@ class Batch:
     place : (b,) intp array
         The row of the results at which each sequence begins.
     dtype : dtype
+        In which scores are computed.
+    given : dtype
+        Of the scores in the results; that of integers may be smaller than `dtype`.
     matrices : int
         The transitions of each chain: 1, or one for each step but the first.
     chains : _core.Chains
@@ -44,6 +47,7 @@ class Batch:
     lengths: NDArray[np.intp]
     place: NDArray[np.intp]
     dtype: np.dtype[Any]
+    given: np.dtype[Any]
     matrices: int
     chains: _core.Chains
     edges: int | None
@@ -111,8 +115,13 @@ def read(
     log_transition: ArrayLike,
     log_emission: ArrayLike,
     layout: Layout,
+    *,
+    within_bounds: bool = False,
 ) -> Batch:
-    """Check and broadcast the arguments of `viterbi`, which describes the errors."""
+    """Check and broadcast the arguments of `viterbi`, which describes the errors.
+
+    `within_bounds`: floats are `bounded`.
+    """
     sparse = _Sparse.of(log_transition) if hasattr(log_transition, "tocsc") else None
     given = {
         "log_transition": unmasked("log_transition", sparse.data if sparse else log_transition),
@@ -124,7 +133,14 @@ def read(
     dtype = _common_dtype(given, integers=ring.selective and not layout.floating)
     with_integers = layout.semiring or semirings.maxplus  # with the zero of logplus
     given = {name: promote(x, dtype, with_integers) for name, x in given.items()}
+    if within_bounds:
+        given = {name: bounded(x) for name, x in given.items()}
     observed = _observe(given["log_emission"], layout)
+    dtype_of_scores = dtype
+    if is_kind(dtype, "integer") and _may_saturate(given, observed, ring):
+        dtype = np.dtype(np.int64)
+        given = {name: promote(x, dtype, ring) for name, x in given.items()}
+        observed = _observe(given["log_emission"], layout)
     states = observed.rows.shape[1]
     transition = given["log_transition"]
     tail: tuple[int, ...] = (states, states)
@@ -176,6 +192,7 @@ def read(
         lengths=lengths,
         place=np.ascontiguousarray(place, np.intp),
         dtype=dtype,
+        given=dtype_of_scores,
         matrices=matrices,
         chains=_core.Chains(
             spread(initial, states),
@@ -417,6 +434,29 @@ def _common_dtype(given: dict[str, Array], *, integers: bool) -> np.dtype[Any]:
         names = ", ".join(f"{name} has {x.dtype}" for name, x in given.items())
         raise TypeError(f"expected float32 or float64: {names}")
     return np.dtype(dtype.type)
+
+
+def bounded(x: Array) -> Array:
+    """Return floats, but a bound in the place of finite ones beyond it: their sums are finite."""
+    # Sixteen steps, after which the greatest score is taken out, add 33 numbers.
+    bound = 2.0**120 if x.dtype == np.float32 else 2.0**1000
+    return np.where(np.isfinite(x), np.clip(x, -bound, bound), x)
+
+
+def _may_saturate(given: dict[str, Array], observed: Observed, ring: Semiring) -> bool:
+    """Return whether a sum of integers along a sequence may leave their dtype."""
+    if ring not in (semirings.maxplus, semirings.minplus):
+        return False
+    steps = int(observed.lengths.max(initial=0))
+    most = 0
+    for name, x in given.items():
+        zero = ring.zero(x.dtype)
+        sizes = [abs(int(size)) for size in (x.min(initial=0), x.max(initial=0))]
+        if abs(int(zero)) in sizes:
+            numbers = x[x != zero]
+            sizes = [abs(int(size)) for size in (numbers.min(initial=0), numbers.max(initial=0))]
+        most += max(sizes) * (1 if name == "log_initial" else steps)
+    return most >= np.iinfo(given["log_emission"].dtype).max
 
 
 def _refuse_more_models(

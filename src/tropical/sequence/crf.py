@@ -101,15 +101,20 @@ def crf_log_likelihood(
 
 
 def read_model(
-    initial: ArrayLike, transition: ArrayLike, emission: ArrayLike, lengths: ArrayLike | None
+    initial: ArrayLike,
+    transition: ArrayLike,
+    emission: ArrayLike,
+    lengths: ArrayLike | None,
+    *,
+    within_bounds: bool = False,
 ) -> Batch:
-    """Check the arguments of `crf_log_likelihood`: one model for all sequences."""
+    """Check the arguments of `crf_log_likelihood`: one model for all sequences; see `read`."""
     for name, scores, axes in ("initial", initial, 1), ("transition", transition, 2):
         given = unmasked(name, scores)  # which refuses sparse arrays
         if given.ndim != axes:
             expected = "(s,)" if axes == 1 else "(s, s)"
             raise ValueError(f"{name}: expected {expected} for all sequences, got {given.shape}")
-    batch = read(initial, transition, emission, Layout(lengths))
+    batch = read(initial, transition, emission, Layout(lengths), within_bounds=within_bounds)
     if lengths is not None and batch.shape != np.shape(emission)[:-2]:
         raise ValueError(
             f"lengths: expected {np.shape(emission)[:-2]}, one for each sequence of emission, got "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -116,8 +118,8 @@ def viterbi(
     0.011574
     """
     layout = Layout(lengths, symbols, concatenated, per_step, _selective(semiring))
-    batch = read(log_initial, log_transition, log_emission, layout)
-    states, scores = best_paths_of(batch, layout.ring, 1)
+    model = log_initial, log_transition, log_emission
+    batch, states, scores = best_paths(partial(read, *model, layout), layout.ring, 1)
     return batch.shaped(states[0]), batch.each(scores[0])[()]
 
 
@@ -190,8 +192,8 @@ def k_best(
     if ring not in (semirings.maxplus, semirings.minplus):
         raise ValueError(f"semiring: expected maxplus or minplus, got {ring.name}")
     layout = Layout(lengths, symbols, concatenated, per_step, ring, floating=True)
-    batch = read(log_initial, log_transition, log_emission, layout)
-    states, scores = best_paths_of(batch, ring, operator.index(k))
+    model = log_initial, log_transition, log_emission
+    batch, states, scores = best_paths(partial(read, *model, layout), ring, operator.index(k))
     ranked = np.moveaxis(scores, 0, -1)
     paths = batch.shaped(states.T)
     if concatenated:
@@ -207,12 +209,23 @@ def _selective(semiring: str | Semiring) -> Semiring:
     return ring
 
 
-def best_paths_of(batch: Batch, ring: Semiring, k: int) -> tuple[NDArray[np.intp], Array]:
-    """Return states (k, rows) and scores (k, sequences)."""
-    states = np.full((k, batch.row_count), -1, np.intp)
-    scores = np.full((k, len(batch.lengths)), ring.zero(batch.dtype), batch.dtype)
-    _core.best_paths(ring.name, batch.chains, batch.place, states, scores)
-    known = (ring.zero(batch.dtype), ring.one(batch.dtype))
+def best_paths(
+    model: Callable[..., Batch], ring: Semiring, k: int
+) -> tuple[Batch, NDArray[np.intp], Array]:
+    """Return the model, the states (k, rows) of the best paths, and their scores (k, sequences).
+
+    Where a sum was infinite, so that a score is, ``model(within_bounds=True)`` takes the place of
+    ``model()``.
+    """
+    batch = model()
+    states, scores = _best_paths_of(batch, ring, k)
+    if ring in (semirings.maxplus, semirings.minplus) and not np.isfinite(scores).all():
+        batch = model(within_bounds=True)
+        states, scores = _best_paths_of(batch, ring, k)
+    if batch.given != batch.dtype:
+        limits = np.iinfo(batch.given)
+        scores = scores.clip(limits.min, limits.max).astype(batch.given)
+    known = (ring.zero(batch.given), ring.one(batch.given))
     beyond = ~np.isfinite(scores) & ~np.isin(scores, known)
     if beyond.any():
         rank, item = np.argwhere(beyond)[0]
@@ -220,4 +233,11 @@ def best_paths_of(batch: Batch, ring: Semiring, k: int) -> tuple[NDArray[np.intp
             f"log_emission, log_transition: expected paths whose scores {batch.dtype} "
             f"holds, got {scores[rank, item]} for sequence {item}"
         )
+    return batch, states, scores
+
+
+def _best_paths_of(batch: Batch, ring: Semiring, k: int) -> tuple[NDArray[np.intp], Array]:
+    states = np.full((k, batch.row_count), -1, np.intp)
+    scores = np.full((k, len(batch.lengths)), ring.zero(batch.dtype), batch.dtype)
+    _core.best_paths(ring.name, batch.chains, batch.place, states, scores)
     return states, scores

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -9,7 +11,7 @@ from tropical import semirings
 from tropical.arrays import Array
 from tropical.sequence.chains import Batch
 from tropical.sequence.crf import read_model
-from tropical.sequence.decode import best_paths_of
+from tropical.sequence.decode import best_paths
 from tropical.sequence.marginals import posteriors_of
 
 
@@ -32,8 +34,8 @@ def viterbi_and_gradients(
     initial: ArrayLike, transition: ArrayLike, emission: ArrayLike, lengths: ArrayLike | None = None
 ) -> tuple[Array, Array, Array, Array, NDArray[np.intp]]:
     """Return the scores of `viterbi`, their gradients as above for the best path, and the paths."""
-    batch = read_model(initial, transition, emission, lengths)
-    (states,), (scores,) = best_paths_of(batch, semirings.maxplus, 1)
+    model = partial(read_model, initial, transition, emission, lengths)
+    batch, (states,), (scores,) = best_paths(model, semirings.maxplus, 1)
     paths = states.reshape(len(batch.lengths), batch.steps or 0)
     first, transitions, each = map(batch.each, _used(paths, batch))
     return batch.each(scores)[()], first, transitions, each, batch.shaped(states)
