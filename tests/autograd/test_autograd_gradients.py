@@ -506,6 +506,19 @@ def test_logplus_of_mixed_dtypes():
     assert a.grad.dtype == np.float32 and a.grad.data.tolist() == [[0.5, 0.5]]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_logplus_of_a_number_far_above_the_sum(dtype):
+    """Beside -inf in the other operand a number of any size has no share."""
+    far = 3 * np.log(np.finfo(dtype).max)
+    a, b = np.array([[far, 0], [0, -1]], dtype), np.array([[-INF, -INF], [0, 1]], dtype)
+    for x, y in (a, b), (b.T, a.T):
+        x, y = (Tensor(z, requires_grad=True) for z in (x, y))
+        autograd.matmul(x, y, semiring="logplus").sum().backward()
+        for z in (x, y):
+            np.testing.assert_allclose(np.sort(z.grad.data, axis=None), [0, 0, 2, 2], rtol=1e-4)
+            np.testing.assert_array_equal(z.grad.data[0, 0], 0)
+
+
 def test_infinite_sums_have_no_gradient():
     a = Tensor([[INF, 1.0], [-INF, -INF], [2.0, 3.0]], requires_grad=True)
     c = autograd.matmul(a, [[0.0, -INF], [0.0, 0.0]], semiring="logplus")
@@ -537,6 +550,21 @@ def test_powers_at_the_edge(a, b, of_a, of_b, dtype):
         (a**exponent).sum().backward()
     assert (base.grad.data[0], exponent.grad.data[0]) == (of_a, of_b)
     assert base.grad.dtype == exponent.grad.dtype == dtype
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "uint64", "int64"])
+def test_integers_beside_tensors_do_not_wrap(kind):
+    """Of any dtype they count as their values."""
+    for exponent in (0, 1, 3):
+        x = Tensor([3.0, 20.0], requires_grad=True)
+        (x ** np.array([exponent], kind)).sum().backward()
+        assert x.grad.data.tolist() == [exponent * z ** (exponent - 1) for z in (3.0, 20.0)]
+    x = Tensor([1.5], requires_grad=True)
+    (np.array([100], kind) ** x).sum().backward()
+    np.testing.assert_allclose(x.grad.data, 1000 * np.log(100), rtol=1e-14)
+    few = np.array([0, 3, 100], kind)
+    np.testing.assert_allclose(autograd.sigmoid(few), 1 / (1 + np.exp(-few.astype(float))))
+    np.testing.assert_allclose(autograd.logsumexp(few), 100)
 
 
 def test_limits_are_arrays():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .operation import Operation, checked, number, operand
+from .operation import Operation, checked, not_integers, number, operand
 from .tensor import Operand, Tensor, data_of, tensor_of
 from .value import Array, Node, Rule, recording
 
@@ -132,7 +132,7 @@ sqrt: Unary = _unary(np.sqrt,
     lambda g, y: g / (2 * y), "Square root.")
 tanh: Unary = _unary(np.tanh,
     lambda g, y: g * (1 - y * y), "Hyperbolic tangent.")
-sigmoid: Unary = _unary(lambda x: np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.absolute(x))),
+sigmoid: Unary = _unary(lambda x: _sigmoid_value(not_integers(x)),
     lambda g, y: g * y * (1 - y), "1 / (1 + exp(-x)), without overflow.", "sigmoid")
 relu_operation: Operation = Operation(lambda x: np.maximum(x, 0),
     lambda g, y: masked(g, data_of(y) > 0))
@@ -145,6 +145,11 @@ _where: Operation = Operation(lambda a, b, condition: np.where(condition, a, b),
 _clip: Operation = Operation(lambda x, low, high: np.clip(x, low, high),
     lambda g, x, low, high: masked(g, _inside(data_of(x), low, high)), broadcasts=True)
 # fmt: on
+
+
+def _sigmoid_value(x: Array) -> Array:
+    result: Array = np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.absolute(x)))
+    return result
 
 
 def relu(x: Operand) -> Tensor:
@@ -241,7 +246,7 @@ def _log_of_base(base: Any, power: Any) -> Any:
     if isinstance(base, (int, float)):  # a number does not promote float32
         logarithm: Any = math.log(base) if base > 0 else 0.0
     else:
-        logarithm = log(where(data_of(base) > 0, base, 1))
+        logarithm = log(where(data_of(base) > 0, base, 1.0))  # not of 8 or 16 bits
     infinite = (data_of(base) == 0) & np.isinf(data_of(power))
     return logarithm - infinite.astype(data_of(power).dtype) if np.any(infinite) else logarithm
 
@@ -251,4 +256,5 @@ def _lowered(base: Any, exponent: Any) -> Any:
     if isinstance(exponent, (int, float)):  # a constant
         return exponent - 1 if exponent else 0
     both = (data_of(base) == 0) & (data_of(exponent) == 0)
-    return where(both, 1, exponent - 1) if np.any(both) else exponent - 1
+    lowered = exponent - 1.0  # integers would wrap
+    return where(both, 1, lowered) if np.any(both) else lowered

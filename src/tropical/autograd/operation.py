@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tropical.arrays import unmasked
+from tropical.arrays import is_kind, unmasked
 
 from .sums import total
 from .tensor import Tensor, tensor_of
@@ -162,6 +162,11 @@ def operand(x: Any) -> Any:
         kind = "an array of objects" if array is x else type(x).__name__
         raise TypeError(f"expected an array or numbers, got {kind}")
     return array
+
+
+def not_integers(x: Any) -> Any:
+    """Return integers as float64, as their differences may wrap, and another operand unchanged."""
+    return np.float64(x) if is_kind(np.asarray(x).dtype, "bool", "integer") else x
 
 
 def number(x: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .elementwise import exp, masked, where
-from .operation import Operation
+from .operation import Operation, not_integers
 from .shape import broadcast_to, integers, normal_axis, reshape
 from .sums import average, total
 from .tensor import Axes, Operand, Tensor, data_of
@@ -71,6 +71,7 @@ def _finite(values: Array) -> Array:
 
 
 def _logsumexp_value(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    x = not_integers(x)
     top = _finite(np.max(x, axis=axes, keepdims=True))
     with np.errstate(divide="ignore", over="ignore"):  # for an empty axis, and for infinities
         value = np.log(total(np.exp(x - top), axes, keepdims=True)) + top

@@ -97,7 +97,7 @@ def _weighted(u: Array, r: Array, v: Array, s: Array, t: Array) -> Array:
     sums: Any
     if _lowest(u, rows) + _lowest(v, columns) > np.log(np.finfo(dtype).tiny):
         sums = tropical.gemm(_numbers(u, rows), _numbers(v, columns), semiring="plustimes")
-        sums = sums * np.exp(scales, out=scales)
+        sums = _without(sums == 0, sums * np.exp(scales, out=scales), 0)  # no term: any scale
     elif dtype == np.float32:
         wide = [e.astype(np.float64) for e in (u, r, v, s, t)]
         return _weighted(*wide).astype(np.float32)
