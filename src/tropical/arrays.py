@@ -39,6 +39,13 @@ def is_kind(dtype: DTypeLike, *kinds: Kind) -> bool:
     return any(letter in _LETTERS[kind] for kind in kinds)
 
 
+def check_share(name: str, value: float) -> None:
+    """Raise TypeError unless `value` is a number, and ValueError unless it is in [0, 1)."""
+    check_number(name, value)
+    if not 0 <= value < 1:
+        raise ValueError(f"{name}: expected a number in [0, 1), got {value}")
+
+
 def check_number(name: str, value: object) -> None:
     """Raise TypeError unless `value` is a real number, of Python or NumPy.
 

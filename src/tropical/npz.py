@@ -37,10 +37,15 @@ def save_arrays(path: PathLike, arrays: Mapping[str, Array]) -> None:
     ------
     TypeError
         If `arrays` is not a mapping.
+    ValueError
+        If a name has a NUL character.
     OSError
         If the file cannot be written.
     """
     check_mapping("arrays", arrays)
+    for name in arrays:
+        if "\0" in str(name):  # where the names in a zip file end
+            raise ValueError(f"arrays: expected names without a NUL character, got {name!r}")
     path = Path(path)
     if path.is_file() or not path.exists():
         with replacing(path.resolve()) as file:

@@ -460,6 +460,15 @@ def test_infinities():
 
 
 @pytest.mark.parametrize("ring", RINGS)
+def test_empty_sums(ring):
+    a, b = (Tensor(np.ones((2, n)), requires_grad=True) for n in (0, 3))
+    result = autograd.einsum("ij,kl->ik", a, b, semiring=ring)
+    assert (result.data == semirings.get(ring).zero("float64")).all()
+    result.sum().backward()
+    assert a.grad.shape == (2, 0) and not b.grad.data.any()
+
+
+@pytest.mark.parametrize("ring", RINGS)
 def test_empty_products(ring):
     a = Tensor(np.zeros((2, 0)), requires_grad=True)
     b = Tensor(np.zeros((0, 3)), requires_grad=True)
@@ -563,6 +572,7 @@ def test_integers_beside_tensors_do_not_wrap(kind):
     (np.array([100], kind) ** x).sum().backward()
     np.testing.assert_allclose(x.grad.data, 1000 * np.log(100), rtol=1e-14)
     few = np.array([0, 3, 100], kind)
+    assert set(autograd.dropout(few, 0.5).tolist()) <= {0, 6, 200}
     np.testing.assert_allclose(autograd.sigmoid(few), 1 / (1 + np.exp(-few.astype(float))))
     np.testing.assert_allclose(autograd.logsumexp(few), 100)
 

@@ -6,7 +6,7 @@ from layouts import read_only
 from support import assert_same_bits
 
 import tropical
-from tropical import _core, autograd
+from tropical import _core, autograd, nn
 from tropical.autograd import Tensor
 
 RNG = np.random.default_rng
@@ -114,6 +114,17 @@ def test_weight_and_bias_may_be_absent_or_broadcast():
     assert autograd.layer_norm(x.astype(">f8")).dtype == np.float64
     assert autograd.layer_norm(np.arange(6).reshape(2, 3)).dtype == np.float64
     assert autograd.layer_norm(np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_weights_of_another_length():
+    """Which broadcast x to theirs."""
+    x = np.ones((4, 1))
+    for given in ((np.ones(3),), (None, np.ones(3)), (np.ones((2, 4, 1)),)):
+        with pytest.raises(ValueError, match=r"(weight|bias): expected shape \(1,\), got \("):
+            autograd.layer_norm(Tensor(x), *given)
+    for layer, rows in (nn.LayerNorm(3), x), (nn.LayerNorm(1), np.ones((4, 3))):
+        with pytest.raises(ValueError, match=r"x: expected \(\.\.\., [13]\), got \(4, [13]\)"):
+            layer(rows)
 
 
 def test_rows_are_apart():

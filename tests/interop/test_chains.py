@@ -74,6 +74,13 @@ def test_torch_under_autocast(model):
         got = torch.autograd.grad(ours(*parts, states, lengths).sum(), parts)
     for one, other in zip(got, want, strict=True):
         assert torch.equal(one, other)
+    halves = [x.detach().bfloat16().requires_grad_() for x in parts]
+    for one, other in zip(
+        torch.autograd.grad(ours(*halves, states, lengths).sum(), halves),
+        torch.autograd.grad(ours(*(x.float() for x in halves), states, lengths).sum(), halves),
+        strict=True,
+    ):
+        assert one.dtype == torch.bfloat16 and torch.equal(one, other)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,11 @@ def test_compiled_and_mapped():
         got, want = (torch.autograd.grad(f(*tensors).sum(), tensors) for f in (compiled, function))
         for x, y in zip(got, want, strict=True):
             torch.testing.assert_close(x, y)
+    for subscripts in ("ij->i", "ij,jk->", "ij,jk,kl->"):  # with sums over indices of one operand
+        function = partial(einsum, subscripts)
+        tensors = operands((2, 3), (3, 4), (4, 2))[: subscripts.count(",") + 1]
+        compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+        assert torch.equal(compiled(*tensors), function(*tensors))
     a, b = operands((5, 2, 3), (5, 3, 2))
     mapped = torch.func.vmap(partial(einsum, "ij,jk->ik"))(a, b)
     torch.testing.assert_close(mapped, einsum("bij,bjk->bik", a, b))

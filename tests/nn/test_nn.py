@@ -484,6 +484,8 @@ def test_a_failed_save_leaves_what_was_there(failing_call, error, exists, tmp_pa
 
 def test_objects_are_neither_saved_nor_loaded(tmp_path):
     path = tmp_path / "a.npz"
+    with pytest.raises(ValueError, match=r"arrays: expected names without a NUL .* got 'a\\x00b'"):
+        nn.save_arrays(path, {"a\0b": np.zeros(1), "a\0c": np.ones(1)})
     with pytest.raises(ValueError, match="Object arrays cannot be saved"):
         nn.save_arrays(path, {"a": np.array([{}], dtype=object)})
     assert not list(tmp_path.iterdir())
@@ -1356,6 +1358,13 @@ NAN = float("nan")
         (lambda: nn.BatchNorm(-1), ValueError, f"channels: {NOT_NEGATIVE}"),
         (lambda: nn.BatchNorm(2, momentum=1.5), ValueError, rf"momentum: {FRACTION}\]"),
         (lambda: nn.BatchNorm(2, momentum=NAN), ValueError, "momentum: expected"),
+        (lambda: nn.Dropout("a"), TypeError, "p: expected a number, got 'a'"),
+        (
+            lambda: optim.SGD(nn.Linear(2, 2).parameters(), lr=0.1, momentum="a"),
+            TypeError,
+            "momentum: expected a number, got 'a'",
+        ),
+        (lambda: optim.step_decay("a"), TypeError, "every: expected a number, got 'a'"),
         (lambda: nn.BatchNorm(2, eps=-1e-5), ValueError, f"eps: {NOT_NEGATIVE}"),
         (lambda: nn.LayerNorm(2, eps=NAN), ValueError, f"eps: {NOT_NEGATIVE}"),
         (lambda: nn.LayerNorm(2, eps="a"), TypeError, "eps: expected a number, got 'a'"),

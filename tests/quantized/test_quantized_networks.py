@@ -106,6 +106,12 @@ def test_calibration_is_checked(calibration, message):
         quantized.convert(network(), calibration)
 
 
+def test_a_tensor_calibrates_as_one_batch():
+    x = inputs(9, 20)
+    small = [quantized.convert(network(), given)(x).data for given in (x, Tensor(x), [x])]
+    assert (small[0] == small[1]).all() and (small[0] == small[2]).all()
+
+
 def test_a_layer_that_gets_no_input_is_refused():
     model = Twice()
     model.spare = nn.Linear(2, 2)

@@ -95,6 +95,14 @@ def test_out_may_overlap_an_operand():
     np.testing.assert_array_equal(out, want)
 
 
+def test_out_of_a_matrix_times_a_vector():
+    for shape in ((3, 4), (2, 3, 4), (2, 1, 3, 4)):
+        a, b = random_bytes(shape, np.int8, 1), random_bytes((4,), np.uint8, 2)
+        out = np.empty(shape[:-1], np.int32)
+        assert quantized.gemm(a, b, out=out) is out
+        np.testing.assert_array_equal(out, a.astype(np.int32) @ b.astype(np.int32))
+
+
 def test_threads_and_workspaces_change_nothing():
     a, b = random_bytes((300, 500), np.uint8, 1), random_bytes((500, 400), np.int8, 2)
     want = a.astype(np.int32) @ b.astype(np.int32)

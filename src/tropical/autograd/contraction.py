@@ -11,11 +11,12 @@ from tropical.arrays import promote
 
 from .operation import operand
 from .products import matmul
+from .reduce import sum
 from .shape import cast, getitem, reshape, transpose
 from .tensor import Tensor, data_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tropical.semirings import Semiring
 
@@ -37,8 +38,8 @@ class _Tensors:
     def strides(self, x: Any) -> Sequence[int]:
         return [abs(stride) for stride in data_of(x).strides]
 
-    def full(self, x: Any, shape: Sequence[int], constant: Callable[[Any], float]) -> Any:
-        return np.broadcast_to(np.array(constant(x.dtype), x.dtype), shape)
+    def full(self, x: Any, shape: Sequence[int], ring: Semiring, which: str) -> Any:
+        return np.broadcast_to(np.array(getattr(ring, which)(x.dtype), x.dtype), shape)
 
 
 def einsum(
@@ -94,5 +95,9 @@ def einsum(
         return [cast(x, dtype) if isinstance(x, Tensor) else promote(x, dtype, ring) for x in found]
 
     result = contracted(subscripts, operands, ring, optimize, _Tensors(), read)
-    given = any(isinstance(x, Tensor) for x in (subscripts, *operands))
-    return Tensor(result) if given and not isinstance(result, Tensor) else result  # if it is empty
+    if isinstance(result, Tensor):
+        return result
+    for x in (subscripts, *operands):  # of an empty sum, which has gradients of 0
+        if isinstance(x, Tensor):
+            result = result + sum(reshape(x, -1)[:0])
+    return result

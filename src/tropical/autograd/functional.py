@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tropical import _core
-from tropical.arrays import check_number, unmasked
+from tropical.arrays import check_number, check_share, unmasked
 
 from . import random
 from .elementwise import exp, multiply, subtract
@@ -226,12 +226,12 @@ def dropout(
     N. Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting",
     Journal of Machine Learning Research 15, 2014.
     """
-    if not 0 <= p < 1:
-        raise ValueError(f"p: expected a number in [0, 1), got {p}")
-    array = np.asarray(operand(data_of(x)))
+    check_share("p", p)
     if not training or p == 0:
-        unchanged: Any = x if isinstance(x, Tensor) else array
+        unchanged: Any = x if isinstance(x, Tensor) else np.asarray(operand(data_of(x)))
         return unchanged
+    x = floats(x)
+    array = data_of(x)
     draws: Any = random.chosen(rng).random(array.shape, dtype=array.dtype)
     mask = (draws >= p).astype(array.dtype)
     mask /= 1 - p
@@ -263,6 +263,8 @@ def layer_norm(
     ------
     TypeError
         If `eps` is not a number.
+    ValueError
+        If `weight` or `bias` does not broadcast to x.
 
     Notes
     -----
@@ -276,9 +278,18 @@ def layer_norm(
     if (fused := _fused_layer_norm(x, weight, bias, eps)) is not None:
         return fused
     y = standardize(x, (-1,), eps)
+    for name, own in ("weight", weight), ("bias", bias):
+        if own is not None:
+            _check_broadcasts(name, np.shape(data_of(own)), y.shape)
     if weight is not None:
         y = y * weight
     return y if bias is None else y + bias
+
+
+def _check_broadcasts(name: str, shape: tuple[int, ...], to: tuple[int, ...]) -> None:
+    ahead = to[len(to) - len(shape) :]
+    if len(shape) > len(to) or any(n not in (1, m) for n, m in zip(shape, ahead, strict=True)):
+        raise ValueError(f"{name}: expected shape {to[-1:]}, got {shape}")
 
 
 def _fused_layer_norm(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tropical import semirings
@@ -32,9 +32,10 @@ class _OnGPU:
     def strides(self, x: Any) -> Sequence[int]:
         return [abs(stride) for stride in self.library.view(x).strides]
 
-    def full(self, x: Any, shape: Sequence[int], constant: Callable[[Any], float]) -> Any:
+    def full(self, x: Any, shape: Sequence[int], ring: Semiring, which: str) -> Any:
         dtype = self.library.dtype(x)
-        return self.library.expanded(self.library.full(x, (), dtype, constant(dtype)), shape)
+        one = self.library.full(x, (), dtype, getattr(ring, which)(dtype))
+        return self.library.expanded(one, shape)
 
 
 @in_library_context

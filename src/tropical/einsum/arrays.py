@@ -14,7 +14,7 @@ import numpy as np
 from tropical import _core, ufunc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tropical.semirings import Semiring
 
@@ -37,11 +37,8 @@ class Arrays(Protocol):
     def strides(self, x: Any) -> Sequence[int]:  # pyright: ignore[reportReturnType]
         """Return the distances of neighbors in memory, in any unit."""
 
-    def full(self, x: Any, shape: Sequence[int], constant: Callable[[Any], float]) -> Any:
-        """Return an array of equal numbers with the dtype of x; it is only read.
-
-        `constant` returns the number for a dtype, as `Semiring.one` does.
-        """
+    def full(self, x: Any, shape: Sequence[int], ring: Semiring, which: str) -> Any:
+        """Return an array of the semiring's "zero" or "one", of the dtype of x; it is only read."""
 
 
 class NumPy:
@@ -70,9 +67,9 @@ class NumPy:
         """Return the distances in bytes, without their signs."""
         return [abs(stride) for stride in x.strides]
 
-    def full(self, x: Any, shape: Sequence[int], constant: Callable[[Any], float]) -> Any:
+    def full(self, x: Any, shape: Sequence[int], ring: Semiring, which: str) -> Any:
         """Return one number in memory, repeated."""
-        return np.broadcast_to(np.array(constant(x.dtype), x.dtype), shape)
+        return np.broadcast_to(np.array(getattr(ring, which)(x.dtype), x.dtype), shape)
 
 
 NUMPY = NumPy()

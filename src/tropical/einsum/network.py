@@ -85,7 +85,7 @@ def contracted(
     values = read_operands(given)
     read = resolve(inputs, output, tuple(tuple(x.shape) for x in values))
     if any(read.sizes[index] == 0 for index in read.summed()):
-        return arrays.full(values[0], read.shape(), ring.zero)
+        return arrays.full(values[0], read.shape(), ring, "zero")
     terms = [Term((), x, None, arrays) for x in values]
     return _contract(terms, read, ring, optimize, None).values
 

@@ -108,7 +108,7 @@ def reduce(
 def ones(term: Term, indices: Indices, ring: Semiring) -> Term:
     """Return the semiring's one along some indices of a term."""
     shape = _lengths(term, indices)
-    one = term.arrays.full(term.values, shape, ring.one)
+    one = term.arrays.full(term.values, shape, ring, "one")
     counts = None if term.counts is None else np.broadcast_to(np.int64(1), shape)
     return Term(indices, one, counts, term.arrays)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from tropical import autograd, semirings
+from tropical.arrays import check_share
 from tropical.autograd import Tensor
 from tropical.autograd.convolution import Pair, pair, pool_windows
 from tropical.autograd.tensor import data_of
@@ -262,7 +263,10 @@ class LayerNorm(Module):
         self.eps = eps
 
     def forward(self, x: Any) -> Tensor:
-        """Return the normalized rows."""
+        """Return the normalized rows; ValueError for those of another length."""
+        shape = np.shape(data_of(x))
+        if shape[-1:] != self.weight.shape:
+            raise ValueError(f"x: expected (..., {self.weight.size}), got {shape}")
         return autograd.layer_norm(x, self.weight, self.bias, eps=self.eps)
 
 
@@ -292,8 +296,7 @@ class Dropout(Module):
 
     def __init__(self, p: float = 0.5, *, rng: Rng = None) -> None:
         super().__init__()
-        if not 0 <= p < 1:
-            raise ValueError(f"p: expected a number in [0, 1), got {p}")
+        check_share("p", p)
         generator(rng)
         self.p = p
         self.rng = rng

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from tropical.arrays import check_share
 from tropical.autograd import Tensor
 from tropical.autograd.products import add_weight_gradient, bias_gradient, weight_gradient
 from tropical.autograd.value import note_change
@@ -19,12 +20,6 @@ if TYPE_CHECKING:
 
     from tropical.autograd.value import Node, Rule
     from tropical.autograd.walk import Absorb
-
-
-def _share(**values: float) -> None:
-    for name, value in values.items():
-        if not 0 <= value < 1:
-            raise ValueError(f"{name}: expected a number in [0, 1), got {value}")
 
 
 class SGD(Optimizer):
@@ -78,7 +73,7 @@ class SGD(Optimizer):
     def check(self, values: Mapping[str, Any]) -> None:
         """Raise ValueError unless the hyperparameters are in range."""
         super().check(values)
-        _share(momentum=values["momentum"])
+        check_share("momentum", values["momentum"])
         if values["nesterov"] and values["momentum"] == 0:
             raise ValueError("momentum: expected more than 0 for nesterov, got 0")
 
@@ -156,7 +151,8 @@ class Adam(Optimizer):
         betas = values["betas"]
         if np.shape(betas) != (2,):
             raise ValueError(f"betas: expected two numbers, got {betas!r}")
-        _share(**{"betas[0]": betas[0], "betas[1]": betas[1]})
+        for i in range(2):
+            check_share(f"betas[{i}]", betas[i])
         not_negative(eps=values["eps"])
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
@@ -285,7 +281,7 @@ class RMSProp(Optimizer):
     def check(self, values: Mapping[str, Any]) -> None:
         """Raise ValueError unless the hyperparameters are in range."""
         super().check(values)
-        _share(alpha=values["alpha"])
+        check_share("alpha", values["alpha"])
         not_negative(eps=values["eps"])
 
     def coefficients(self, steps: int) -> tuple[float, ...]:

@@ -144,7 +144,8 @@ class Optimizer:
         ------
         RuntimeError, ValueError
             As `Tensor.backward` and `step` do, before any parameter changes. If a gradient rule
-            raises an error, no parameter and no `grad` changes.
+            raises an error, no parameter and no `grad` changes; but an index that was changed after
+            its use may be found out of bounds after some parameters have changed.
         """
         for number in range(len(self.parameters)):
             self._check_data(number)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tropical.arrays import check_number
 from tropical.nn.checks import not_negative
 from tropical.nn.state import matching
 
@@ -23,6 +24,7 @@ Factor: TypeAlias = Callable[[int], float]
 
 def _check_count(**counts: int) -> None:
     for name, count in counts.items():
+        check_number(name, count)
         if count < 1:
             raise ValueError(f"{name}: expected at least 1, got {count}")
 

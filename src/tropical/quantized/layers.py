@@ -146,7 +146,7 @@ class QuantizedLinear(nn.Module):
         return f"{inputs}, {outputs}, activation={self.activation!r}"
 
 
-def convert(model: nn.Module, calibration: Iterable[ArrayLike] | Array) -> nn.Module:
+def convert(model: nn.Module, calibration: Iterable[ArrayLike] | Array | Tensor) -> nn.Module:
     """Return a network that multiplies bytes in place of floats.
 
     Each `Linear` becomes a `QuantizedLinear`: weights are symmetric int8 with a scale for each
@@ -159,7 +159,7 @@ def convert(model: nn.Module, calibration: Iterable[ArrayLike] | Array) -> nn.Mo
     ----------
     model : Module
         The trained network, which stays as it is.
-    calibration : array_like, or iterable of array_like
+    calibration : ndarray or Tensor, or iterable of array_like
         A batch of inputs, or several, like those that the network will get.
 
     Returns
@@ -187,7 +187,8 @@ def convert(model: nn.Module, calibration: Iterable[ArrayLike] | Array) -> nn.Mo
     >>> bool(np.abs(small(x).data - model(x).data).max() < 0.02)
     True
     """
-    batches = [calibration] if isinstance(calibration, np.ndarray) else list(calibration)
+    one = isinstance(calibration, (np.ndarray, Tensor))
+    batches: list[Any] = [calibration] if one else list(calibration)
     ranges = _observe(model, batches)
     conversion = _Conversion(ranges)
     result = conversion.of(copy.deepcopy(model), model)

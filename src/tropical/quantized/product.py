@@ -318,7 +318,7 @@ def _rows(
 ) -> Any:
     """Return the product of rows and one matrix, of the shape that it is to have."""
     rows = left if left.ndim == 2 else left.reshape(math.prod(left.shape[:-1]), left.shape[-1])
-    direct = out is not None and out.ndim == 2 and not np.may_share_memory(out, left)
+    direct = out is not None and out.shape == (len(rows), n) and not np.may_share_memory(out, left)
     result: Any = out if direct else np.empty((len(rows), n), dtype=dtype)
     _core.multiply_bytes(rows, b, result, *how)
     if direct or result.shape == shape:

@@ -12,7 +12,7 @@ from tropical.extras import require
 from .products import common, gemm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tropical.semirings import Semiring
 
@@ -36,8 +36,8 @@ class _Arrays:
     def strides(self, x: Array) -> Sequence[int]:
         return [math.prod(x.shape[axis + 1 :]) for axis in range(x.ndim)]
 
-    def full(self, x: Array, shape: Sequence[int], constant: Callable[[Any], float]) -> Array:
-        return jnp.full(tuple(shape), constant(x.dtype), x.dtype)
+    def full(self, x: Array, shape: Sequence[int], ring: Semiring, which: str) -> Array:
+        return jnp.full(tuple(shape), getattr(ring, which)(x.dtype), x.dtype)
 
 
 def einsum(

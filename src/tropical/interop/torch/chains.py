@@ -14,7 +14,7 @@ from tropical.sequence.gradients import log_likelihood_and_gradients, viterbi_an
 from .operators import differentiable, operator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from torch import Tensor
 
@@ -37,7 +37,8 @@ def crf_log_likelihood(
     transition : Tensor, (s, s)
         Element (i, j): the score of state j behind state i.
     emission : Tensor, (..., t, s)
-        Scores of the states at each step, all of float32 or float64, on the CPU.
+        Scores of the states at each step, all of float32 or float64, on the CPU. Those of float16
+        and bfloat16 count as float32.
     states : Tensor of integers, (..., t)
         They are not read beyond the lengths.
     lengths : Tensor of integers, (...), optional
@@ -68,8 +69,8 @@ def crf_log_likelihood(
             [-0.5000,  0.5000],
             [-0.5000,  0.5000]])
     """
-    _check_axes(emission)
-    value: Tensor = _crf(initial, transition, emission, states, lengths)[0]
+    model = _model(initial, transition, emission)
+    value: Tensor = _crf(*model, states, lengths)[0]
     return value
 
 
@@ -103,8 +104,7 @@ def log_likelihood(
     >>> initial.grad
     tensor([0.7500, 0.2500])
     """
-    _check_axes(emission)
-    value: Tensor = _likelihood(initial, transition, emission, lengths)[0]
+    value: Tensor = _likelihood(*_model(initial, transition, emission), lengths)[0]
     return value
 
 
@@ -144,20 +144,21 @@ def viterbi(
     tensor([[0., 0.],
             [1., 1.]])
     """
-    _check_axes(emission)
-    known: tuple[Tensor, ...] = _viterbi(initial, transition, emission, lengths)
+    known: tuple[Tensor, ...] = _viterbi(*_model(initial, transition, emission), lengths)
     return known[4], known[0]
 
 
-def _check_axes(emission: Tensor) -> None:
-    if emission.ndim < 2:
-        raise ValueError(f"emission: expected (..., t, s), got {tuple(emission.shape)}")
+def _model(*model: Tensor) -> Iterator[Tensor]:
+    """Return a checked model; float16 and bfloat16, which autocast makes, become float32."""
+    if model[2].ndim < 2:
+        raise ValueError(f"emission: expected (..., t, s), got {tuple(model[2].shape)}")
+    return (x.float() if x.dtype in (torch.float16, torch.bfloat16) else x for x in model)
 
 
 def _common(*model: Tensor) -> Any:
     """Return the dtype of the results: NumPy's common dtype, but float64 for integers."""
     names = {str(x.dtype).removeprefix("torch.") for x in model}
-    dtype = np.result_type(*(names - {"bfloat16"}), "int8")  # the operator refuses bfloat16
+    dtype = np.result_type(*names, "int8")
     return getattr(torch, dtype.name if dtype.kind == "f" else "float64")
 
 

@@ -12,7 +12,7 @@ from tropical.extras import require
 from .products import check_tensor, computed, gemm, widened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from torch import Tensor
 
@@ -37,8 +37,8 @@ class _Tensors:
         strides: Sequence[int] = x.stride()
         return strides
 
-    def full(self, x: Tensor, shape: Sequence[int], constant: Callable[[Any], float]) -> Tensor:
-        number = constant(str(x.dtype).removeprefix("torch."))
+    def full(self, x: Tensor, shape: Sequence[int], ring: Semiring, which: str) -> Tensor:
+        number = _number(ring.name, which, str(x.dtype).removeprefix("torch."))
         return x.new_full(tuple(shape), number)
 
 
@@ -116,3 +116,10 @@ def einsum(
 def _path(subscripts: str, shapes: Sequence[tuple[int, ...]], optimize: Any) -> Any:
     """Return the path, which the compiler takes as it is: it cannot look into its search."""
     return network.path(subscripts, shapes, optimize)
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _number(ring: str, which: str, dtype: str) -> float:
+    """Return a semiring's zero or one, which the compiler takes as it is."""
+    number: float = getattr(semirings.get(ring), which)(dtype)
+    return number
