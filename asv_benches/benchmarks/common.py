@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import TypeVar
 
+import tropical
 from tropical.measure import contenders
 from tropical.measure.contenders import AbsentError
 from tropical.measure.timing import Budget, Contender, interleave
@@ -44,6 +46,11 @@ class Call:
 
     def teardown(self, *_: object) -> None:
         self.stack.close()
+
+
+def alone(name: str, call: Callable[[], object], work: float = 1.0) -> Contender:
+    """Make a contender of a call on one thread."""
+    return Contender(name, call, work, partial(tropical.options, threads=1))
 
 
 def times_ceiling(contender: Contender, ceiling: Contender) -> float:
