@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from typing import Any
+
+from tropical.extras import require
 
 
 def new_parser(name: str, description: str | None) -> argparse.ArgumentParser:
@@ -37,6 +40,17 @@ def folder(given: str) -> Path:
     if not _can_be_written(path):
         raise argparse.ArgumentTypeError(f"expected a folder that can be written to, got {given}")
     return path
+
+
+def new_figure(width: float, height: float, dpi: int = 110) -> Any:
+    """Return matplotlib's figure of so many inches, which pyplot does not know."""
+    module = require("matplotlib.figure", "'tropical-blas[bench]'")
+    return module.Figure(figsize=(width, height), dpi=dpi, layout="constrained")
+
+
+def save(figure: Any, path: str) -> None:
+    """Write a figure to a file: SVG without its date, so that the same picture is the same file."""
+    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None)
 
 
 def _can_be_written(path: Path) -> bool:

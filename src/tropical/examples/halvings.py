@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tropical
-from tropical.examples import new_parser, picture
-from tropical.extras import require
+from tropical.examples import new_figure, new_parser, picture, save
 from tropical.measure import contenders
 from tropical.measure.timing import Budget, Contender, interleave
 
@@ -76,9 +75,7 @@ def draw(rows: Sequence[Row], side: int, path: str) -> None:
     tropical.extras.NotInstalledError
         Without matplotlib.
     """
-    figure = require("matplotlib.figure", "'tropical-blas[bench]'").Figure(
-        figsize=(6, 3.4), dpi=110, layout="constrained"
-    )
+    figure = new_figure(6, 3.4)
     axes = figure.subplots()
     times = [row.time for row in rows]
     for label, errors in (
@@ -95,7 +92,7 @@ def draw(rows: Sequence[Row], side: int, path: str) -> None:
         title=f"{side} x {side}, float32: numbers of halvings",
     )
     axes.legend()
-    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None)
+    save(figure, path)
 
 
 def report(rows: Sequence[Row]) -> Iterator[str]:

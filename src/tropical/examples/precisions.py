@@ -14,8 +14,7 @@ from functools import partial
 import numpy as np
 
 import tropical
-from tropical.examples import new_parser, picture
-from tropical.extras import require
+from tropical.examples import new_figure, new_parser, picture, save
 from tropical.measure.timing import Budget, Contender, interleave
 
 PRECISIONS = ("float32", "bf16", "bf16x3", "bf16x6")
@@ -73,9 +72,7 @@ def draw(rows: Sequence[Row], side: int, path: str) -> None:
     tropical.extras.NotInstalledError
         Without matplotlib.
     """
-    figure = require("matplotlib.figure", "'tropical-blas[bench]'").Figure(
-        figsize=(6, 3.4), dpi=110, layout="constrained"
-    )
+    figure = new_figure(6, 3.4)
     axes = figure.subplots()
     for label in ("largest", "mean"):
         axes.plot([1 / row.time for row in rows], [getattr(row, label) for row in rows], "o",
@@ -91,7 +88,7 @@ def draw(rows: Sequence[Row], side: int, path: str) -> None:
     )
     axes.margins(x=0.15, y=0.15)
     axes.legend()
-    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None)
+    save(figure, path)
 
 
 def report(rows: Sequence[Row]) -> Iterator[str]:
