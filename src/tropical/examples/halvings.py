@@ -7,14 +7,14 @@ float64. ``--picture FILE`` draws the table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 import tropical
-from tropical.examples import new_figure, new_parser, picture, save
+from tropical.examples import new_figure, new_parser, run_comparison, save
 from tropical.measure import contenders
 from tropical.measure.timing import Budget, Contender, interleave
 
@@ -95,28 +95,9 @@ def draw(rows: Sequence[Row], side: int, path: str) -> None:
     save(figure, path)
 
 
-def report(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of a table."""
-    yield "halvings  time   largest error  mean error"
-    for row in rows:
-        yield f"{row.halvings:8}  {row.time:.2f}  {row.largest:14.1e}  {row.mean:10.1e}"
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Compare, print, and draw on request."""
-    parser = new_parser("halvings", __doc__)
-    parser.add_argument("side", type=int, nargs="?", default=2048, help="rows of the matrices")
-    parser.add_argument("--seconds", type=float, default=10.0, help="about how long to measure")
-    parser.add_argument("--picture", type=picture, metavar="FILE", help="draw the table (SVG, PNG)")
-    options = parser.parse_args(arguments)
-    try:
-        rows = compare(options.side, seconds=options.seconds)
-    except ValueError as error:
-        parser.error(str(error))
-    for line in report(rows):
-        print(line)
-    if options.picture:
-        draw(rows, options.side, options.picture)
+    run_comparison(new_parser("halvings", __doc__), "halvings", compare, draw, arguments)
 
 
 if __name__ == "__main__":

@@ -7,14 +7,14 @@ side in every precision of `tropical.gemm`, on one thread, and compares with the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 import tropical
-from tropical.examples import new_figure, new_parser, picture, save
+from tropical.examples import new_figure, new_parser, run_comparison, save
 from tropical.measure.timing import Budget, Contender, interleave
 
 PRECISIONS = ("float32", "bf16", "bf16x3", "bf16x6")
@@ -91,28 +91,9 @@ def draw(rows: Sequence[Row], side: int, path: str) -> None:
     save(figure, path)
 
 
-def report(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of a table."""
-    yield "precision  time   largest error  mean error"
-    for row in rows:
-        yield f"{row.precision:9}  {row.time:.2f}  {row.largest:14.1e}  {row.mean:10.1e}"
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Compare, print, and draw on request."""
-    parser = new_parser("precisions", __doc__)
-    parser.add_argument("side", type=int, nargs="?", default=2048, help="rows of the matrices")
-    parser.add_argument("--seconds", type=float, default=10.0, help="about how long to measure")
-    parser.add_argument("--picture", type=picture, metavar="FILE", help="draw the table (SVG, PNG)")
-    options = parser.parse_args(arguments)
-    try:
-        rows = compare(options.side, seconds=options.seconds)
-    except ValueError as error:
-        parser.error(str(error))
-    for line in report(rows):
-        print(line)
-    if options.picture:
-        draw(rows, options.side, options.picture)
+    run_comparison(new_parser("precisions", __doc__), "precision", compare, draw, arguments)
 
 
 if __name__ == "__main__":
