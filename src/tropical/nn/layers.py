@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from tropical import autograd, semirings
-from tropical.autograd import Tensor
+from tropical.autograd import Tensor, random
 from tropical.autograd.convolution import Pair, pair, pool_windows
 from tropical.autograd.tensor import data_of
 
-from .checks import Rng, check_sizes, float_dtype, generator, not_negative
+from .checks import Rng, check_sizes, float_dtype, not_negative
 from .init import fan_in_uniform, normal, uniform
 from .module import Array, Module, Parameter
 
@@ -294,7 +294,7 @@ class Dropout(Module):
         super().__init__()
         if not 0 <= p < 1:
             raise ValueError(f"p: expected a number in [0, 1), got {p}")
-        generator(rng)
+        random.chosen(rng)
         self.p = p
         self.rng = rng
 
