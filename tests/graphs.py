@@ -1,5 +1,6 @@
 """Graphs for the tests of paths, and what is right for them by slow definitions."""
 
+import importlib
 import itertools
 
 import numpy as np
@@ -27,6 +28,21 @@ def random_graph(rng, n, ring="minplus", dtype="float64", density=0.4, negative=
         weights = there
     zero = np.array(ring.zero(dtype), dtype)  # of int64 it would be rounded among floats
     return np.where(there, weights.astype(dtype), zero)
+
+
+def random_csr(seed, n, m, dtype="float64", least=0, acyclic=False):
+    """A CSR array with parallel edges, ties and edges of weight 0, and loops unless acyclic."""
+    rng = np.random.default_rng(seed)
+    source, target = rng.integers(0, max(n, 1), (2, m if n else 0))
+    if acyclic:
+        number = rng.permutation(n)
+        keep = number[source] < number[target]
+        source, target = source[keep], target[keep]
+    order = np.argsort(source, kind="stable")
+    start = np.searchsorted(source[order], np.arange(n + 1))
+    weight = rng.integers(least, 9, len(source)).astype(dtype)
+    sparse = importlib.import_module("scipy.sparse")
+    return sparse.csr_array((weight, target[order], start), shape=(n, n))
 
 
 def product(stops, w, ring):

@@ -6,10 +6,12 @@ import importlib.util
 import itertools
 import math
 import os
+import signal
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -300,6 +302,27 @@ def in_threads(work, count):
 
     with ThreadPoolExecutor(count) as pool:
         list(pool.map(begin, range(count)))
+
+
+def interrupted(call, seconds):
+    """Call with an alarm after some seconds; return whether and when it was heard."""
+
+    class HeardError(Exception):
+        pass
+
+    def hear(*_):
+        raise HeardError
+
+    before = signal.signal(signal.SIGALRM, hear)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    start = time.monotonic()
+    try:
+        with pytest.raises(HeardError):  # else it takes many seconds
+            call()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    return time.monotonic() - start - seconds
 
 
 @contextlib.contextmanager

@@ -91,9 +91,7 @@ class TimesCeiling:
     unit = "times the ceiling's time"
 
     def track_times_ceiling(self, dtype: str, n: int, threads: int) -> float:
-        try:
+        with common.skipped_if_absent():
             closure = ours(n, dtype, threads=threads)
-        except contenders.AbsentError as absent:
-            raise NotImplementedError(absent) from absent
         ceiling = contenders.ceiling("minplus", dtype)
         return common.times_ceiling(closure, replace(ceiling, work=threads * ceiling.work))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TypeVar
 
+import tropical
 from tropical.measure import contenders
-from tropical.measure.contenders import AbsentError
 from tropical.measure.timing import Budget, Contender, interleave
 
 # Of each ratio that is tracked. CI runs each benchmark once, with a tenth of a second.
@@ -24,6 +25,15 @@ def sizes(measured: list[Size], quick: list[Size]) -> list[Size]:
     return measured if MEASURED else quick
 
 
+@contextmanager
+def skipped_if_absent() -> Iterator[None]:
+    """Turn an AbsentError into a NotImplementedError, which asv takes for a skip."""
+    try:
+        yield
+    except contenders.AbsentError as absent:
+        raise NotImplementedError(absent) from absent
+
+
 class Call:
     """A suite whose `setup` prepares a contender's call, and whose `time_` methods make it."""
 
@@ -34,16 +44,19 @@ class Call:
 
     def prepare(self, make: Callable[..., Contender], *args: object, **options: object) -> None:
         """Make a contender, enter its context (threads, kernel) and warm it up."""
-        try:
+        with skipped_if_absent():
             contender = make(*args, **options)
-        except AbsentError as absent:
-            raise NotImplementedError(absent) from absent  # which asv takes for a skip
         self.stack.enter_context(contender.context())
         self.call = contender.call
         self.call()
 
     def teardown(self, *_: object) -> None:
         self.stack.close()
+
+
+def alone(name: str, call: Callable[[], object], work: float = 1.0) -> Contender:
+    """Make a contender of a call on one thread."""
+    return Contender(name, call, work, partial(tropical.options, threads=1))
 
 
 def times_ceiling(contender: Contender, ceiling: Contender) -> float:

@@ -25,7 +25,7 @@ def ours(text: str, size: int, **options: object) -> Contender:
         for term in inputs.split(",")
     ]
     call = partial(tropical.einsum, text, *arrays, **options)
-    return Contender("einsum", call, 1.0, partial(tropical.options, threads=1))
+    return common.alone("einsum", call)
 
 
 class Pairs(common.Call):

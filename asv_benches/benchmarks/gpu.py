@@ -11,7 +11,6 @@ from tropical import semirings
 from tropical.cuda import kernels, libraries
 from tropical.graph import closure
 from tropical.measure import contenders
-from tropical.measure.contenders import AbsentError
 from tropical.measure.timing import Contender, interleave
 
 from . import common
@@ -39,10 +38,8 @@ class OnGpu:
 
     def setup(self, *_: object) -> None:
         """Find PyTorch, or skip where PyTorch has no GPU."""
-        try:
+        with common.skipped_if_absent():
             self.torch = contenders.require("torch", "'tropical-blas[torch,cuda]'")
-        except AbsentError as absent:
-            raise NotImplementedError(absent) from absent
         if not self.torch.cuda.is_available():
             raise NotImplementedError("PyTorch finds no GPU")
         x = self.torch.zeros(1, device="cuda")

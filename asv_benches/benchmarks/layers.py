@@ -19,12 +19,10 @@ from tropical.autograd import (
     linear,
     relu,
 )
-from tropical.measure.timing import Contender
 
-from .common import Call
+from .common import Call, alone
 
 PARTS = ["forward", "both"]
-ONE_THREAD = partial(tropical.options, threads=1)
 
 
 def draw(*shape: int) -> Tensor:
@@ -46,7 +44,7 @@ class Layer(Call):
             return grad(forward().sum(), inputs)
 
         call = forward if part == "forward" else both
-        self.prepare(Contender, part, call, 1.0, ONE_THREAD)
+        self.prepare(alone, part, call)
 
 
 class Linear(Layer):
@@ -86,7 +84,7 @@ class Core(Call):
             np.maximum(out, 0, out=out)
 
         call = fused if how == "fused" else unfused
-        self.prepare(Contender, how, call, 1.0, ONE_THREAD)
+        self.prepare(alone, how, call)
 
     def time_layer(self, *_: object) -> None:
         self.call()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from tropical.bench import measures
-from tropical.measure.contenders import AbsentError
 from tropical.measure.timing import interleave
 
 from . import common
@@ -49,10 +48,8 @@ class TimesRivals:
             "betweenness over networkx": lambda: (own(), measures.networkx_betweenness(VERTICES)),
             "betweenness over igraph": lambda: (own(), measures.igraph_betweenness(VERTICES)),
         }
-        try:
+        with common.skipped_if_absent():
             self.ours, self.other = makers[rival]()
-        except AbsentError as absent:
-            raise NotImplementedError(absent) from absent
 
     def track_times_rival(self, *_: object) -> float:
         timings = interleave([self.ours, self.other], budget=common.BUDGET)

@@ -57,10 +57,8 @@ class TimesNetworkx:
     unit = "times networkx's speed, n = 100"
 
     def setup(self, name: str) -> None:
-        try:
+        with common.skipped_if_absent():
             self.graph = complete(100)
-        except contenders.AbsentError as absent:
-            raise NotImplementedError(absent) from absent
 
     def track_times_networkx(self, name: str) -> float:
         timings = interleave(

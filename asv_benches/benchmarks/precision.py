@@ -7,11 +7,9 @@ from functools import partial
 import numpy as np
 
 import tropical
-from tropical.measure.timing import Contender, interleave
+from tropical.measure.timing import interleave
 
 from . import common
-
-ONE_THREAD = partial(tropical.options, threads=1)
 
 
 class TimesFloat:
@@ -25,13 +23,8 @@ class TimesFloat:
         rng = np.random.default_rng(0)
         a, b = (rng.uniform(-1, 1, (n, n)).astype(np.float32) for _ in "ab")
         out = np.empty_like(a)
+        multiply = partial(tropical.gemm, a, b, semiring="plustimes", out=out)
         contenders = [
-            Contender(
-                name,
-                partial(tropical.gemm, a, b, semiring="plustimes", out=out, precision=name),
-                1.0,
-                ONE_THREAD,
-            )
-            for name in (precision, "float32")
+            common.alone(name, partial(multiply, precision=name)) for name in (precision, "float32")
         ]
         return 1 / interleave(contenders, budget=common.BUDGET).ratio(precision, "float32").median

@@ -13,7 +13,6 @@ from tropical.measure.timing import Contender, interleave
 
 from . import common
 
-ONE_THREAD = partial(tropical.options, threads=1)
 REPEATS = 200_000
 
 
@@ -26,7 +25,7 @@ def draw(n: int, dtype: str) -> np.ndarray:
 def ceiling() -> Contender:
     """Return the hot loop on registers alone."""
     work = _core.quad_ceiling(REPEATS)
-    return Contender("ceiling", partial(_core.quad_ceiling, REPEATS), work, ONE_THREAD)
+    return common.alone("ceiling", partial(_core.quad_ceiling, REPEATS), work)
 
 
 class TimesCeiling:
@@ -39,7 +38,7 @@ class TimesCeiling:
         right = quantized.pack(b) if how == "packed before" else b
         out = np.empty((n, n), np.int32)
         call = partial(quantized.gemm, a, right, out=out)
-        return common.times_ceiling(Contender("gemm", call, 2.0 * n**3, ONE_THREAD), ceiling())
+        return common.times_ceiling(common.alone("gemm", call, 2.0 * n**3), ceiling())
 
 
 class TimesFloat:
@@ -55,8 +54,8 @@ class TimesFloat:
         x, y, z = (array.astype(np.float32) for array in (a, b, out))
         floats = partial(tropical.gemm, x, y, semiring="plustimes", out=z)
         contenders = [
-            Contender("bytes", partial(quantized.gemm, a, b, out=out), 1.0, ONE_THREAD),
-            Contender("floats", floats, 1.0, ONE_THREAD),
+            common.alone("bytes", partial(quantized.gemm, a, b, out=out)),
+            common.alone("floats", floats),
         ]
         return 1 / interleave(contenders, budget=common.BUDGET).ratio("bytes", "floats").median
 
@@ -75,7 +74,7 @@ class Network:
         small = quantized.convert(model, x)
         with no_grad():
             contenders = [
-                Contender("bytes", partial(small, x), 1.0, ONE_THREAD),
-                Contender("floats", partial(model, x), 1.0, ONE_THREAD),
+                common.alone("bytes", partial(small, x)),
+                common.alone("floats", partial(model, x)),
             ]
             return 1 / interleave(contenders, budget=common.BUDGET).ratio("bytes", "floats").median

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 
-import tropical
 from tropical import sequence
 from tropical.bench import sequences
 from tropical.measure import contenders
 from tropical.measure.timing import Contender
 
-from .common import Call
+from .common import Call, alone
 
 SIZE = (64, 200, 128)  # sequences, steps, states
 
@@ -102,7 +101,7 @@ class Sparse(Call):
 
 def marginals(dtype: str) -> Contender:
     call = functools.partial(sequence.posteriors, *sequences.model(*SIZE, dtype))
-    return Contender("posteriors", call, 1.0, functools.partial(tropical.options, threads=1))
+    return alone("posteriors", call)
 
 
 class Posteriors(Call):
@@ -120,7 +119,7 @@ def random_field(dtype: str) -> Contender:
     initial, transition, emission = sequences.model(64, 100, 32, dtype)
     states = emission.argmax(axis=-1)
     call = functools.partial(sequence.crf_log_likelihood, initial, transition, emission, states)
-    return Contender("random field", call, 1.0, functools.partial(tropical.options, threads=1))
+    return alone("random field", call)
 
 
 class RandomField(Call):

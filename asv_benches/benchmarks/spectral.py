@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
-import tropical
-from tropical.measure.timing import Contender
 from tropical.spectral import convolve, deconvolve, left_residual, maximum_cycle_mean, schedule
 
 from . import common
@@ -18,17 +15,13 @@ def numbers(shape: tuple[int, ...], dtype: str) -> np.ndarray:
     return (np.random.default_rng(0).random(shape) * 1e6).astype(dtype)
 
 
-def alone(call: Callable[[], object], work: float) -> Contender:
-    return Contender("spectral", call, work, partial(tropical.options, threads=1))
-
-
 class CycleMean(common.Call):
     params = (["howard", "karp"], ["float64", "int32"], [128, 512])
     param_names = ("method", "dtype", "n")
 
     def setup(self, method: str, dtype: str, n: int) -> None:
         a = numbers((n, n), dtype)
-        self.prepare(alone, partial(maximum_cycle_mean, a, method=method), 2.0 * n**3)
+        self.prepare(common.alone, "spectral", partial(maximum_cycle_mean, a, method=method))
 
     def time_cycle_mean(self, *_: object) -> None:
         self.call()
@@ -41,7 +34,7 @@ class Curves(common.Call):
     def setup(self, function: str, dtype: str, n: int) -> None:
         f, g = numbers((2, n), dtype)
         call = {"convolve": convolve, "deconvolve": deconvolve}[function]
-        self.prepare(alone, partial(call, f, g), 2.0 * n**2)
+        self.prepare(common.alone, "spectral", partial(call, f, g))
 
     def time_curves(self, *_: object) -> None:
         self.call()
@@ -55,10 +48,10 @@ class Systems(common.Call):
 
     def setup(self, dtype: str) -> None:
         a, x0 = numbers((100, 100), dtype), numbers((100, 100), dtype)
-        self.prepare(alone, partial(schedule, a, x0, 1000), 2e9)
+        self.prepare(common.alone, "spectral", partial(schedule, a, x0, 1000))
         self.schedule = self.call
         a, b = numbers((512, 512), dtype), numbers((512, 512), dtype)
-        self.prepare(alone, partial(left_residual, a, b), 2.0 * 512**3)
+        self.prepare(common.alone, "spectral", partial(left_residual, a, b))
 
     def time_schedule(self, *_: object) -> None:
         self.schedule()

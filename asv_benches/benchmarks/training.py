@@ -14,7 +14,7 @@ from tropical.examples.mnist import models
 from tropical.examples.mnist.training import OPTIMIZERS
 from tropical.measure.timing import Contender
 
-from .common import Call
+from .common import Call, alone
 
 
 class Perceptron(Call):
@@ -57,7 +57,7 @@ class OneDigit(Call):
             with no_grad():
                 calls[how]()
 
-        self.prepare(Contender, how, call, 1.0, partial(tropical.options, threads=1))
+        self.prepare(alone, how, call)
 
     def time_digit(self, *_: object) -> None:
         self.call()

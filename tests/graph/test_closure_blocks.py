@@ -273,9 +273,11 @@ def test_missing_chunks_are_named(tmp_path):
         closure_blocks(folder)
 
 
-def test_every_write_fails_once(tmp_path, monkeypatch):
+@pytest.mark.parametrize("predecessors, writes", [(False, 4), (True, 7)])
+def test_every_write_fails_once(predecessors, writes, tmp_path, monkeypatch):
     """A full disk at any write: a clear error, and the next call continues."""
-    a, folder = matrix_on_disk(70, 30, tmp_path)
+    a, folder = matrix_on_disk(70, 30, tmp_path / "folder")
+    want = star_on_disk(a, tmp_path / "want", block=30, predecessors=predecessors)
     errors = []
 
     def write(path, block, identity):
@@ -290,15 +292,17 @@ def test_every_write_fails_once(tmp_path, monkeypatch):
     countdown = 0
     while folder.state != "star":
         try:
-            closure_blocks(folder)
+            closure_blocks(folder, predecessors=predecessors)
         except OSError as error:  # noqa: PERF203
             errors.append(error)
-            countdown = len(errors) % 4  # of the writes of the next call
+            countdown = len(errors) % writes  # of the writes of the next call
     assert len(errors) > 5
     for error in errors:
         assert error.errno == errno.ENOSPC
         assert "of 3 rounds, and the next call continues" in str(error)
     assert_same_bits(folder, closure(a))
+    if predecessors:
+        assert_same_bits(np.asarray(folder.predecessors), np.asarray(want.predecessors))
 
 
 def test_a_failed_copy_begins_anew(tmp_path, monkeypatch):

@@ -60,12 +60,12 @@ def test_arrays(make, name, tmp_path):
     assert not folder.exists() if folder else not list(scratch.iterdir())
 
 
-def stop_copying(monkeypatch, array, place=(1, 0), block=20, **options):
-    """Leave an array between its matrix and its star, as a kill would."""
+def stop_copying(monkeypatch, array, place=(1, 0), block=20, later=False, **options):
+    """Leave an array between its matrix and its star, as a kill would; later, its predecessors."""
     original = Layout.read
 
     def fail(layout, i, j, k):
-        if (i, j, k) == (*place, layout.count):
+        if (i, j, k) == (*place, layout.count) and bool(layout.prefix) == later:
             raise KeyboardInterrupt
         return original(layout, i, j, k)
 

@@ -1,6 +1,5 @@
 """Predecessors of matrices on disk: each names a path whose product is the stored length."""
 
-import errno
 from concurrent.futures import ThreadPoolExecutor
 
 import graphs
@@ -9,7 +8,7 @@ import pytest
 from support import assert_same_bits, check_refused
 from test_closure import random_graphs
 from test_closure_blocks import KILLED, kill_and_resume, random_matrix, whole_numbers
-from test_closure_of_arrays import MAKERS
+from test_closure_of_arrays import MAKERS, stop_copying
 from test_closure_workers import OneByOne, Pool
 
 from tropical import semirings
@@ -22,9 +21,7 @@ from tropical.graph import (
     path,
     shortest_paths,
 )
-from tropical.graph.blocks import layout, tasks
-from tropical.graph.blocks.chunks import write_chunk
-from tropical.graph.blocks.layout import Layout
+from tropical.graph.blocks import tasks
 from tropical.graph.blocks.schedule import Schedule
 
 SELECTIVE = [ring for ring in semirings.ALL if ring.selective]
@@ -112,33 +109,6 @@ def test_a_task_runs_twice(tmp_path):
         assert_same_bits(got, expected)
 
 
-def test_every_write_fails_once(tmp_path, monkeypatch):
-    a = whole_numbers(70, "float32")
-    want = trees_on_disk(a, tmp_path / "want", 30)
-    folder = BlockFolder.from_array(tmp_path / "folder", a, block=30)
-    messages, countdown = [], 0
-
-    def write(file, block, identity):
-        nonlocal countdown
-        countdown -= 1
-        if countdown < 0:
-            countdown = 10**6
-            raise OSError(errno.ENOSPC, "No space left on device", str(file))
-        write_chunk(file, block, identity)
-
-    monkeypatch.setattr(layout, "write_chunk", write)
-    while folder.state != "star":
-        try:
-            closure_blocks(folder, predecessors=True)
-        except OSError as error:  # noqa: PERF203
-            messages.append(str(error))
-            countdown = len(messages) % 7  # of the writes of the next call
-    assert len(messages) > 5
-    assert all("of 3 rounds, and the next call continues" in message for message in messages)
-    assert_same_bits(folder, want)
-    assert_same_bits(np.asarray(folder.predecessors), np.asarray(want.predecessors))
-
-
 @pytest.mark.parametrize(
     "n, block, kills", [(250, 64, 3), pytest.param(1500, 192, 20, marks=pytest.mark.long)]
 )
@@ -184,17 +154,7 @@ def test_arrays(make, tmp_path, monkeypatch):
     array, _, read = make(tmp_path / "lengths", a)
     before, _, read_before = make(tmp_path / "before", np.zeros((100, 100), np.int32))
     options = {"scratch": tmp_path / "scratch", "predecessors": before}
-    original = Layout.read
-
-    def fail(layout, i, j, k):
-        if layout.prefix and (i, j, k) == (2, 1, layout.count):
-            raise KeyboardInterrupt
-        return original(layout, i, j, k)
-
-    monkeypatch.setattr(Layout, "read", fail)
-    with pytest.raises(KeyboardInterrupt):
-        closure_blocks(array, block=32, **options)
-    monkeypatch.undo()
+    stop_copying(monkeypatch, array, (2, 1), 32, later=True, **options)
     with pytest.raises(ValueError, match=r"predecessors: expected the rounds .* with them"):
         closure_blocks(array, scratch=tmp_path / "scratch")
     assert closure_blocks(array, **options) is array

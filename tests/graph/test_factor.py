@@ -2,17 +2,15 @@
 
 import copy
 import pickle
-import signal
 import subprocess
 import sys
-import time
 
 import graphs
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import in_threads
+from support import in_threads, interrupted
 
 import tropical
 from tropical.extras import NotInstalledError
@@ -282,27 +280,6 @@ def test_threads_share_a_factor():
             assert np.array_equal(factor.closure(), want)
 
     in_threads(compute, 8)
-
-
-def interrupted(call, seconds):
-    """Call with an alarm after some seconds; return whether and when it was heard."""
-
-    class HeardError(Exception):
-        pass
-
-    def hear(*_):
-        raise HeardError
-
-    before = signal.signal(signal.SIGALRM, hear)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    start = time.monotonic()
-    try:
-        with pytest.raises(HeardError):  # else it takes many seconds
-            call()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    return time.monotonic() - start - seconds
 
 
 def test_signals_are_heard():

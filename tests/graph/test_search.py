@@ -28,16 +28,6 @@ INF = np.inf
 BEST = {"minplus": shortest_paths, "maxmin": widest_paths, "minmax": minimax_paths}
 
 
-def random_graph(seed, n, m, dtype="float64", least=0):
-    """A CSR array with parallel edges, loops, ties and edges of weight 0."""
-    rng = np.random.default_rng(seed)
-    source, target = rng.integers(0, max(n, 1), (2, m if n else 0))
-    order = np.argsort(source, kind="stable")
-    start = np.searchsorted(source[order], np.arange(n + 1))
-    weight = rng.integers(least, 9, len(source)).astype(dtype)
-    return sparse.csr_array((weight, target[order], start), shape=(n, n))
-
-
 def dense(graph, none=INF):
     """The best of parallel edges; `none` where there is no edge."""
     a = np.full(graph.shape, none)
@@ -64,7 +54,7 @@ def check_tree(graph, before, first, lengths, sources):
 @settings(max_examples=200)
 def test_like_scipy(data):
     n = data.draw(st.integers(1, 9))
-    graph = random_graph(data.draw(st.integers(0, 99)), n, data.draw(st.integers(0, 30)))
+    graph = graphs.random_csr(data.draw(st.integers(0, 99)), n, data.draw(st.integers(0, 30)))
     vertices = st.lists(st.integers(-n, n - 1), min_size=1, max_size=4)
     sources, targets = data.draw(vertices), data.draw(vertices)
     limit = data.draw(st.sampled_from([0, 3, 7.5, INF]))
@@ -91,7 +81,7 @@ def test_like_scipy(data):
 @pytest.mark.parametrize("n, m", [(400, 1600), (2000, 8000), (2000, 2000)])
 def test_many_sources_are_each_source(n, m, negative, dtype):
     """From 32 sources at once, or not; sums of fractions would show another order of sums."""
-    graph = random_graph(1, n, m, dtype)
+    graph = graphs.random_csr(1, n, m, dtype)
     if negative:  # without a cycle, and whole
         source = np.repeat(np.arange(n), np.diff(graph.indptr))
         graph.data = np.where(source < graph.indices, graph.data - 4, INF).astype(dtype)
@@ -115,7 +105,7 @@ def test_sparse_is_dense(ring, dtype, directed):
     """A search of a sparse graph finds what the closure of a matrix finds."""
     function, none = BEST[ring], tropical.semirings.get(ring).zero("float64")
     for seed, (n, m) in enumerate([(1, 0), (1, 3), (2, 3), (20, 30), (60, 200)]):
-        graph = random_graph(seed, n, m, dtype)
+        graph = graphs.random_csr(seed, n, m, dtype)
         rng = np.random.default_rng(seed)
         sources, targets = rng.integers(0, n, (2, 3)), rng.integers(0, n, 4)
         limit = float(none) if seed % 2 else 4
@@ -177,7 +167,7 @@ def test_negative_weights(dtype):
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads(threads):
-    graph = random_graph(5, 500, 3000)
+    graph = graphs.random_csr(5, 500, 3000)
     want = csgraph.dijkstra(graph)
     with tropical.options(threads=threads):
         got, before = shortest_paths(graph, "D", return_predecessors=True)
@@ -186,8 +176,8 @@ def test_threads(threads):
 
 
 def test_searcher():
-    graph = random_graph(1, 300, 900, "float32")
-    want = csgraph.dijkstra(random_graph(1, 300, 900))
+    graph = graphs.random_csr(1, 300, 900, "float32")
+    want = csgraph.dijkstra(graphs.random_csr(1, 300, 900))
     searcher = Searcher(graph)
     graph.data[:] = -1  # of which the searcher has a copy
     for one in (searcher, pickle.loads(pickle.dumps(searcher))):
@@ -208,7 +198,7 @@ def test_searcher():
 
 
 def test_refuses():
-    graph = random_graph(2, 5, 9)
+    graph = graphs.random_csr(2, 5, 9)
     check_refused(
         lambda options: shortest_paths(graph, **options),
         (ValueError, "limit: expected 0 or more, got -1", {"limit": -1}),

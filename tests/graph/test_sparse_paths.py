@@ -1,8 +1,10 @@
 """Longest paths, paths of k edges and reachability of sparse graphs: against those of arrays."""
 
 import contextlib
+import functools
 import itertools
 
+import graphs
 import numpy as np
 import pytest
 from support import check_refused
@@ -17,21 +19,8 @@ sparse = pytest.importorskip("scipy.sparse", reason="sparse graphs")
 csgraph = pytest.importorskip("scipy.sparse.csgraph", reason="strong components")
 
 INF = np.inf
+random_graph = functools.partial(graphs.random_csr, least=-4)
 SIZES = [(0, 0), (1, 0), (1, 2), (2, 2), (7, 12), (40, 50), (40, 200), (600, 900)]
-
-
-def random_graph(seed, n, m, dtype="float64", acyclic=False):
-    """A CSR array with parallel edges, and loops unless acyclic."""
-    rng = np.random.default_rng(seed)
-    source, target = rng.integers(0, max(n, 1), (2, m if n else 0))
-    if acyclic:
-        number = rng.permutation(n)
-        keep = number[source] < number[target]
-        source, target = source[keep], target[keep]
-    order = np.argsort(source, kind="stable")
-    start = np.searchsorted(source[order], np.arange(n + 1))
-    weight = rng.integers(-4, 9, len(source)).astype(dtype)
-    return sparse.csr_array((weight, target[order], start), shape=(n, n))
 
 
 def dense(graph, ring):

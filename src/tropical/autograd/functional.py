@@ -46,7 +46,7 @@ _layer_norm: Operation = Operation(lambda x, weight, bias, eps, statistics, valu
 # fmt: on
 
 
-def _softmax_value(x: Array, axis: int = -1) -> Array:
+def _softmax_value(x: Array, axis: int) -> Array:
     y = x - np.maximum.reduce(x, axis=axis, keepdims=True)
     np.exp(y, out=y)
     y /= total(y, (axis,), keepdims=True)
@@ -392,12 +392,8 @@ def batch_norm(
         shifted = subtract(x, running_mean.reshape(along))
         y = shifted * scale.astype(array.dtype, copy=False).reshape(along)
     if weight is not None:
-        y = y * _channels(weight, along)
-    return y if bias is None else y + _channels(bias, along)
-
-
-def _channels(values: Operand, along: tuple[int, ...]) -> Tensor:
-    return reshape(values, along)
+        y = y * reshape(weight, along)
+    return y if bias is None else y + reshape(bias, along)
 
 
 def embedding(weight: Operand, indices: ArrayLike) -> Tensor:

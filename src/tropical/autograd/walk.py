@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -38,10 +39,6 @@ def _released() -> GraphReleasedError:
     )
 
 
-def _number(node: Node) -> int:
-    return node.number
-
-
 def behind(root: Node, ends: Callable[[Node], bool]) -> tuple[list[Node], set[Node]]:
     """Return `root` and the nodes that it depends on, latest first, and the nodes that are ends.
 
@@ -66,7 +63,7 @@ def behind(root: Node, ends: Callable[[Node], bool]) -> tuple[list[Node], set[No
             if parent is not None and parent not in seen:
                 seen.add(parent)
                 stack.append(parent)
-    inner.sort(key=_number, reverse=True)
+    inner.sort(key=attrgetter("number"), reverse=True)
     return inner, found
 
 
@@ -150,9 +147,9 @@ class Walk:
         """Return the nodes that pass gradients on, latest first; count the uses of the ends."""
         wanted = self.wanted
         if wanted is None:
-            nodes, _ = behind(self.root, _is_leaf)
+            nodes, _ = behind(self.root, attrgetter("is_leaf"))
         else:
-            oldest = min(map(_number, wanted), default=0)
+            oldest = min((node.number for node in wanted), default=0)
             nodes, _ = behind(
                 self.root,
                 lambda node: node.is_leaf or node.number <= oldest or node in self.ends,
@@ -238,7 +235,7 @@ def _check_unchanged(nodes: list[Node], root: Node) -> None:
     if not nodes or Changes.last < nodes[-1].number:  # the graph is younger than the last step
         return
     _, leaves = behind(root, lambda node: node.is_leaf or node.saved is None)
-    for leaf in sorted(leaves, key=_number):
+    for leaf in sorted(leaves, key=attrgetter("number")):
         tensor = leaf.tensor() if leaf.tensor is not None else None
         if tensor is None:
             continue
@@ -263,10 +260,6 @@ def _needs(node: Node, leaf: Node, data: Array) -> bool:
 def _runs_code_of_others(node: Node) -> bool:
     """Return whether a node's gradients need code that may read parameters, or raise an error."""
     return bool(node.hooks) or node.replays or node.has_foreign_rules
-
-
-def _is_leaf(node: Node) -> bool:
-    return node.is_leaf
 
 
 def _is_shared(part: Gradient, g: Gradient) -> bool:

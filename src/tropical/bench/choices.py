@@ -14,7 +14,7 @@ import tropical
 from tropical.bench import graphs, paths
 from tropical.bench.bar import Bar, Pair
 from tropical.graph import explain_shortest_paths, shortest_paths
-from tropical.measure.contenders import require
+from tropical.measure.contenders import our_call, require
 from tropical.measure.timing import Contender
 
 Case = tuple[Callable[[], Any], str, int]  # a graph, a dtype, the number of sources (0: all)
@@ -108,8 +108,7 @@ def worst(some: list[Case] | None = None) -> Pair:
         slower, best = ratio(calls)
         found.append((slower, len(found), best, calls["auto"], calls[best]))
     _, _, best, auto, other = max(found)
-    context = functools.partial(tropical.options, threads=1)
-    return Contender("auto", auto, 1.0, context), Contender(best, other, 1.0, context)
+    return our_call(auto, name="auto"), our_call(other, name=best)
 
 
 def all_pairs(make: Callable[[], Any], dtype: str, rows: int = 50) -> Pair:
@@ -118,9 +117,8 @@ def all_pairs(make: Callable[[], Any], dtype: str, rows: int = 50) -> Pair:
     dijkstra = require("scipy.sparse.csgraph").dijkstra
     n = graph.shape[0]
     some = np.random.default_rng(1).integers(n, size=rows)
-    context = functools.partial(tropical.options, threads=1)
     return (
-        Contender("tropical", functools.partial(shortest_paths, graph), float(n), context),
+        our_call(functools.partial(shortest_paths, graph), float(n)),
         Contender("scipy", functools.partial(dijkstra, graph, indices=some), float(rows)),
     )
 

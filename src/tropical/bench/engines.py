@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tropical.bench import factors
 from tropical.bench.bar import Bar, Pair, fastest
 from tropical.graph import factorize
-from tropical.measure.contenders import require
+from tropical.measure.contenders import our_call, require
 from tropical.measure.timing import Contender
 
 SOURCES = 3000  # and as many targets
@@ -142,7 +142,7 @@ def table(make: Maker) -> Pair:
     other = make(roads, sources, targets)
     factor = factorize(roads, directed=False)
     out = np.zeros((SOURCES, SOURCES), factor.dtype)
-    return factors.ours(lambda: factor.lengths(sources, targets, out), work=SOURCES), other
+    return our_call(lambda: factor.lengths(sources, targets, out), work=SOURCES), other
 
 
 def bars() -> Iterator[Bar]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-import tropical
 from tropical.bench.bar import Bar, Pair
+from tropical.bench.paths import grid_edges
 from tropical.graph import factorize
-from tropical.measure.contenders import require, require_threads
+from tropical.measure.contenders import our_call, require
 from tropical.measure.timing import Contender
 
 SIDE = 512
@@ -27,18 +27,11 @@ def roads(side: int = SIDE, dtype: str = "float32") -> Any:
     listed once, and leads in both directions.
     """
     rng = np.random.default_rng(0)
-    vertex = np.arange(side * side).reshape(side, side)
-    source = np.append(vertex[:, 1:], vertex[1:])
-    target = np.append(vertex[:, :-1], vertex[:-1])
+    source, target = grid_edges(side)
     left = rng.random(len(source)) < 0.7
     ends = source[left], target[left]
     weights = rng.integers(100, 5000, len(ends[0])).astype(dtype)
     return require("scipy.sparse").csr_array((weights, ends), shape=(side**2, side**2))
-
-
-def ours(call: Callable[[], object], name: str = "tropical", work: float = 1) -> Contender:
-    """Make a contender of a call on one thread."""
-    return Contender(name, call, work, functools.partial(tropical.options, threads=1))
 
 
 def one_source(graph: Any, directed: bool = False) -> Contender:
@@ -55,19 +48,17 @@ def lengths(dtype: str, directed: bool = False, count: int = 256) -> Pair:
     factor = factorize(graph, directed=directed)
     sources = np.random.default_rng(1).integers(0, factor.n, count)
     out = np.zeros((count, factor.n), dtype)
-    rows = ours(lambda: factor.lengths(sources, out=out), work=count)
+    rows = our_call(lambda: factor.lengths(sources, out=out), work=count)
     return rows, one_source(graph, directed)
 
 
 def two_threads(dtype: str, count: int = 1024) -> Pair:
     """Lengths from many vertices to all, by two threads and by one."""
-    require_threads(2)
     factor = factorize(roads(dtype=dtype), directed=False)
     sources = np.random.default_rng(1).integers(0, factor.n, count)
     out = np.zeros((count, factor.n), dtype)
-    one = ours(lambda: factor.lengths(sources, out=out), "one thread")
-    context = functools.partial(tropical.options, threads=2)
-    return replace(one, name="two threads", context=context), one
+    one = our_call(lambda: factor.lengths(sources, out=out), name="one thread")
+    return our_call(one.call, name="two threads", threads=2), one
 
 
 def predecessors(dtype: str, count: int = 128) -> Pair:
@@ -77,14 +68,14 @@ def predecessors(dtype: str, count: int = 128) -> Pair:
     sources = np.random.default_rng(1).integers(0, factor.n, count)
     out = np.zeros((count, factor.n), dtype), np.zeros((count, factor.n), np.int32)
     both = functools.partial(factor.predecessors, sources, out, return_lengths=True)
-    return ours(both, work=count), one_source(graph)
+    return our_call(both, work=count), one_source(graph)
 
 
 def update() -> Pair:
     """New weights of all edges, over one source of SciPy's."""
     graph = roads()
     factor = factorize(graph, directed=False)
-    return ours(lambda: factor.update(graph.data)), one_source(graph)
+    return our_call(lambda: factor.update(graph.data)), one_source(graph)
 
 
 def update_edges() -> Pair:
@@ -98,14 +89,14 @@ def update_edges() -> Pair:
         for e in some
         for weight in (np.inf, graph.data[e])
     )
-    one = ours(lambda: factor.update_edges(*next(weights)))
-    return one, ours(lambda: factor.update(graph.data), "update")
+    one = our_call(lambda: factor.update_edges(*next(weights)))
+    return one, our_call(lambda: factor.update(graph.data), name="update")
 
 
 def factor_of_roads() -> Pair:
     """From a graph to its factor, order included, over one source of SciPy's."""
     graph = roads()
-    return ours(lambda: factorize(graph, directed=False)), one_source(graph)
+    return our_call(lambda: factorize(graph, directed=False)), one_source(graph)
 
 
 def bars() -> Iterator[Bar]:

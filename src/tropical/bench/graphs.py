@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropical.bench.paths import sparse
+from tropical.bench.paths import Vertices, grid_edges, sparse
 from tropical.measure.contenders import require
-
-Vertices = NDArray[np.intp]
 
 
 def both_ways(n: int, source: Vertices, target: Vertices, weights: Any = None) -> Any:
@@ -25,11 +23,7 @@ def both_ways(n: int, source: Vertices, target: Vertices, weights: Any = None) -
 
 def streets(side: int, left: float) -> Any:
     """Return a grid of side x side vertices with this share of its edges."""
-    vertex = np.arange(side * side).reshape(side, side)
-    source, target = (
-        np.append(vertex[:, 1:], vertex[1:]),
-        np.append(vertex[:, :-1], vertex[:-1]),
-    )
+    source, target = grid_edges(side)
     chosen = np.random.default_rng(0).random(len(source)) < left
     return both_ways(side * side, source[chosen], target[chosen])
 

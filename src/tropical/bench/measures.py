@@ -13,7 +13,7 @@ import numpy as np
 from tropical import graph
 from tropical.bench import factors, graphs
 from tropical.bench.bar import Bar, Figure, Pair
-from tropical.measure.contenders import require
+from tropical.measure.contenders import our_call, require
 from tropical.measure.timing import Contender
 
 CORNERS, VERTICES, SAMPLE = 4096, 2000, 100
@@ -41,7 +41,7 @@ def closeness_of_roads(dtype: str, side: int = factors.SIDE) -> functools.partia
 
 def closeness(dtype: str, side: int = factors.SIDE) -> Pair:
     """Closeness of corners, each, over the lengths from one corner by SciPy."""
-    ours = factors.ours(closeness_of_roads(dtype, side), work=CORNERS)
+    ours = our_call(closeness_of_roads(dtype, side), work=CORNERS)
     return ours, factors.one_source(factors.roads(side, dtype))
 
 
@@ -61,7 +61,7 @@ def _weighted(n: int = VERTICES) -> Any:
 def betweenness(n: int = VERTICES) -> Contender:
     """Make a contender of the betweenness of n vertices; the work of each is its sources."""
     call = functools.partial(graph.betweenness, _weighted(n), directed=False)
-    return factors.ours(call, work=n)
+    return our_call(call, work=n)
 
 
 def networkx_betweenness(n: int = VERTICES, sources: int = SAMPLE) -> Contender:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import tropical
 from tropical.bench import numba_loops
 from tropical.graph import shortest_paths, transitive_closure
-from tropical.measure.contenders import require, require_threads
+from tropical.measure.contenders import our_call, require, require_threads
 from tropical.measure.timing import Contender
 
 Array = NDArray[Any]
+Vertices = NDArray[np.intp]
 
 
 def dense(n: int, dtype: str = "float32", batch: tuple[int, ...] = ()) -> Array:
@@ -46,21 +46,23 @@ def turned(n: int, degree: float) -> Any:
     return require("scipy.sparse").csr_array((weights, (source, target)), shape=(n, n))
 
 
+def grid_edges(side: int) -> tuple[Vertices, Vertices]:
+    """Return the ends of the edges of a grid of side x side vertices, one way each."""
+    vertex = np.arange(side * side).reshape(side, side)
+    return np.append(vertex[:, 1:], vertex[1:]), np.append(vertex[:, :-1], vertex[:-1])
+
+
 def grid(side: int, dtype: str = "float32") -> Any:
     """Return SciPy's array of a grid of side x side vertices, weights in [0, 1), one way each."""
-    vertex = np.arange(side * side).reshape(side, side)
-    source = np.append(vertex[:, 1:], vertex[1:])
-    target = np.append(vertex[:, :-1], vertex[:-1])
+    source, target = grid_edges(side)
     weights = np.random.default_rng(0).random(len(source)).astype(dtype)
     return require("scipy.sparse").csr_array((weights, (source, target)), shape=(side**2, side**2))
 
 
 def ours(graph: Any, threads: int = 1, **options: Any) -> Contender:
     """Make a contender of `shortest_paths`."""
-    require_threads(threads)
-    context = functools.partial(tropical.options, threads=threads)
     call = functools.partial(shortest_paths, graph, **options)
-    return Contender("tropical", call, 2.0 * _work(graph), context)
+    return our_call(call, 2.0 * _work(graph), threads=threads)
 
 
 def scipy(graph: Any, method: str = "FW") -> Contender:
@@ -104,10 +106,8 @@ def reach(n: int, degree: float) -> NDArray[np.bool_]:
 
 def our_reach(there: NDArray[np.bool_], threads: int = 1) -> Contender:
     """Make a contender of `transitive_closure`."""
-    require_threads(threads)
-    context = functools.partial(tropical.options, threads=threads)
     call = functools.partial(transitive_closure, there)
-    return Contender("tropical", call, 2.0 * _work(there), context)
+    return our_call(call, 2.0 * _work(there), threads=threads)
 
 
 def scipy_reach(there: NDArray[np.bool_]) -> Contender:

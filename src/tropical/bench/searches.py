@@ -8,19 +8,13 @@ from typing import Any
 
 import numpy as np
 
-import tropical
 from tropical import graph
 from tropical.bench import paths
 from tropical.bench.bar import Bar, Pair
-from tropical.measure.contenders import require
+from tropical.measure.contenders import our_call, require
 from tropical.measure.timing import Contender
 
 SIDE = 1000  # of the grid
-
-
-def ours(call: Callable[[], object], work: float) -> Contender:
-    """Make a contender of one of our functions, on one thread."""
-    return Contender("tropical", call, work, functools.partial(tropical.options, threads=1))
 
 
 def two_way_grid(side: int) -> Any:
@@ -43,7 +37,7 @@ def near_target(side: int = SIDE) -> Pair:
     )
     searcher = graph.Searcher(two_way_grid(side))
     call = functools.partial(searcher.lengths, source, target)
-    return ours(call, n), Contender("rustworkx", lengths, n)
+    return our_call(call, n), Contender("rustworkx", lengths, n)
 
 
 def nearest_depot(side: int = SIDE) -> Pair:
@@ -66,9 +60,10 @@ def _pair(function: Callable[..., object], own: Any, other: Any = None, **option
     """Pair one of our functions with SciPy's Dijkstra."""
     dijkstra = require("scipy.sparse.csgraph").dijkstra
     other = own if other is None else other
-    call = functools.partial(dijkstra, other, **options)
+    call = functools.partial(function, own, **options)
+    rival = functools.partial(dijkstra, other, **options)
     work = float(own.nnz)
-    return ours(functools.partial(function, own, **options), work), Contender("scipy", call, work)
+    return our_call(call, work), Contender("scipy", rival, work)
 
 
 def bars() -> Iterator[Bar]:

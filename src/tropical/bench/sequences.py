@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import tropical
-from tropical.measure.contenders import require, require_threads
+from tropical.measure.contenders import our_call, require
 from tropical.measure.timing import Contender
 from tropical.sequence import forward, k_best, log_likelihood, posteriors, sample, viterbi
 
@@ -44,13 +43,8 @@ def _operations(batch: int, steps: int, states: int) -> int:
 
 def ours(batch: int, steps: int, states: int, dtype: str, *, threads: int = 1) -> Contender:
     """Make a contender of `tropical.sequence.viterbi`."""
-    require_threads(threads)
-    return Contender(
-        "tropical",
-        functools.partial(viterbi, *model(batch, steps, states, dtype)),
-        _operations(batch, steps, states),
-        functools.partial(tropical.options, threads=threads),
-    )
+    call = functools.partial(viterbi, *model(batch, steps, states, dtype))
+    return our_call(call, _operations(batch, steps, states), threads=threads)
 
 
 @dataclass(frozen=True)
@@ -115,7 +109,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 def ours_of(method: str, observed: Observed, *, threads: int = 1) -> Contender:
     """Make a contender of our function for what a method of hmmlearn computes."""
-    require_threads(threads)
     call = functools.partial(
         FUNCTIONS[method],
         np.log(observed.initial),
@@ -125,8 +118,7 @@ def ours_of(method: str, observed: Observed, *, threads: int = 1) -> Contender:
         symbols=observed.symbols,
         concatenated=True,
     )
-    options = functools.partial(tropical.options, threads=threads)
-    return Contender("tropical", call, observed.work(), options)
+    return our_call(call, observed.work(), threads=threads)
 
 
 def hmmlearn(method: str, observed: Observed) -> Contender:
@@ -143,21 +135,19 @@ def five_best(states: int) -> tuple[Contender, Contender]:
     """Make contenders of the five best paths, and of the best one."""
     observed = one_sequence(states)
     parts = np.log(observed.initial), np.log(observed.transition), np.log(observed.table)
-    options = functools.partial(tropical.options, threads=1)
     work = observed.work()
     many = functools.partial(k_best, *parts, 5, symbols=observed.symbols)
     one = functools.partial(viterbi, *parts, symbols=observed.symbols)
-    return Contender("five best", many, work, options), Contender("best", one, work, options)
+    return our_call(many, work, "five best"), our_call(one, work, "best")
 
 
 def hundred_samples(states: int) -> tuple[Contender, Contender]:
     """Make contenders of 100 samples of 1,000 steps, and of the forward pass."""
     parts = model(1, 1000, states, "float64")
-    options = functools.partial(tropical.options, threads=1)
     work = _operations(1, 1000, states)
     many = functools.partial(sample, *parts, 100, rng=0)
     sums = functools.partial(forward, *parts)
-    return Contender("100 samples", many, work, options), Contender("forward", sums, work, options)
+    return our_call(many, work, "100 samples"), our_call(sums, work, "forward")
 
 
 def three_moves(method: str, states: int, *, dense: bool = True) -> list[Contender]:
@@ -169,11 +159,10 @@ def three_moves(method: str, states: int, *, dense: bool = True) -> list[Contend
     places = np.unique(np.stack([np.tile(np.arange(states), 3), there.ravel()]), axis=1)
     edges = sparse.coo_array((rng.random(places.shape[1]), tuple(places)), (states, states)).tocsc()
     emission = rng.random((20, states))
-    options = functools.partial(tropical.options, threads=1)
 
     def contender(name: str, transition: Any) -> Contender:
         call = functools.partial(FUNCTIONS[method], np.zeros(states), transition, emission)
-        return Contender(name, call, _operations(1, 20, states), options)
+        return our_call(call, _operations(1, 20, states), name)
 
     made = [contender("tropical", edges)]
     if dense:

@@ -11,7 +11,7 @@ from tropical import semirings
 from tropical.semirings import Semiring
 
 from . import kernels
-from .libraries import in_library_context, library_of
+from .libraries import in_library_context, library_of, refuse
 
 __all__ = ["viterbi"]
 
@@ -70,16 +70,8 @@ def viterbi(
     One block of threads computes a sequence, a thread a state. Of equal scores the lowest state
     wins. Unlike on the CPU, no score is subtracted on the way: float32 rounds as long sums do.
     """
-    for name, given, usual in (
-        ("symbols", symbols, None),
-        ("concatenated", concatenated, False),
-        ("per_step", per_step, False),
-    ):
-        if given is not usual:
-            raise NotImplementedError(
-                f"{name}: expected {usual} for arrays on a GPU, got {given!r}; pass arrays on the "
-                "CPU"
-            )
+    refuse(None, symbols=symbols)
+    refuse(False, concatenated=concatenated, per_step=per_step)
     ring = semirings.get(semiring)
     if not ring.selective:
         raise ValueError(f"semiring: expected one that selects, got {ring.name}")

@@ -9,7 +9,7 @@ from tropical import semirings
 from tropical.einsum import network
 from tropical.einsum.subscripts import split
 
-from .libraries import Library, in_library_context, library_of
+from .libraries import Library, in_library_context, library_of, refuse
 from .products import gemm, result_like
 
 if TYPE_CHECKING:
@@ -80,15 +80,7 @@ def einsum(
     ValueError, TypeError, NotInstalledError, RuntimeError
         As of `tropical.einsum` and `gemm`.
     """
-    for name, given in {
-        "return_argmax": return_argmax or None,
-        "return_counts": return_counts or None,
-    }.items():
-        if given is not None:
-            raise NotImplementedError(
-                f"{name}: expected the default for arrays on a GPU, got {given!r}; pass arrays on "
-                "the CPU"
-            )
+    refuse(False, return_argmax=bool(return_argmax), return_counts=bool(return_counts))
     ring = semirings.get(semiring)
     arrays = split((subscripts, *operands))[2]
     library = library_of(**{f"operand {i}": x for i, x in enumerate(arrays)})

@@ -13,7 +13,7 @@ from tropical.foreign import is_on_gpu
 
 from .runtime import Runtime, runtime_of
 
-__all__ = ["Library", "View", "all_dtypes", "in_library_context", "library_of"]
+__all__ = ["Library", "View", "all_dtypes", "in_library_context", "library_of", "refuse"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -251,6 +251,16 @@ def library_of(**arrays: Any) -> Library:
                 f"{here[0]} on GPU {here[1]}"
             )
     return LIBRARIES[first[0]]()
+
+
+def refuse(usual: object, **given: object) -> None:
+    """Raise NotImplementedError for the first argument that is given: GPUs take the usual value."""
+    for name, value in given.items():
+        if value is not usual:
+            raise NotImplementedError(
+                f"{name}: expected {usual} for arrays on a GPU, got {value!r}; pass arrays on the "
+                "CPU"
+            )
 
 
 def all_dtypes() -> contextlib.AbstractContextManager[Any]:

@@ -12,7 +12,7 @@ from tropical.graph.star import DivergenceError
 from tropical.semirings import Semiring
 
 from . import kernels
-from .libraries import Library, View, in_library_context, library_of
+from .libraries import Library, View, in_library_context, library_of, refuse
 from .products import gemm, item_size, reads_of
 from .runtime import Runtime
 
@@ -66,8 +66,7 @@ def closure(
 
     Where sums round, the last bits differ from those of the CPU, whose blocks are others.
     """
-    if progress is not None:
-        raise NotImplementedError(f"progress: expected None for arrays on a GPU, got {progress!r}")
+    refuse(None, progress=progress)
     ring = semirings.get(semiring)
     library = library_of(a=a)
     _check_overwrite(library, a, overwrite, "a")
@@ -137,7 +136,8 @@ def shortest_paths(
             f"method: expected 'auto' or 'FW' for an array on a GPU, got {method!r}; pass an array "
             "on the CPU"
         )
-    _refuse(indices=indices, targets=targets, limit=limit, min_only=min_only, progress=progress)
+    refuse(None, indices=indices, targets=targets, limit=limit, progress=progress)
+    refuse(False, min_only=min_only)
     return _paths(w, semirings.minplus, directed, return_predecessors, overwrite, unweighted)
 
 
@@ -177,7 +177,8 @@ def widest_paths(
     NotImplementedError, ValueError, TypeError, NotInstalledError, RuntimeError
         As in `shortest_paths`.
     """
-    _refuse(indices=indices, targets=targets, limit=limit, min_only=min_only, progress=progress)
+    refuse(None, indices=indices, targets=targets, limit=limit, progress=progress)
+    refuse(False, min_only=min_only)
     return _paths(w, semirings.maxmin, directed, return_predecessors, overwrite)
 
 
@@ -217,18 +218,9 @@ def minimax_paths(
     NotImplementedError, ValueError, TypeError, NotInstalledError, RuntimeError
         As in `shortest_paths`.
     """
-    _refuse(indices=indices, targets=targets, limit=limit, min_only=min_only, progress=progress)
+    refuse(None, indices=indices, targets=targets, limit=limit, progress=progress)
+    refuse(False, min_only=min_only)
     return _paths(w, semirings.minmax, directed, return_predecessors, overwrite)
-
-
-def _refuse(**given: Any) -> None:
-    for name, value in given.items():
-        usual = False if name == "min_only" else None
-        if value is not usual:
-            raise NotImplementedError(
-                f"{name}: expected {usual} for an array on a GPU, got {value!r}; pass an array on "
-                "the CPU"
-            )
 
 
 def _paths(

@@ -16,7 +16,7 @@ from tropical import semirings
 from tropical.arrays import check_apart, check_product
 
 from . import kernels
-from .libraries import Library, in_library_context, library_of
+from .libraries import Library, in_library_context, library_of, refuse
 from .own import OwnSemiring
 
 if TYPE_CHECKING:
@@ -103,14 +103,7 @@ def gemm(
     runs in the current stream of PyTorch or CuPy; the call does not wait for the result. For JAX
     it waits.
     """
-    for name, given in {
-        "workspace": workspace,
-        "kernel": kernel,
-        "epilogue": epilogue,
-        "precision": precision,
-    }.items():
-        if given is not None:
-            raise NotImplementedError(f"{name}: expected None for arrays on a GPU, got {given!r}")
+    refuse(None, workspace=workspace, kernel=kernel, epilogue=epilogue, precision=precision)
     ring = semiring if isinstance(semiring, OwnSemiring) else semirings.get(semiring)
     library = library_of(a=a, b=b)
     _check_modes(ring, out, accumulate, return_argmax)

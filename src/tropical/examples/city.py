@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tropical import extras
-from tropical.examples import folder, new_parser
+from tropical.examples import folder, new_figure, new_parser
 from tropical.examples.flights import print_lines
 from tropical.examples.streets import NOTICE, Streets, load
 from tropical.graph import accessibility, closeness, edge_betweenness, nearest_facilities
@@ -162,9 +162,7 @@ def closure(streets: Streets) -> Any:
 
 
 def _figure(title: str) -> tuple[Any, Any]:
-    figure = extras.require("matplotlib.figure", "'tropical-blas[bench]'").Figure(
-        figsize=(5, 6), dpi=80, layout="constrained"
-    )
+    figure = new_figure(5, 6, dpi=80)
     axes = figure.add_subplot(aspect=1)
     axes.set_title(title, fontsize=10)
     axes.set(xticks=[], yticks=[])

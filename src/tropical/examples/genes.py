@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropical.examples import new_parser, picture
+from tropical.examples import new_figure, new_parser, picture, save
 from tropical.extras import require
 from tropical.sequence import posteriors, viterbi
 
@@ -215,9 +215,7 @@ def draw(model: Model, genome: Genome, found: Sequence[Gene], path: str) -> None
     tropical.extras.NotInstalledError
         Without matplotlib.
     """
-    figure = require("matplotlib.figure", "'tropical-blas[bench]'").Figure(
-        figsize=(7, 3.6), dpi=110, layout="constrained"
-    )
+    figure = new_figure(7, 3.6)
     top, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 3))
     for row, genes in enumerate((found, genome.genes)):
         for gene in genes:
@@ -231,7 +229,7 @@ def draw(model: Model, genome: Genome, found: Sequence[Gene], path: str) -> None
         below.fill_between(places, chance, alpha=0.6, label=label, color=color, linewidth=0)
     below.set(xlabel="thousand bases", ylabel="probability of a gene", ylim=(0, 1.05))
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
-    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None)
+    save(figure, path)
 
 
 COLORS = ("tab:blue", "tab:orange")

@@ -7,15 +7,14 @@ float64. ``--picture FILE`` draws the table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 import tropical
-from tropical.examples import new_parser, picture
-from tropical.extras import require
+from tropical.examples import new_figure, new_parser, run_comparison, save
 from tropical.measure import contenders
 from tropical.measure.timing import Budget, Contender, interleave
 
@@ -76,9 +75,7 @@ def draw(rows: Sequence[Row], side: int, path: str) -> None:
     tropical.extras.NotInstalledError
         Without matplotlib.
     """
-    figure = require("matplotlib.figure", "'tropical-blas[bench]'").Figure(
-        figsize=(6, 3.4), dpi=110, layout="constrained"
-    )
+    figure = new_figure(6, 3.4)
     axes = figure.subplots()
     times = [row.time for row in rows]
     for label, errors in (
@@ -95,31 +92,12 @@ def draw(rows: Sequence[Row], side: int, path: str) -> None:
         title=f"{side} x {side}, float32: numbers of halvings",
     )
     axes.legend()
-    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None)
-
-
-def report(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of a table."""
-    yield "halvings  time   largest error  mean error"
-    for row in rows:
-        yield f"{row.halvings:8}  {row.time:.2f}  {row.largest:14.1e}  {row.mean:10.1e}"
+    save(figure, path)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Compare, print, and draw on request."""
-    parser = new_parser("halvings", __doc__)
-    parser.add_argument("side", type=int, nargs="?", default=2048, help="rows of the matrices")
-    parser.add_argument("--seconds", type=float, default=10.0, help="about how long to measure")
-    parser.add_argument("--picture", type=picture, metavar="FILE", help="draw the table (SVG, PNG)")
-    options = parser.parse_args(arguments)
-    try:
-        rows = compare(options.side, seconds=options.seconds)
-    except ValueError as error:
-        parser.error(str(error))
-    for line in report(rows):
-        print(line)
-    if options.picture:
-        draw(rows, options.side, options.picture)
+    run_comparison(new_parser("halvings", __doc__), "halvings", compare, draw, arguments)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropical.examples import new_parser, picture
-from tropical.extras import require
+from tropical.examples import new_figure, new_parser, picture, save
 from tropical.sequence import Posteriors, posteriors, viterbi
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
@@ -144,9 +143,7 @@ def draw(model: Model, texts: Sequence[str], path: str) -> None:
     tropical.extras.NotInstalledError
         Without matplotlib.
     """
-    figure = require("matplotlib.figure", "'tropical-blas[bench]'").Figure(
-        figsize=(7, 3.6), dpi=110, layout="constrained"
-    )
+    figure = new_figure(7, 3.6)
     ours = vowel_state(model)
     top, below = figure.subplots(2, 1, height_ratios=(5, 1))
     places = np.arange(len(ALPHABET))
@@ -155,7 +152,7 @@ def draw(model: Model, texts: Sequence[str], path: str) -> None:
     top.set(xticks=places, xticklabels=list(ALPHABET), ylabel="probability of the letter")
     top.legend(title="two states, learned from text alone")
     _write_words(below, decode(model, texts), ours)
-    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None)
+    save(figure, path)
 
 
 def _color(state: int, ours: int) -> str:

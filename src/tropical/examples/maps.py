@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tropical import extras
-from tropical.examples import flights, folder, new_parser
+from tropical.examples import flights, folder, new_figure, new_parser
 from tropical.examples.airports import Network, load
 from tropical.graph import path, widest_paths
 
@@ -63,9 +62,7 @@ def _short(question: str) -> str:
 
 
 def _map(network: Network, title: str, color: str | NDArray[np.floating[Any]]) -> tuple[Any, Any]:
-    figure = extras.require("matplotlib.figure", "'tropical-blas[bench]'").Figure(
-        figsize=(8, 4.6), dpi=90, layout="constrained"
-    )
+    figure = new_figure(8, 4.6, dpi=90)
     axes = figure.add_subplot(title=title, aspect=1)
     axes.set_xlim(WEST * SPREAD, EAST * SPREAD)
     axes.set_ylim(SOUTH, NORTH)

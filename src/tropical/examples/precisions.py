@@ -7,15 +7,14 @@ side in every precision of `tropical.gemm`, on one thread, and compares with the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 import tropical
-from tropical.examples import new_parser, picture
-from tropical.extras import require
+from tropical.examples import new_figure, new_parser, run_comparison, save
 from tropical.measure.timing import Budget, Contender, interleave
 
 PRECISIONS = ("float32", "bf16", "bf16x3", "bf16x6")
@@ -73,9 +72,7 @@ def draw(rows: Sequence[Row], side: int, path: str) -> None:
     tropical.extras.NotInstalledError
         Without matplotlib.
     """
-    figure = require("matplotlib.figure", "'tropical-blas[bench]'").Figure(
-        figsize=(6, 3.4), dpi=110, layout="constrained"
-    )
+    figure = new_figure(6, 3.4)
     axes = figure.subplots()
     for label in ("largest", "mean"):
         axes.plot([1 / row.time for row in rows], [getattr(row, label) for row in rows], "o",
@@ -91,31 +88,12 @@ def draw(rows: Sequence[Row], side: int, path: str) -> None:
     )
     axes.margins(x=0.15, y=0.15)
     axes.legend()
-    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None)
-
-
-def report(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of a table."""
-    yield "precision  time   largest error  mean error"
-    for row in rows:
-        yield f"{row.precision:9}  {row.time:.2f}  {row.largest:14.1e}  {row.mean:10.1e}"
+    save(figure, path)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Compare, print, and draw on request."""
-    parser = new_parser("precisions", __doc__)
-    parser.add_argument("side", type=int, nargs="?", default=2048, help="rows of the matrices")
-    parser.add_argument("--seconds", type=float, default=10.0, help="about how long to measure")
-    parser.add_argument("--picture", type=picture, metavar="FILE", help="draw the table (SVG, PNG)")
-    options = parser.parse_args(arguments)
-    try:
-        rows = compare(options.side, seconds=options.seconds)
-    except ValueError as error:
-        parser.error(str(error))
-    for line in report(rows):
-        print(line)
-    if options.picture:
-        draw(rows, options.side, options.picture)
+    run_comparison(new_parser("precisions", __doc__), "precision", compare, draw, arguments)
 
 
 if __name__ == "__main__":

@@ -87,6 +87,19 @@ def functional_cycles(successors: Sequence[int]) -> list[list[int]]:
     return found
 
 
+def least_first(cycle: list[int]) -> list[int]:
+    """Return a cycle from its least vertex on.
+
+    Examples
+    --------
+    >>> from tropical.graph.cycles import least_first
+    >>> least_first([3, 1, 2])
+    [1, 2, 3]
+    """
+    least = cycle.index(min(cycle))
+    return cycle[least:] + cycle[:least]
+
+
 def cycles_of_predecessors(before: NDArray[np.intp]) -> list[list[int]]:
     """Return the cycles of a graph in which `before` is the vertex before each one, -1 if none."""
     return [cycle[::-1] for cycle in functional_cycles(before.tolist())]

@@ -144,6 +144,20 @@ def ours(
     )
 
 
+def our_call(
+    call: Callable[[], object], work: float = 1.0, name: str = "tropical", threads: int = 1
+) -> Contender:
+    """Make a contender of a call of ours on so many threads.
+
+    Raises
+    ------
+    AbsentError
+        If this process may use fewer cores than `threads`.
+    """
+    require_threads(threads)
+    return Contender(name, call, work, functools.partial(tropical.options, threads=threads))
+
+
 @contextmanager
 def limited(library: Any, threads: int) -> Iterator[None]:
     """Let `library`, PyTorch or numba, use so many threads in a ``with`` block."""

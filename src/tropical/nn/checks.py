@@ -1,4 +1,4 @@
-"""Checks of arguments by name, and the default generator."""
+"""Checks of arguments by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from tropical.arrays import check_number
-from tropical.autograd import random
 
 Rng: TypeAlias = "np.random.Generator | None"
 
@@ -45,8 +44,3 @@ def float_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     if kind not in (np.float32, np.float64):
         raise TypeError(f"dtype: expected float32 or float64, got {kind}")
     return kind
-
-
-def generator(rng: Rng) -> np.random.Generator:
-    """Return `rng`, by default the generator of `tropical.autograd`."""
-    return random.chosen(rng)

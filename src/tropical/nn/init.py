@@ -8,7 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .checks import Rng, check_shape, float_dtype, generator
+from tropical.autograd import random
+
+from .checks import Rng, check_shape, float_dtype
 
 Array: TypeAlias = NDArray[Any]
 
@@ -19,7 +21,7 @@ def uniform(
     """Return values drawn uniformly from [-bound, bound)."""
     kind = float_dtype(dtype)
     check_shape(shape)
-    values = generator(rng).random(shape, dtype=np.float64)
+    values = random.chosen(rng).random(shape, dtype=np.float64)
     return ((2 * values - 1) * float(bound)).astype(kind)
 
 
@@ -29,7 +31,7 @@ def normal(
     """Return values drawn from a normal distribution of mean 0."""
     kind = float_dtype(dtype)
     check_shape(shape)
-    return (generator(rng).standard_normal(shape) * float(deviation)).astype(kind)
+    return (random.chosen(rng).standard_normal(shape) * float(deviation)).astype(kind)
 
 
 def _fans(shape: tuple[int, ...]) -> tuple[int, int]:

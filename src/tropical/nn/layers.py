@@ -10,11 +10,11 @@ from numpy.typing import DTypeLike
 
 from tropical import autograd, semirings
 from tropical.arrays import check_share
-from tropical.autograd import Tensor
+from tropical.autograd import Tensor, random
 from tropical.autograd.convolution import Pair, pair, pool_windows
 from tropical.autograd.tensor import data_of
 
-from .checks import Rng, check_sizes, float_dtype, generator, not_negative
+from .checks import Rng, check_sizes, float_dtype, not_negative
 from .init import fan_in_uniform, normal, uniform
 from .module import Array, Module, Parameter
 
@@ -297,7 +297,7 @@ class Dropout(Module):
     def __init__(self, p: float = 0.5, *, rng: Rng = None) -> None:
         super().__init__()
         check_share("p", p)
-        generator(rng)
+        random.chosen(rng)
         self.p = p
         self.rng = rng
 

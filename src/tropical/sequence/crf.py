@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropical.arrays import Array, is_kind, unmasked
 from tropical.sequence.chains import Batch, Layout, read
-from tropical.sequence.marginals import posteriors_of
+from tropical.sequence.marginals import Posteriors, posteriors_of
 
 __all__ = ["CRFLikelihood", "crf_log_likelihood"]
 
@@ -94,10 +94,14 @@ def crf_log_likelihood(
     if not np.isfinite(value).all():
         at = tuple(int(i) for i in np.argwhere(~np.isfinite(value))[0])
         raise ValueError(f"states: expected states of finite scores, got -inf at {at}")
-    # A sequence without steps has no first state.
-    first = known.states[..., :1, :].sum(axis=-2)
+    return CRFLikelihood(*with_gradients(known, batch))
+
+
+def with_gradients(known: Posteriors, batch: Batch) -> tuple[Array, Array, Array, Array]:
+    """Return the likelihoods of sequences, and their gradients of initial, transition, emission."""
+    first = known.states[..., :1, :].sum(axis=-2)  # a sequence without steps has no first state
     value = batch.scores(known.log_likelihood)
-    return CRFLikelihood(value, first, known.transitions[..., 0, :, :], known.states)
+    return value, first, known.transitions[..., 0, :, :], known.states
 
 
 def read_model(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from tropical import semirings
 from tropical.arrays import Array
 from tropical.sequence.chains import Batch
-from tropical.sequence.crf import read_model
+from tropical.sequence.crf import read_model, with_gradients
 from tropical.sequence.decode import best_paths
 from tropical.sequence.marginals import posteriors_of
 
@@ -24,10 +24,7 @@ def log_likelihood_and_gradients(
     (..., t, s). 0 for impossible sequences.
     """
     batch = read_model(initial, transition, emission, lengths)
-    known = posteriors_of(batch)
-    first = known.states[..., :1, :].sum(axis=-2)  # a sequence without steps has none
-    value = batch.scores(known.log_likelihood)
-    return value, first, known.transitions[..., 0, :, :], known.states
+    return with_gradients(posteriors_of(batch), batch)
 
 
 def viterbi_and_gradients(

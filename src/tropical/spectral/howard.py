@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropical.arrays import Array
-from tropical.graph.cycles import functional_cycles
+from tropical.graph.cycles import functional_cycles, least_first
 
 if TYPE_CHECKING:
     from tropical.graph.edges import Edges
@@ -61,8 +61,7 @@ def _best_cycle(successors: list[int], weights: list[int]) -> list[int]:
         weight = sum(weights[i] for i in cycle)
         if q == 0 or weight * q > p * len(cycle):
             found, p, q = cycle, weight, len(cycle)
-    least = found.index(min(found))
-    return found[least:] + found[:least]
+    return least_first(found)
 
 
 def _lead_to(cycle: list[int], edges: Edges, policy: NDArray[np.intp]) -> NDArray[np.intp]:

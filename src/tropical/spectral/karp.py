@@ -11,6 +11,7 @@ import numpy as np
 import tropical
 from tropical import semirings
 from tropical.arrays import Array
+from tropical.graph.cycles import least_first
 from tropical.graph.edges import dense_of
 
 if TYPE_CHECKING:
@@ -63,6 +64,4 @@ def _cycle(a: Array, walks: Array, vertex: int) -> list[int]:
         if vertex in walk:
             break
         walk.append(vertex)
-    cycle = walk[walk.index(vertex) :][::-1]
-    least = cycle.index(min(cycle))
-    return cycle[least:] + cycle[:least]
+    return least_first(walk[walk.index(vertex) :][::-1])

@@ -153,19 +153,18 @@ def floyd_warshall_numpy(
     G: DenseGraph, nodelist: Any = None, weight: str | None = "weight"
 ) -> Array:
     """Return the lengths between all pairs of nodes as an array."""
-    number = {node: i for i, node in enumerate(G.nodes)}
     if nodelist is not None:
         if not len(nodelist) == len(G) == len(set(nodelist)):
             raise nx.NetworkXError(
                 "nodelist must contain every node in G with no repeats."
                 "If you wanted a subgraph of G use G.subgraph(nodelist)"
             )
-        if strange := set(nodelist) - number.keys():
+        if strange := set(nodelist) - G.number.keys():
             raise nx.NetworkXError(f"Nodes {strange} in nodelist is not in G")
     matrix = _of_any_sign(G, weight, unbounded=False).matrix.astype(np.float64, copy=False)
     if nodelist is None:
         return matrix
-    order = [number[node] for node in nodelist]
+    order = [G.number[node] for node in nodelist]
     return matrix[np.ix_(order, order)]
 
 

@@ -11,6 +11,8 @@ import numpy as np
 from tropical import graph as measures
 from tropical.graph.folds import distances_in
 
+from .searches import numbers_of
+
 if TYPE_CHECKING:
     from tropical.arrays import Array
     from tropical.graph.edges import Edges
@@ -46,13 +48,6 @@ def _sums(graph: DenseGraph, weight: str | None) -> tuple[Array, bool]:
     return total, bool((count == len(graph)).all())
 
 
-def _numbers(graph: DenseGraph, weight: str | None, lengths: Array) -> list[Any]:
-    """Return lengths as the Python numbers of networkx."""
-    integer = graph.column(weight).integer
-    numbers: list[Any] = lengths.astype(np.int64).tolist() if integer else lengths.tolist()
-    return numbers
-
-
 def _by_node(graph: DenseGraph, values: Array) -> dict[Node, float]:
     return dict(zip(graph.nodes, values.tolist(), strict=True))
 
@@ -73,7 +68,7 @@ def eccentricity(
     if (count < len(G)).any():
         kind = "digraph is not strongly connected" if G.is_directed() else "graph is not connected"
         raise nx.NetworkXError(f"Found infinite path length because the {kind}")
-    return dict(zip(G.nodes, _numbers(G, weight, greatest), strict=True))
+    return dict(zip(G.nodes, numbers_of(G.column(weight).integer, greatest), strict=True))
 
 
 def diameter(
@@ -144,7 +139,7 @@ def wiener_index(G: DenseGraph, weight: str | None = None) -> Any:
     sums, connected = _sums(G, weight)
     if not connected:
         return float("inf")
-    (total,) = _numbers(G, weight, sums.sum(keepdims=True))
+    (total,) = numbers_of(G.column(weight).integer, sums.sum(keepdims=True))
     return total if G.is_directed() else total / 2
 
 
@@ -226,8 +221,7 @@ def _sample(graph: DenseGraph, k: int | None, seed: Any) -> list[int] | None:
     if k is None or k == len(graph):
         return None
     chosen = nx.utils.create_py_random_state(seed).sample(graph.nodes, k)
-    number = {node: i for i, node in enumerate(graph.nodes)}
-    return [number[node] for node in chosen]
+    return [graph.number[node] for node in chosen]
 
 
 def transitive_closure(G: DenseGraph, reflexive: bool | None = False) -> Any:
