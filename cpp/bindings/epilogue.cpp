@@ -26,12 +26,23 @@ void check_semiring(const char* name, int semiring) {
 
 bool is_number(PyObject* value) { return PyFloat_Check(value) || PyLong_Check(value); }
 
+// A number of Python, of whose kind the dtype is.
+py::array number_in(PyObject* value, const std::string& name, const py::dtype& dtype) {
+    try {
+        return py::module_::import("numpy").attr("asarray")(py::handle(value), dtype);
+    } catch (const py::error_already_set& error) {
+        if (!error.matches(PyExc_OverflowError)) throw;
+        throw py::value_error(name + ": expected a number of " + std::string(py::str(dtype)) +
+                              ", got " + std::string(py::str(py::handle(value))));
+    }
+}
+
 // The operand in C's dtype; a number of Python takes that, as in NumPy.
 py::array in_dtype(PyObject* value, const std::string& name, const py::dtype& dtype, int semiring) {
     const py::module_ numpy = py::module_::import("numpy");
     if (is_number(value)) {
         const py::object common = numpy.attr("result_type")(py::handle(value), dtype);
-        if (dtype.equal(common)) return numpy.attr("asarray")(py::handle(value), dtype);
+        if (dtype.equal(common)) return number_in(value, name, dtype);
     }
     const py::array array = to_array(value, name.c_str());
     if (!dtype.equal(numpy.attr("result_type")(array.dtype(), dtype)))

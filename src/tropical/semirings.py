@@ -185,7 +185,7 @@ _BY_NAME = {semiring.name: semiring for semiring in ALL}
 def _constants(name: str, dtype: np.dtype[Any]) -> tuple[float, float]:
     """Return zero and one; those of a stored dtype are numbers of float32, and of the dtype."""
     stored = dtype.name in _BY_NAME[name].stored
-    return _core.constants(name, "float32" if stored else dtype.str)
+    return _core.constants(name, "float32" if stored else dtype)
 
 
 def names() -> tuple[str, ...]:

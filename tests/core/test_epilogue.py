@@ -217,6 +217,15 @@ def test_what_the_product_refuses(given, how, error, said):
     assert out is None or (out == 7).all()
 
 
+def test_numbers_beyond_the_dtype():
+    a = np.ones((2, 2), np.int8)
+    for given in ({"low": -200}, {"high": 2**70}):
+        with pytest.raises(
+            ValueError, match=r"epilogue\.(low|high): expected a number of int8, got"
+        ):
+            tropical.gemm(a, a, epilogue=Epilogue(**given))
+
+
 def test_the_rest_of_what_the_product_refuses():
     ints = np.ones((3, 3), np.int32)
     with pytest.raises(TypeError, match=r"epilogue: expected a tropical\.Epilogue or None"):

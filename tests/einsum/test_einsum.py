@@ -221,6 +221,7 @@ def test_errors():
     three, square = np.ones(3), np.ones((3, 3))
     lengths = "index 'j': expected one length, got 3 in operand 0 and 4 in operand 1"
     batches = r"index '...'\[-2\]: expected one length, got 2 in operand 0 and 4 in operand 1"
+    common = r"einsum: no common dtype: operand 0 has dtype timedelta64\[s\], operand 1 has"
     diagonal = "operand 0: expected one length along index 'i', got 1 and 3"
     dropped = "an ellipsis in the result for the 1 dimensions under"
     counted = tropical.Counted(three, np.ones(3, int))
@@ -247,6 +248,7 @@ def test_errors():
         (ValueError, "one ellipsis at most", three, [..., ...]),
         (TypeError, "complex128", "i", np.ones(3, complex)),
         (TypeError, "dtype <U1 is not supported over maxplus", "i", ["a"]),
+        (TypeError, common, "i,i", np.ones(3, "m8[s]"), np.ones(3)),
         (TypeError, "operand 0 is a masked array", "i", np.ma.ones(3)),
         (TypeError, "needs return_counts", "i", counted),
     )

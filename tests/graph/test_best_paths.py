@@ -255,6 +255,7 @@ def test_powers_are_numpy_own():
     a = np.random.default_rng(5).integers(-3, 4, (4, 4))
     for n in range(6):
         np.testing.assert_array_equal(matrix_power(a, n, "plustimes"), np.linalg.matrix_power(a, n))
+        assert matrix_power(a.astype(">i4"), n, "plustimes").dtype == np.int32
 
 
 def test_powers_without_a_semiring():

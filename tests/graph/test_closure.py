@@ -223,6 +223,8 @@ def test_refuses():
         (ValueError, "expected an idempotent one, got plustimes", [[1.0]], "plustimes"),
         (ValueError, "expected an idempotent one, got logplus", [[1.0]], "logplus"),
         (TypeError, "complex128", [[1j]]),
+        (TypeError, "dtype <U1 is not supported over minplus", [["a"]]),
+        (TypeError, "dtype object is not supported", np.array([[1, None], [2, 3]], object)),
     )
     for overwrite in (False, True):
         with pytest.raises(TypeError, match="a is a masked array"):

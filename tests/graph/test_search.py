@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support import check_refused
 
 import tropical
-from tropical import _core, semirings
+from tropical import _core, graph, semirings
 from tropical.graph import (
     NegativeCycleError,
     Searcher,
@@ -255,6 +255,53 @@ def test_arrays_that_lie():
     ):
         with pytest.raises(TypeError):
             search(**changed)
+
+
+CORRUPTED = {
+    "a negative index": ([0, 1, 1, 1], [-1]),
+    "too large an index": ([0, 1, 1, 1], [7]),
+    "an index of more than 32 bits": ([0, 1, 1, 1], [2**32 + 1]),
+    "starts that fall": ([0, 1, 0, 1], [1]),
+    "starts from 1": ([1, 1, 1, 1], [1]),
+}
+PATHS = {
+    "auto": shortest_paths,
+    "FW": lambda w: shortest_paths(w, "FW"),
+    "E": lambda w: shortest_paths(w, "E"),
+    "undirected": lambda w: shortest_paths(w, directed=False),
+    "closure": graph.closure,
+    "widest": widest_paths,
+    "longest": graph.longest_paths,
+    "k edges": lambda w: graph.k_edge_paths(w, 1),
+    "reachable": graph.transitive_closure,
+    "loopless": lambda w: list(graph.k_shortest_paths(w, 0, 1)),
+    "searcher": lambda w: graph.Searcher(w).lengths(0),
+}
+
+
+@pytest.mark.parametrize("function", PATHS.values(), ids=PATHS)
+@pytest.mark.parametrize("case", CORRUPTED)
+def test_corrupted_arrays_of_scipy(case, function):
+    """SciPy lets a user write to them, and looks at them no more."""
+    start, head = map(np.array, CORRUPTED[case])
+    w = sparse.csr_array((3, 3))
+    w.indptr, w.indices, w.data = start, head, np.ones(1)
+    with pytest.raises(ValueError, match=r"expected (edges between|vertices from|4 starts)"):
+        function(w)
+
+
+def test_edges_that_potentials_would_make_infinite():
+    """They are refused, not taken for none."""
+    w = sparse.csr_array(([1e308, -1e308], ([0, 2], [1, 1])), (3, 3))
+    assert graph.factorize(w).lengths(0).tolist() == [0, 1e308, INF]
+    for function in (
+        Searcher,
+        lambda w: shortest_paths(w, "J"),
+        lambda w: shortest_paths(w, return_predecessors=True),
+        lambda w: list(graph.k_shortest_paths(w, 0, 1)),
+    ):
+        with pytest.raises(ValueError, match="negative weights overflow float64"):
+            function(w)
 
 
 @pytest.mark.parametrize("least", [-1, 1])

@@ -115,7 +115,11 @@ def _operands(
             )
         bare = array.values if isinstance(array, Counted) else array
         values.append(unmasked(f"operand {i}", bare))
-    dtype = np.result_type(*values)
+    try:
+        dtype = np.result_type(*values)
+    except TypeError:
+        found = ", ".join(f"operand {i} has dtype {x.dtype}" for i, x in enumerate(values))
+        raise TypeError(f"einsum: no common dtype: {found}") from None
     ring.zero(dtype)  # raises for those that the semiring lacks
     computed = np.float32 if is_stored(dtype, ring) else dtype
     terms = []

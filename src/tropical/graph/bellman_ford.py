@@ -8,10 +8,19 @@ from numpy.typing import NDArray
 from tropical import _core
 
 from .cycles import NegativeCycleError, name_of, show, weight_of
-from .edge_arrays import Edges, compressed
+from .edge_arrays import Compressed, Edges, compressed
 
 # Edges that one call of the core looks at: some tenths of a second, after which Ctrl-C is heard.
 CALL_EDGES = 1 << 24
+
+
+def _overflow(edges: Compressed, h: NDArray[np.float64]) -> bool:
+    """Return whether an edge with potentials, ``w[i, j] + h[i] - h[j]``, is infinite."""
+    if h.min(initial=0) > -(2.0**900):  # with which no number of float64 overflows
+        return False
+    with np.errstate(over="ignore"):
+        shifted = edges.weight + (h[edges.source] - h[edges.target])
+    return bool((np.isinf(shifted) & np.isfinite(edges.weight)).any())
 
 
 def potentials(
@@ -36,7 +45,7 @@ def potentials(
     NegativeCycleError
         If there is a cycle of negative weight, computed as the exact sum.
     ValueError
-        If sums of negative weights overflow.
+        If sums of negative weights overflow, or an edge with potentials does.
 
     Notes
     -----
@@ -58,6 +67,6 @@ def potentials(
                 message = f"{name_of(item)}: has a cycle of weight {weight:g}: {show(cycle)}"
                 raise NegativeCycleError(message, cycle, weight)
     distance = search.values
-    if np.isinf(distance).any():
+    if np.isinf(distance).any() or _overflow(by_source, distance):
         raise ValueError(f"{name_of(item)}: sums of its negative weights overflow float64")
     return distance

@@ -88,12 +88,14 @@ class Compressed(Edges):
 
     start: NDArray[Any]
     head: NDArray[np.int32]
+    _given: NDArray[Any]
 
     def __init__(self, n: int, start: NDArray[Any], head: NDArray[Any], weight: Array) -> None:
         values = {
             "n": n,
             "start": np.ascontiguousarray(start),
             "head": np.ascontiguousarray(head, dtype=np.int32),
+            "_given": head,  # before it is cut to 32 bits
             "weight": weight,
         }
         self.__dict__.update(values)  # a frozen class has no other way
@@ -105,12 +107,31 @@ class Compressed(Edges):
     @functools.cached_property
     def source(self) -> NDArray[np.intp]:
         """The vertex that each edge leaves."""
+        self.check()
         return np.repeat(np.arange(self.n, dtype=np.intp), np.diff(self.start))
 
     @functools.cached_property
     def target(self) -> NDArray[np.intp]:
         """The vertex that each edge enters."""
+        self.check()
         return self.head.astype(np.intp)
+
+    def check(self) -> None:
+        """Raise ValueError unless each edge is between vertices: users can write to SciPy's arrays.
+
+        Best-first searches do without, as they look at each edge themselves.
+        """
+        if (
+            len(self.start) != self.n + 1
+            or self.start[0] != 0
+            or self.start[-1] != len(self.head)
+            or (self.start[1:] < self.start[:-1]).any()
+        ):
+            raise ValueError(f"w: expected {self.n + 1} starts of edges that rise from 0")
+        heads, n = self._given, self.n
+        if len(heads) and heads.view(f"u{heads.itemsize}").max() >= n:  # negative ones, too
+            wrong = heads[(heads < 0) | (heads >= n)][0]
+            raise ValueError(f"w: expected edges between its vertices, 0 to {n - 1}, got {wrong}")
 
 
 def compressed(edges: Edges) -> Compressed:
@@ -129,9 +150,11 @@ def starts_of(edges: Edges) -> NDArray[np.intp]:
     return start
 
 
-def in_core(edges: Edges, weight: Array | None = None) -> _core.Search:
+def in_core(edges: Edges, weight: Array | None = None, *, check: bool = True) -> _core.Search:
     """Return the core's view of a graph, of the edges' weights or of others in their order."""
     by_source = compressed(edges)
+    if check:
+        by_source.check()
     weight = by_source.weight if weight is None else weight
     if weight.dtype not in (np.float32, np.float64) or not weight.flags.c_contiguous:
         weight = np.ascontiguousarray(weight, np.float64)

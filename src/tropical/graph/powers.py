@@ -86,7 +86,7 @@ def _power(base: Array, left: int, ring: Semiring) -> Array:
     """Return the power `left` of square matrices."""
     zero = ring.zero(base.dtype)  # raises TypeError where the semiring has no such dtype
     if left == 1:
-        return np.array(base)
+        return np.array(base, base.dtype.newbyteorder("="))
     power: Array | None = None
     while True:
         if left & 1:
@@ -96,7 +96,7 @@ def _power(base: Array, left: int, ring: Semiring) -> Array:
             break
         base = _core.gemm(base, base, semiring=ring)
     if power is None:
-        power = np.full(base.shape, zero, base.dtype)
+        power = np.full(base.shape, zero, base.dtype.newbyteorder("="))
         i = np.arange(base.shape[-1])
         power[..., i, i] = ring.one(base.dtype)
     return power
@@ -265,7 +265,7 @@ def _dense_rounds(
     values = matrix_power(a, 0, ring)[..., want.starts(a.shape[-1]), :]
     if want.min_only:
         values = ring.add_ufunc.reduce(values, axis=-2, keepdims=True)
-    predecessors = np.empty((k, *values.shape), np.int32)
+    predecessors = _rounds_of(k, *values.shape)
     for edge in range(k):
         further, before = _core.gemm(values, a, semiring=ring, return_argmax=True)
         if at_most:
@@ -277,13 +277,20 @@ def _dense_rounds(
     return values, predecessors
 
 
+def _rounds_of(k: int, *shape: int) -> Predecessors:
+    try:
+        return np.empty((k, *shape), np.int32)
+    except ValueError:  # more bytes than an address has
+        raise MemoryError(f"k: no memory for predecessors of shape {(k, *shape)}") from None
+
+
 def _sparse_rounds(
     edges: Edges, ring: Semiring, want: Wanted, k: int, at_most: bool, report: Report
 ) -> tuple[Array, Predecessors]:
     """Return values (rows, n) and predecessors (k, rows, n)."""
     starts = want.starts(edges.n)
     shape = (1 if want.min_only else len(starts), edges.n)
-    values, predecessors = np.empty(shape), np.empty((k, *shape), np.int32)
+    values, predecessors = np.empty(shape), _rounds_of(k, *shape)
     in_core(edges).rounds(ring.name, starts, want.min_only, k, at_most, values, predecessors)
     report(1.0)
     with np.errstate(over="ignore"):  # in float32

@@ -149,6 +149,7 @@ class _Graph:
 
     def __init__(self, edges: Edges, limit: float | None) -> None:
         own = compressed(edges)
+        own.check()
         self.edges = Compressed(own.n, own.start, own.head, np.ones(len(own.weight), np.float32))
         self.limit = limit
         self.core = in_core(self.edges)

@@ -59,7 +59,7 @@ class Search:
         self.ring = ring
         self.edges_a_row: int = len(edges.weight) + edges.n
         self._potentials = potentials
-        self._core = in_core(by_source, weight)
+        self._core = in_core(by_source, weight, check=False)
 
     def find(self, wanted: Wanted, predecessors: bool = False, progress: Progress = None) -> Found:
         """Return the wanted best paths; with `predecessors` also the vertices before.

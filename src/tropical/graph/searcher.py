@@ -53,7 +53,8 @@ class Searcher:
     ------
     ValueError, TypeError
         As in `shortest_paths`; or if an edge improves paths, as one of positive weight over
-        maxplus. Over minplus, negative weights are welcome.
+        maxplus. Over minplus, negative weights are welcome, but lengths are rounded as much as
+        the largest sum of negative weights is.
     NegativeCycleError
         If there is a cycle of negative weight.
 
@@ -92,6 +93,7 @@ class Searcher:
         edges = edges_of(found if directed else both_ways(found, ring), ring)
         dtype = edges.dtype if is_kind(edges.dtype, "floating") else np.dtype(np.float64)
         own = compressed(edges)
+        own.check()
         own = Compressed(own.n, own.start.copy(), own.head.copy(), own.weight.astype(dtype))
         h = None
         if improves(own, ring):

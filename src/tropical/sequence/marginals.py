@@ -26,7 +26,8 @@ class Posteriors(NamedTuple):
     transitions : ndarray, (..., s, s) or (..., t - 1, s, s)
         Element (i, j): the expected number of times that state j follows state i. With `per_step`:
         the probability of this, for each step but the first. (..., edges) for sparse transitions:
-        those that are stored, in the order of ``log_transition.tocsc()`` with sorted indices.
+        those that are stored, in the order of ``log_transition.tocsc()`` with sorted indices; of a
+        DIA array all elements of its diagonals, zeros too, which its ``tocsc()`` leaves out.
     log_likelihood : ndarray, (...)
         The logarithm of the probability of all observations; -inf if they are impossible.
     """
