@@ -219,21 +219,27 @@ def best_paths(
     """
     batch = model()
     states, scores = _best_paths_of(batch, ring, k)
-    if ring in (semirings.maxplus, semirings.minplus) and not np.isfinite(scores).all():
+    infinite = not np.isfinite(scores).all()
+    if infinite and ring in (semirings.maxplus, semirings.minplus):
         batch = model(within_bounds=True)
         states, scores = _best_paths_of(batch, ring, k)
+    if infinite:
+        _check_scores(scores, ring)
     if batch.given != batch.dtype:
         limits = np.iinfo(batch.given)
         scores = scores.clip(limits.min, limits.max).astype(batch.given)
-    known = (ring.zero(batch.given), ring.one(batch.given))
+    return batch, states, scores
+
+
+def _check_scores(scores: Array, ring: Semiring) -> None:
+    known = (ring.zero(scores.dtype), ring.one(scores.dtype))
     beyond = ~np.isfinite(scores) & ~np.isin(scores, known)
     if beyond.any():
         rank, item = np.argwhere(beyond)[0]
         raise ValueError(
-            f"log_emission, log_transition: expected paths whose scores {batch.dtype} "
+            f"log_emission, log_transition: expected paths whose scores {scores.dtype} "
             f"holds, got {scores[rank, item]} for sequence {item}"
         )
-    return batch, states, scores
 
 
 def _best_paths_of(batch: Batch, ring: Semiring, k: int) -> tuple[NDArray[np.intp], Array]:
