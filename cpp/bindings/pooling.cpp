@@ -6,6 +6,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
+#include "bindings/shapes.hpp"
 
 namespace tropical {
 namespace {
