@@ -27,7 +27,7 @@ class Stop {
         if (!requested_ || *this) return;
         const auto now = std::chrono::steady_clock::now();
         if (now - asked_ < std::chrono::milliseconds{250}) return;
-        if (requested_()) end();
+        if (requested_()) stopped_.store(true, std::memory_order_relaxed);
         asked_ = std::chrono::steady_clock::now();
     }
     // The same after so many steps of work, of which a million take about a millisecond or less.
@@ -39,7 +39,6 @@ class Stop {
     }
     // On any thread.
     explicit operator bool() const { return stopped_.load(std::memory_order_relaxed); }
-    void end() { stopped_.store(true, std::memory_order_relaxed); }
     // The same, on the thread of this slot: the calling thread, which has slot 0, asks before.
     bool asked(int slot) {
         if (slot == 0) ask();

@@ -26,17 +26,16 @@ void for_each_task(int threads, ptrdiff_t tasks, StopRequested stop_requested, c
         [](void* context, ptrdiff_t task, int slot) {
             Run& all = *static_cast<Run*>(context);
             const FloatEnvironment environment;
-            if (all.stop.asked(slot)) return;
+            if (all.stop.asked(slot) || all.full) return;
             try {
                 all.body(task, slot, all.stop);
             } catch (const std::bad_alloc&) {
                 all.full = true;
-                all.stop.end();
             }
         },
         &run, [](void* context) { static_cast<Run*>(context)->stop.ask(); });
-    if (run.full) throw std::bad_alloc();
     if (run.stop) throw Stopped{};
+    if (run.full) throw std::bad_alloc();
 }
 
 }  // namespace tropical

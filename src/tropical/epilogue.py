@@ -44,7 +44,7 @@ class Epilogue:
     ------
     ValueError
         If the activation or the mask is unknown, or `symmetric` meets a mask. `tropical.gemm`
-        raises it for shapes that do not broadcast, numbers that C's dtype does not hold, and for
+        raises it for shapes that do not broadcast, integers that C's dtype does not hold, and for
         what the semiring does not have.
     TypeError
         If `symmetric` is no bool. `tropical.gemm` raises it for a dtype that C's dtype does not

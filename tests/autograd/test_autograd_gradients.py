@@ -568,6 +568,9 @@ def test_integers_beside_tensors_do_not_wrap(kind):
         x = Tensor([3.0, 20.0], requires_grad=True)
         (x ** np.array([exponent], kind)).sum().backward()
         assert x.grad.data.tolist() == [exponent * z ** (exponent - 1) for z in (3.0, 20.0)]
+    single = Tensor(np.array([3, 20], np.float32), requires_grad=True)
+    (single ** np.array([3], kind)).sum().backward()
+    assert single.grad.dtype == np.float32 and single.grad.data.tolist() == [27, 1200]
     x = Tensor([1.5], requires_grad=True)
     (np.array([100], kind) ** x).sum().backward()
     np.testing.assert_allclose(x.grad.data, 1000 * np.log(100), rtol=1e-14)

@@ -107,8 +107,9 @@ def test_calibration_is_checked(calibration, message):
 
 
 def test_a_tensor_calibrates_as_one_batch():
-    x = inputs(9, 20)
-    small = [quantized.convert(network(), given)(x).data for given in (x, Tensor(x), [x])]
+    x = inputs(9, 20).reshape(9, 4, 5)
+    model = nn.Sequential(nn.Flatten(), nn.Linear(20, 3, rng=np.random.default_rng(1)))
+    small = [quantized.convert(model, given)(x).data for given in (x, Tensor(x), [x])]
     assert (small[0] == small[1]).all() and (small[0] == small[2]).all()
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tropical.arrays import is_kind
+
 from .operation import Operation, checked, not_integers, number, operand
 from .tensor import Operand, Tensor, data_of, tensor_of
 from .value import Array, Node, Rule, recording
@@ -246,7 +248,9 @@ def _log_of_base(base: Any, power: Any) -> Any:
     if isinstance(base, (int, float)):  # a number does not promote float32
         logarithm: Any = math.log(base) if base > 0 else 0.0
     else:
-        logarithm = log(where(data_of(base) > 0, base, 1.0))  # not of 8 or 16 bits
+        if is_kind(data_of(base).dtype, "bool", "integer"):  # NumPy's log of 8 bits is a float16
+            base = base.astype(data_of(power).dtype)
+        logarithm = log(where(data_of(base) > 0, base, 1))
     infinite = (data_of(base) == 0) & np.isinf(data_of(power))
     return logarithm - infinite.astype(data_of(power).dtype) if np.any(infinite) else logarithm
 
@@ -255,6 +259,7 @@ def _lowered(base: Any, exponent: Any) -> Any:
     """Return the exponent minus 1; but another where the exponent is 0, as the gradient is 0."""
     if isinstance(exponent, (int, float)):  # a constant
         return exponent - 1 if exponent else 0
+    if is_kind(data_of(exponent).dtype, "bool", "integer"):  # which would wrap
+        exponent = exponent.astype(np.result_type(data_of(base), exponent))
     both = (data_of(base) == 0) & (data_of(exponent) == 0)
-    lowered = exponent - 1.0  # integers would wrap
-    return where(both, 1, lowered) if np.any(both) else lowered
+    return where(both, 1, exponent - 1) if np.any(both) else exponent - 1

@@ -15,12 +15,12 @@ CALL_EDGES = 1 << 24
 
 
 def _overflow(edges: Compressed, h: NDArray[np.float64]) -> bool:
-    """Return whether an edge with potentials, ``w[i, j] + h[i] - h[j]``, is infinite."""
-    if h.min(initial=0) > -(2.0**900):  # with which no number of float64 overflows
+    """Return whether paths with potentials, each edge ``w[i, j] + h[i] - h[j]``, may overflow."""
+    if h.min(initial=0) > -(2.0**900):  # as without potentials
         return False
     with np.errstate(over="ignore"):
         shifted = edges.weight + (h[edges.source] - h[edges.target])
-    return bool((np.isinf(shifted) & np.isfinite(edges.weight)).any())
+        return bool(np.isinf(shifted[np.isfinite(edges.weight)].max(initial=0) * edges.n))
 
 
 def potentials(

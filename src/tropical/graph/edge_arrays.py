@@ -88,21 +88,24 @@ class Compressed(Edges):
 
     start: NDArray[Any]
     head: NDArray[np.int32]
-    _given: NDArray[Any]
 
     def __init__(self, n: int, start: NDArray[Any], head: NDArray[Any], weight: Array) -> None:
+        if head.dtype.itemsize > 4:
+            _check_heads(head.astype(np.intp, copy=False), n)
         values = {
             "n": n,
             "start": np.ascontiguousarray(start),
             "head": np.ascontiguousarray(head, dtype=np.int32),
-            "_given": head,  # before it is cut to 32 bits
             "weight": weight,
         }
         self.__dict__.update(values)  # a frozen class has no other way
 
     def with_weight(self, weight: Array) -> Compressed:
         """Return the same edges with other weights."""
-        return Compressed(self.n, self.start, self.head, weight)
+        other = Compressed(self.n, self.start, self.head, weight)
+        if "is_checked" in self.__dict__:
+            other.__dict__["is_checked"] = True
+        return other
 
     @functools.cached_property
     def source(self) -> NDArray[np.intp]:
@@ -121,17 +124,28 @@ class Compressed(Edges):
 
         Best-first searches do without, as they look at each edge themselves.
         """
+        assert self.is_checked
+
+    @functools.cached_property
+    def is_checked(self) -> bool:
+        """Whether `check` has passed."""
+        start = self.start
         if (
-            len(self.start) != self.n + 1
-            or self.start[0] != 0
-            or self.start[-1] != len(self.head)
-            or (self.start[1:] < self.start[:-1]).any()
+            len(start) != self.n + 1
+            or start[0] != 0
+            or start[-1] != len(self.head)
+            or (start[1:] < start[:-1]).any()
         ):
             raise ValueError(f"w: expected {self.n + 1} starts of edges that rise from 0")
-        heads, n = self._given, self.n
-        if len(heads) and heads.view(f"u{heads.itemsize}").max() >= n:  # negative ones, too
-            wrong = heads[(heads < 0) | (heads >= n)][0]
-            raise ValueError(f"w: expected edges between its vertices, 0 to {n - 1}, got {wrong}")
+        _check_heads(self.head, self.n)
+        return True
+
+
+def _check_heads(head: NDArray[Any], n: int) -> None:
+    """Raise ValueError unless edges, native integers, lead to vertices from 0 to n - 1."""
+    if len(head) and head.view(f"u{head.itemsize}").max() >= n:  # negative ones, too
+        wrong = head[(head < 0) | (head >= n)][0]
+        raise ValueError(f"w: expected edges between its vertices, 0 to {n - 1}, got {wrong}")
 
 
 def compressed(edges: Edges) -> Compressed:

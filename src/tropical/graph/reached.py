@@ -12,7 +12,7 @@ from tropical import semirings
 from tropical.arrays import Array
 from tropical.foreign import answers_alike
 
-from .edge_arrays import Compressed, Edges, compressed, in_core
+from .edge_arrays import Edges, compressed, in_core
 from .edges import read_pattern
 from .progress import Progress, shown
 from .reachability import reach
@@ -150,7 +150,7 @@ class _Graph:
     def __init__(self, edges: Edges, limit: float | None) -> None:
         own = compressed(edges)
         own.check()
-        self.edges = Compressed(own.n, own.start, own.head, np.ones(len(own.weight), np.float32))
+        self.edges = own.with_weight(np.ones(len(own.weight), np.float32))
         self.limit = limit
         self.core = in_core(self.edges)
         self.numbers = self.core.components()

@@ -39,6 +39,8 @@ class Batch:
     chains : _core.Chains
     edges : int or None
         Of sparse transitions.
+    numbers : tuple of arrays
+        All arguments that are scores.
     """
 
     shape: tuple[int, ...]
@@ -51,6 +53,11 @@ class Batch:
     matrices: int
     chains: _core.Chains
     edges: int | None
+    numbers: tuple[Array, ...]
+
+    def exceeds_bounds(self) -> bool:
+        """Return whether `bounded` changes a number."""
+        return any((bounded(x) != x).any() for x in self.numbers)
 
     @property
     def row_count(self) -> int:
@@ -204,6 +211,7 @@ def read(
             sparse.edges if sparse else None,
         ),
         edges=len(sparse.data) if sparse else None,
+        numbers=tuple(given.values()),
     )
 
 
@@ -440,12 +448,14 @@ def bounded(x: Array) -> Array:
     """Return floats, but a bound in the place of finite ones beyond it: their sums are finite."""
     # Sixteen steps, after which the greatest score is taken out, add 33 numbers.
     bound = 2.0**120 if x.dtype == np.float32 else 2.0**1000
-    return np.where(np.isfinite(x), np.clip(x, -bound, bound), x)
+    return np.where(np.isinf(x), x, np.clip(x, -bound, bound))
 
 
 def _may_saturate(given: dict[str, Array], observed: Observed, ring: Semiring) -> bool:
-    """Return whether a sum of integers along a sequence may leave their dtype."""
+    """Return whether int64 holds sums of integers along a sequence that their dtype may not."""
     if ring not in (semirings.maxplus, semirings.minplus):
+        return False
+    if given["log_emission"].dtype == np.int64:
         return False
     steps = int(observed.lengths.max(initial=0))
     most = 0

@@ -78,9 +78,9 @@ def viterbi(
     ValueError
         If shapes do not match, a length is negative or larger than t, a symbol is not in the table,
         or there is a NaN or +inf (an infinity that is neither zero nor one of the semiring); if the
-        score of a best path exceeds the greatest number of its dtype; if log_transition has a
-        matrix for each of the t - 1 steps between the t observations of one sequence, without
-        `per_step`; if the semiring's sums are not one of their terms.
+        score of a best path is infinite over maxtimes; if log_transition has a matrix for each of
+        the t - 1 steps between the t observations of one sequence, without `per_step`; if the
+        semiring's sums are not one of their terms.
     TypeError
         If a dtype is no real number of up to 64 bits, lengths or symbols are no integers, or an
         argument is a masked array.
@@ -214,21 +214,31 @@ def best_paths(
 ) -> tuple[Batch, NDArray[np.intp], Array]:
     """Return the model, the states (k, rows) of the best paths, and their scores (k, sequences).
 
-    Where a sum was infinite, so that a score is, ``model(within_bounds=True)`` takes the place of
-    ``model()``.
+    Sequences without a path of finite score, as sums of very large numbers are infinite, have those
+    of ``model(within_bounds=True)``.
     """
     batch = model()
     states, scores = _best_paths_of(batch, ring, k)
-    infinite = not np.isfinite(scores).all()
-    if infinite and ring in (semirings.maxplus, semirings.minplus):
-        batch = model(within_bounds=True)
-        states, scores = _best_paths_of(batch, ring, k)
-    if infinite:
+    if not np.isfinite(scores).all():
+        if ring in (semirings.maxplus, semirings.minplus) and batch.exceeds_bounds():
+            _bound(states, scores, model(within_bounds=True), ring)
         _check_scores(scores, ring)
     if batch.given != batch.dtype:
         limits = np.iinfo(batch.given)
         scores = scores.clip(limits.min, limits.max).astype(batch.given)
     return batch, states, scores
+
+
+def _bound(states: NDArray[np.intp], scores: Array, batch: Batch, ring: Semiring) -> None:
+    """Write the paths of a bounded model where the best one has no finite score."""
+    k, limits = len(scores), np.finfo(scores.dtype)
+    found, numbers = _best_paths_of(batch, ring, k)
+    for item in np.flatnonzero(~np.isfinite(scores[0])):
+        rows = slice(batch.place[item], batch.place[item] + batch.lengths[item])
+        states[:, rows] = found[:, rows]
+        there = (found[:, rows] >= 0).any(axis=1)  # their scores are the nearest numbers
+        numbers[there, item] = numbers[there, item].clip(limits.min, limits.max)
+        scores[:, item] = numbers[:, item]
 
 
 def _check_scores(scores: Array, ring: Semiring) -> None:

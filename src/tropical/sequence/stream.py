@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropical import semirings
 from tropical.arrays import Array, promote, unmasked
-from tropical.sequence.chains import Layout, bounded, read
+from tropical.sequence.chains import Layout, read
 
 __all__ = ["Decoder"]
 
@@ -77,8 +77,8 @@ class Decoder:
             raise ValueError(f"log_transition: expected (s, s), got {transition.shape}")
         if np.ndim(log_initial) != 1:
             raise ValueError(f"log_initial: expected (s,), got {np.shape(log_initial)}")
-        self._transition = bounded(_floats(transition))
-        self._initial = bounded(_floats(unmasked("log_initial", log_initial)))
+        self._transition = _floats(transition)
+        self._initial = _floats(unmasked("log_initial", log_initial))
         self.reset()
 
     def reset(self) -> None:
@@ -112,7 +112,7 @@ class Decoder:
             raise ValueError(f"log_emission: expected (steps, s), got {given.shape}")
         read(self._initial, self._transition, given, Layout())
         known: list[int] = []
-        for emitted in bounded(_floats(given)):
+        for emitted in _floats(given):
             self._step(emitted)
             while self._waiting and (self._agree() or self._waiting > self.lag):
                 known.append(self._return_oldest())

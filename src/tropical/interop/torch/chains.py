@@ -152,7 +152,8 @@ def _model(*model: Tensor) -> Iterator[Tensor]:
     """Return a checked model; float16 and bfloat16, which autocast makes, become float32."""
     if model[2].ndim < 2:
         raise ValueError(f"emission: expected (..., t, s), got {tuple(model[2].shape)}")
-    return (x.float() if x.dtype in (torch.float16, torch.bfloat16) else x for x in model)
+    halves = torch.float16, torch.bfloat16
+    return (x.float() if getattr(x, "dtype", None) in halves else x for x in model)
 
 
 def _common(*model: Tensor) -> Any:
