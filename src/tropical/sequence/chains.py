@@ -57,7 +57,11 @@ class Batch:
 
     def exceeds_bounds(self) -> bool:
         """Return whether `bounded` changes a number."""
-        return any((bounded(x) != x).any() for x in self.numbers)
+        bound, count = _bound(self.dtype), np.count_nonzero
+        return any(
+            count(x < -bound) > count(x == -np.inf) or count(x > bound) > count(x == np.inf)
+            for x in self.numbers
+        )
 
     @property
     def row_count(self) -> int:
@@ -144,7 +148,7 @@ def read(
         given = {name: bounded(x) for name, x in given.items()}
     observed = _observe(given["log_emission"], layout)
     dtype_of_scores = dtype
-    if is_kind(dtype, "integer") and _may_saturate(given, observed, ring):
+    if dtype.itemsize < 8 and _may_saturate(given, observed, ring):
         dtype = np.dtype(np.int64)
         given = {name: promote(x, dtype, ring) for name, x in given.items()}
         observed = _observe(given["log_emission"], layout)
@@ -446,16 +450,19 @@ def _common_dtype(given: dict[str, Array], *, integers: bool) -> np.dtype[Any]:
 
 def bounded(x: Array) -> Array:
     """Return floats, but a bound in the place of finite ones beyond it: their sums are finite."""
-    # Sixteen steps, after which the greatest score is taken out, add 33 numbers.
-    bound = 2.0**120 if x.dtype == np.float32 else 2.0**1000
+    bound = _bound(x.dtype)
     return np.where(np.isinf(x), x, np.clip(x, -bound, bound))
 
 
+def _bound(dtype: np.dtype[Any]) -> float:
+    # Sixteen steps, after which the greatest score is taken out, add 33 numbers.
+    return 2.0**120 if dtype == np.float32 else 2.0**1000
+
+
 def _may_saturate(given: dict[str, Array], observed: Observed, ring: Semiring) -> bool:
-    """Return whether int64 holds sums of integers along a sequence that their dtype may not."""
-    if ring not in (semirings.maxplus, semirings.minplus):
-        return False
-    if given["log_emission"].dtype == np.int64:
+    """Return whether sums along a sequence, of integers, may leave their dtype."""
+    dtype = given["log_emission"].dtype
+    if not is_kind(dtype, "integer") or ring not in (semirings.maxplus, semirings.minplus):
         return False
     steps = int(observed.lengths.max(initial=0))
     most = 0
@@ -466,7 +473,7 @@ def _may_saturate(given: dict[str, Array], observed: Observed, ring: Semiring) -
             numbers = x[x != zero]
             sizes = [abs(int(size)) for size in (numbers.min(initial=0), numbers.max(initial=0))]
         most += max(sizes) * (1 if name == "log_initial" else steps)
-    return most >= np.iinfo(given["log_emission"].dtype).max
+    return most >= np.iinfo(dtype).max
 
 
 def _refuse_more_models(

@@ -220,9 +220,10 @@ def best_paths(
     batch = model()
     states, scores = _best_paths_of(batch, ring, k)
     if not np.isfinite(scores).all():
-        if ring in (semirings.maxplus, semirings.minplus) and batch.exceeds_bounds():
+        if ring not in (semirings.maxplus, semirings.minplus):
+            _check_scores(scores, ring)
+        elif batch.exceeds_bounds():
             _bound(states, scores, model(within_bounds=True), ring)
-        _check_scores(scores, ring)
     if batch.given != batch.dtype:
         limits = np.iinfo(batch.given)
         scores = scores.clip(limits.min, limits.max).astype(batch.given)
