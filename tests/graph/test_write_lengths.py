@@ -412,6 +412,47 @@ def test_what_is_not_the_same(factor, tmp_path):
         write_lengths(factor, file)
 
 
+def test_a_state_that_is_no_file_of_its_own(factor, tmp_path):
+    out, nowhere = tmp_path / "a.npy", tmp_path / "no" / "a.json"
+    for side in (out, tmp_path / "a.labels.npz", tmp_path / "." / "a.npy"):
+        with pytest.raises(ValueError, match="state: expected another file than out and its"):
+            write_lengths(factor, out, state=side)
+    with pytest.raises(FileNotFoundError, match="state: expected a file in a folder that exists"):
+        write_lengths(factor, out, state=nowhere)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_state_is_of_one_array(factor, tmp_path):
+    """Else the rows that one call wrote would count for another array."""
+    side, one, other = (tmp_path / name for name in ("s.json", "one.npy", "other.npy"))
+
+    def stop(share):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_lengths(factor, one, state=side, progress=stop)
+    with pytest.raises(ValueError, match=r"state: expected the state of other.npy, got .* one.npy"):
+        write_lengths(factor, other, state=side)
+    (tmp_path / "moved").mkdir()
+    moved = [path.rename(tmp_path / "moved" / path.name) for path in (side, one)]
+    write_lengths(factor, moved[1], state=moved[0])
+    assert_same_bits(np.load(moved[1]), factor.lengths())
+
+
+def test_labels_are_those_of_the_first_call(factor, tmp_path):
+    names = [f"v{i}" for i in range(factor.n)]
+    for suffix in (".npy", ".zarr", ".parquet"):
+        file = tmp_path / f"a{suffix}"
+        try:
+            write_lengths(factor, file, labels=names)
+        except NotInstalledError:
+            continue
+        write_lengths(factor, file, labels=names)
+        with pytest.raises(ValueError, match=r"labels: expected those that .* notes, got others"):
+            write_lengths(factor, file, labels=names[::-1])
+
+
 def test_labels_of_another_file_stay(factor, tmp_path, monkeypatch):
     mine, find = tmp_path / "lab.labels.npz", writing.finder_of
 

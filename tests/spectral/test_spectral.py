@@ -169,6 +169,18 @@ def connected(ring, n, kind, seed):
     return a
 
 
+def test_eigenvectors_of_large_integers():
+    """Rounded once, at the end."""
+    none = np.iinfo(np.int64).min
+    a = np.array([[none, 2**52 + 1, none], [none, none, 2**52], [2**52 + 1, 2**51, none]])
+    np.testing.assert_allclose(eigenvectors(a).vectors[:, 0], [0, -1 / 3, 1 / 3], rtol=1e-15)
+    b = np.array([[2**60 + 1, 2**60 + 7], [2**60 - 3, 2**60]])
+    assert eigenvectors(b).vectors.tolist() == [[0], [-5]]
+    assert eigenvectors(b - 2**61).vectors.tolist() == [[0], [-5]]
+    c = np.array([[2**62 + 1, 2**62 + 7], [2**62 + 3, 2**62]])  # with a mean of two edges
+    assert eigenvectors(c).vectors.tolist() == [[0], [-2]]
+
+
 def test_eigenvectors():
     for ring in RINGS:
         plus = semirings.get(ring)

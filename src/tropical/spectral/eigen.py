@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 import tropical
 from tropical import semirings
-from tropical.arrays import Array
+from tropical.arrays import Array, is_kind
 from tropical.graph import closure
 from tropical.graph.components import strong_components
 from tropical.graph.edges import dense_of, edges_of
@@ -98,7 +99,7 @@ def eigenvectors(a: GraphLike, semiring: str | Semiring = "maxplus") -> Eigenspa
     if abs(numbers).max() > np.finfo(np.float64).max / (4 * n**2):
         most = abs(numbers).max()
         raise ValueError(f"a: expected numbers small enough for sums of paths, got {most}")
-    normal = np.where(none, ring.zero("float64"), length * numbers - float(part.mean * length))
+    normal = np.where(none, ring.zero("float64"), _normal(matrix, none, part.mean, length))
     roots = [vertices[0] for vertices, _, _ in strong_components(part.critical)]
     at_roots = roots, np.arange(len(roots))
     paths = np.full((n, len(roots)), ring.zero("float64"))
@@ -110,6 +111,17 @@ def eigenvectors(a: GraphLike, semiring: str | Semiring = "maxplus") -> Eigenspa
             break
         paths = longer
     return Eigenspace(float(part.mean), paths / length)
+
+
+def _normal(matrix: Array, none: Array, mean: Fraction, length: int) -> Array:
+    """Return ``length * (matrix - mean)``, of integers exactly before it is float64."""
+    weight = mean * length
+    if not is_kind(matrix.dtype, "integer"):
+        return length * np.where(none, 0, matrix).astype(np.float64) - float(weight)
+    whole = np.where(none, 0, matrix)
+    most = length * max(abs(int(whole.min())), abs(int(whole.max()))) + abs(int(weight))
+    exact = whole.astype(np.int64 if most < 2**63 else object)
+    return (length * exact - int(weight)).astype(np.float64)
 
 
 def cyclicity(a: GraphLike, semiring: str | Semiring = "maxplus") -> int:

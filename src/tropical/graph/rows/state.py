@@ -35,6 +35,10 @@ class State:
         Rows of a block.
     done : str
         A bit for each block, in hexadecimal digits.
+    out : str
+        Where the rows are, from the folder of a state that the caller named; else empty.
+    labels : str
+        Checksum of the labels that a file was made with; empty without a file.
     """
 
     graph: str
@@ -44,6 +48,8 @@ class State:
     dtype: str
     block: int
     done: str = ""
+    out: str = ""
+    labels: str = ""
 
     @property
     def count(self) -> int:

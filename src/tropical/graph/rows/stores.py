@@ -165,9 +165,14 @@ def check_installed(path: Path) -> None:
         needs()
 
 
+def labels_of(path: Path) -> Path:
+    """Return the file of the labels beside a ``.npy`` file."""
+    return path.with_suffix(_LABELS)
+
+
 def check_labels(path: Path) -> None:
     """Raise FileExistsError if a new file would replace by its labels a file that has none."""
-    file = path.with_suffix(_LABELS)
+    file = labels_of(path)
     if path.suffix != ".npy" or not file.exists():
         return
     with contextlib.suppress(OSError, ValueError):
@@ -204,7 +209,7 @@ def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> 
             np.lib.format.write_array_header_1_0(file, header)
             file.truncate(file.tell() + shape[0] * shape[1] * dtype.itemsize)
             check_labels(path)
-            save_arrays(path.with_suffix(_LABELS), dict(zip(_ENDS, labels, strict=True)))
+            save_arrays(labels_of(path), dict(zip(_ENDS, labels, strict=True)))
         return
     with _new_folder(path) as folder:
         if path.suffix == ".parquet":

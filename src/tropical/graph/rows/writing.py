@@ -147,6 +147,9 @@ def write_lengths(
         _check_array(out, labels)
     side = _side(out if path is None else path, state)
     known = states.read(side) if resume else None
+    place = "" if state is None else _place_from(side, out if path is None else path)
+    if known is not None and known.out not in ("", place):
+        raise ValueError(f"state: expected the state of {place}, got that of {known.out}: {side}")
     if path is not None and not path.exists():
         known = None
         stores.check_labels(path)
@@ -166,7 +169,16 @@ def write_lengths(
     shape = len(ends[0]), len(ends[1])
     kind = finder.dtype.str
     asked = checksum(None if limit is None else float(limit), *ends)
-    begun = State(checksum_of(finder), asked, method_of(finder), shape, kind, 0)
+    begun = State(
+        checksum_of(finder),
+        asked,
+        method_of(finder),
+        shape,
+        kind,
+        0,
+        out=place,
+        labels="" if path is None else checksum(None, names[ends[0]], names[ends[1]]),
+    )
     if known is not None:
         _check_same(begun, known, side)
     store = None
@@ -208,11 +220,35 @@ def _side(out: Any, state: PathLike | None) -> Path:
         known = ", ".join(stores.SUFFIXES)
         raise ValueError(f"out: expected a path that ends with one of {known}, got {out}")
     if state is not None:
-        return Path(state).absolute()
+        return _named_state(Path(state).absolute(), out)
     place = str(out) if isinstance(out, Path) else place_of(out)
     if place is None:
         raise ValueError(f"state: expected a path, as {type(out).__name__} has none, got None")
     return Path(f"{place}.rows.json").absolute()
+
+
+def _named_state(side: Path, out: Any) -> Path:
+    if not side.parent.is_dir():
+        raise FileNotFoundError(
+            errno.ENOENT, "state: expected a file in a folder that exists", str(side)
+        )
+    place = out if isinstance(out, Path) else place_of(out)
+    if place is not None:
+        taken = Path(place).resolve()
+        if side.resolve() in (taken, stores.labels_of(taken)):
+            raise ValueError(f"state: expected another file than out and its labels, got {side}")
+    return side
+
+
+def _place_from(side: Path, out: Any) -> str:
+    """Return where rows are, from the folder of `side` on, so that all may move together."""
+    place = out if isinstance(out, Path) else place_of(out)
+    if place is None:
+        return ""
+    try:
+        return os.path.relpath(place, side.parent)
+    except ValueError:  # of Windows, between two drives
+        return str(place)
 
 
 def _check_array(out: Any, labels: ArrayLike | None) -> None:
@@ -245,6 +281,9 @@ def _check_same(begun: State, known: State, side: Path) -> None:
         raise ValueError(
             f"sources, targets, limit: expected those whose lengths {side} notes, got others"
         )
+
+    if known.labels and begun.labels and begun.labels != known.labels:
+        raise ValueError(f"labels: expected those that {side} notes, got others")
 
 
 def _check_written(work: Work, blocks: NDArray[np.bool_]) -> None:
