@@ -145,6 +145,15 @@ def test_what_is_missing_is_no_edge():
     assert frames.closure(there, "orand").to_numpy().tolist() == [[True, True], [False, True]]
 
 
+@pytest.mark.parametrize("kind", ["Int64", "Float64", "int64[pyarrow]", "double[pyarrow]"])
+def test_missing_values_of_extension_types(kind):
+    if "pyarrow" in kind:
+        pytest.importorskip("pyarrow", reason="another dtype of pandas")
+    ways = pd.DataFrame({"x": [1, None], "y": [2, 3]}, ["x", "y"]).astype("Int64").astype(kind)
+    product = frames.gemm(ways, ways, semiring="minplus")
+    assert product.to_numpy().tolist() == [[2, 3], [np.inf, 6]]
+
+
 def test_columns_of_several_integers():
     """int8's greatest value is no edge, also in the common dtype of the columns."""
     frame = pd.DataFrame({"a": np.int8([127, 3]), "b": [5, 127]}, index=["a", "b"])

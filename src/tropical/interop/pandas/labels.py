@@ -42,16 +42,16 @@ def numbers_of(name: str, frame: pd.DataFrame, ring: Semiring) -> Array:
     missing = frame.isna().any(axis=None)
     if missing and is_kind(common, "integer"):
         common = np.dtype(np.float64)
-    values = (
-        frame.to_numpy(common, na_value=ring.zero(common)) if missing else frame.to_numpy(common)
-    )
-    if any(is_kind(kind, "integer") and kind != common for kind in kinds):
-        values = np.array(values)
-        for i, kind in enumerate(kinds):
-            known = frame.iloc[:, i].to_numpy(kind, na_value=0)
-            own = promote(known, common, ring)
-            np.copyto(values[:, i], own, where=~frame.iloc[:, i].isna().to_numpy(bool))
-    return np.asarray(values)
+    if all(kind == common or not is_kind(kind, "integer") for kind in kinds):
+        if missing:
+            return np.asarray(frame.to_numpy(common, na_value=ring.zero(common)))
+        return np.asarray(frame.to_numpy(common))
+    values = np.full(frame.shape, ring.zero(common), common)
+    for i, kind in enumerate(kinds):  # pyarrow makes no infinity of a missing integer
+        column = frame.iloc[:, i]
+        own = promote(column.to_numpy(kind, na_value=0), common, ring)
+        np.copyto(values[:, i], own, where=~column.isna().to_numpy(bool))
+    return values
 
 
 def square(name: str, frame: pd.DataFrame, ring: Semiring) -> tuple[Array, pd.Index]:
