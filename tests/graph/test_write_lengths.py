@@ -440,6 +440,14 @@ def test_a_state_is_of_one_array(factor, tmp_path):
     assert_same_bits(np.load(moved[1]), factor.lengths())
 
 
+def test_two_views_of_one_file(factor, tmp_path):
+    whole = np.memmap(tmp_path / "m.raw", factor.dtype, "w+", 0, (2 * factor.n, factor.n))
+    for rows in (whole[: factor.n], whole[factor.n :]):
+        write_lengths(factor, rows)
+    assert_same_bits(whole[: factor.n], factor.lengths())
+    assert_same_bits(whole[factor.n :], factor.lengths())
+
+
 def test_labels_are_those_of_the_first_call(factor, tmp_path):
     names = [f"v{i}" for i in range(factor.n)]
     for suffix in (".npy", ".zarr", ".parquet"):

@@ -72,6 +72,13 @@ def target_of(array: Any) -> str:
     return f"{target} from byte {begin} on, in steps of {array.strides} bytes"
 
 
+def view_of(array: Any) -> str:
+    """Return a suffix that tells a view of a memmap from others, by its first byte; else empty."""
+    if not isinstance(array, np.memmap) or not isinstance(array.base, np.memmap):
+        return ""
+    return f".{_offset_of(array, array.ctypes.data)}"
+
+
 def _offset_of(array: np.memmap[Any, Any], address: int) -> int:
     """Return where in the file of a memmap, or of a view of one, an address lies."""
     whole = array

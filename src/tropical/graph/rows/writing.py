@@ -14,7 +14,7 @@ from tropical import semirings
 
 from ..all_pairs import sources_of
 from ..available import available_bytes
-from ..blocks.arrays import check_writeable, place_of
+from ..blocks.arrays import check_writeable, place_of, view_of
 from ..blocks.crew import check_executor
 from ..blocks.sizes import IN_PROCESS, bytes_of
 from ..progress import Progress, shown
@@ -88,7 +88,7 @@ def write_lengths(
         graph goes to each worker once, in a file beside `state`.
     state : str or path, optional
         The file that says which rows are written; by default beside `out`, with the suffix
-        ``.rows.json``.
+        ``.rows.json`` (of a view of a memmap also its first byte). It is that of one `out` alone.
     resume : bool, default True
         Continue what an earlier call left. False begins anew: then a path must be that of no file.
     progress : callable or bool, optional
@@ -224,7 +224,7 @@ def _side(out: Any, state: PathLike | None) -> Path:
     place = str(out) if isinstance(out, Path) else place_of(out)
     if place is None:
         raise ValueError(f"state: expected a path, as {type(out).__name__} has none, got None")
-    return Path(f"{place}.rows.json").absolute()
+    return Path(f"{place}{view_of(out)}.rows.json").absolute()
 
 
 def _named_state(side: Path, out: Any) -> Path:
@@ -246,9 +246,9 @@ def _place_from(side: Path, out: Any) -> str:
     if place is None:
         return ""
     try:
-        return os.path.relpath(place, side.parent)
+        return os.path.relpath(place, side.parent) + view_of(out)
     except ValueError:  # of Windows, between two drives
-        return str(place)
+        return str(place) + view_of(out)
 
 
 def _check_array(out: Any, labels: ArrayLike | None) -> None:
