@@ -110,7 +110,8 @@ def test_csv_without_weights(capsys, write):
         ("Source,Target\ny,z\n", ["y", "z"]),
         ("person,friend\n7,8\n9,7\n", ["7", "8", "9"]),
         ("from,to\nto,z\n", ["from", "to", "z"]),  # "to" is a vertex
-        ("source,target\n", ["source", "target"]),
+        ("source,target\n", []),
+        ("x,y\n", ["x", "y"]),
         ("u,u\n7,8\n", ["7", "8"]),
         ("u,u\nu,8\n", ["u", "8"]),
         ("from,to,km\n7,8,1\n", ["7", "8"]),
@@ -194,6 +195,35 @@ def test_csv_labels_like_comments(capsys, write):
     assert run(capsys, file, "--from", "#7", "--to", "b").splitlines()[1] == "#7 -> b"
     assert run(capsys, file, "--from", "b", "--to", "#7").splitlines()[1] == "b -> #7"
     assert run(capsys, file, "--from", "b\n#2").count("->") == 1
+
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("comment", ['# size,"', '#"a" and, "b', " # it's 5\" wide"])
+@pytest.mark.parametrize("place", range(4))
+def test_csv_comments_with_quotes(capsys, write, comment, place):
+    lines = ["from,to,km", "a,b,1", "b,c,2"]
+    lines.insert(place, comment)
+    file = write("roads.csv", "\n".join(lines) + "\n")
+    assert run(capsys, file, "--from", "a", "--to", "c").splitlines()[1] == "a -> b -> c"
+    file = write("roads.csv", "\n".join(lines) + "\nc,d,x\n")
+    assert refused(capsys, file, "--from", "a") == f"{file}:5: the weight 'x' is no number"
+
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("head", ["from,to,km\n", "x,y,2\n", "\ufefffrom,to,km\n"])
+def test_csv_labels_that_begin_with_a_byte_order_mark(write, head):
+    found = load(write("roads.csv", head + "\ufeffa,b,1\nc,\ufeffa,2\n"), semirings.minplus)
+    assert found.labels.tolist()[-3:] == ["\ufeffa", "b", "c"]
+
+
+def test_columns_with_spaces(capsys, write):
+    file = write("roads.csv", BACKWARD)
+    asked = file, "--from", "a", "--to", "c", "--columns"
+    assert run(capsys, *asked, " from, to ,km") == run(capsys, *asked, " 3, 2,1") == ANSWER
+    for columns in ("from,,to", "from,to,", "", " ", "from,to,km,km"):
+        got = repr(columns.strip())
+        said = refused(capsys, *asked, columns)
+        assert said == f"--columns: expected one to three names or numbers, got {got}"
 
 
 def test_graphml(capsys, write, tmp_path):

@@ -53,6 +53,11 @@ def main(argv: Sequence[str]) -> int:
         parser.error(f"{option}: expected with --all-pairs OUT.zarr, OUT.parquet or OUT.npy")
     if arguments.targets and (arguments.start is None or arguments.end is not None):
         parser.error("--targets: expected with --from, and without --to")
+    if arguments.columns is not None:
+        arguments.columns = [name.strip() for name in arguments.columns.split(",")]
+        if not all(arguments.columns) or len(arguments.columns) > 3:
+            got = ",".join(arguments.columns)
+            parser.error(f"--columns: expected one to three names or numbers, got {got!r}")
     least = 0 if arguments.semiring == "minplus" else -math.inf
     if arguments.limit is not None and not arguments.limit >= least:
         what = "0 or more" if least == 0 else "a number"
@@ -67,8 +72,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(arguments: argparse.Namespace) -> Iterator[str]:
     ring = semirings.get(arguments.semiring)
-    columns = [name for name in (arguments.columns or "").split(",") if name]
-    named = load(arguments.edges, ring, columns)
+    named = load(arguments.edges, ring, arguments.columns or ())
     if arguments.undirected:
         named = replace(named, directed=False)
     if arguments.table:
