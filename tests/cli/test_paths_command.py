@@ -2,10 +2,14 @@
 
 import gzip
 import io
+import os
 import signal
+import stat
 import subprocess
 import sys
+import threading
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -321,6 +325,53 @@ def test_all_pairs(capsys, write, tmp_path):
             stops = path(saved["predecessors"], 0, 3)
         assert [labels[stop] for stop in stops] == ["a", "d", "b", "c"]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.npz", "roads.csv"]
+
+
+OUTPUTS = [
+    ("--all-pairs", "npz"),
+    *((f"--table {kind}", kind) for kind in ("csv", "npy", "npz")),
+]
+
+
+def output(option, out):
+    """The arguments that write to `out`."""
+    return ("--all-pairs", out) if option == "--all-pairs" else ("--table", "all", "all", out)
+
+
+@pytest.mark.parametrize("option, suffix", OUTPUTS)
+def test_links_and_pipes_that_are_written_to(capsys, write, tmp_path, option, suffix):
+    file, want = write("roads.csv", ROADS), tmp_path / f"want.{suffix}"
+    run(capsys, file, *output(option, want))
+    link, target = tmp_path / f"link.{suffix}", write("target", "old")
+    target.chmod(0o640)
+    link.symlink_to(target.name)
+    run(capsys, file, *output(option, link))
+    assert link.is_symlink() and content(target) == content(want)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    pipe, got = tmp_path / f"pipe.{suffix}", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    run(capsys, file, *output(option, pipe))
+    assert pipe.is_fifo()
+    reader.join(60)
+    assert content(write("got", got[0])) == content(want)
+    device = tmp_path / f"null.{suffix}"
+    device.symlink_to(os.devnull)
+    run(capsys, file, *output(option, device))
+    assert device.is_symlink() and device.is_char_device()
+    cycle = write("cycle.csv", "a,b,-3\nb,a,1\n")
+    refused(capsys, cycle, *output(option, link))
+    assert content(target) == content(want)
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
+
+
+def content(file):
+    """The content of an npz file, whose bytes have the time; else the bytes."""
+    if not zipfile.is_zipfile(file):
+        return file.read_bytes()
+    with np.load(file) as saved:
+        return {name: array.tolist() for name, array in saved.items()}
 
 
 @pytest.mark.parametrize("suffix", ALL_PAIRS)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import argparse
 import difflib
 import errno
+import io
 import math
 import os
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from tropical import extras, semirings
 from tropical.arrays import Array
+from tropical.npz import replacing
 
 from .cycles import CycleError, show
 from .edges import Edges, edges_of
@@ -306,14 +308,26 @@ def _edge(graph: Edges | Array, ring: Semiring, i: int, j: int) -> Any:
 
 
 @contextmanager
-def _whole_file(name: Path) -> Iterator[BinaryIO]:
-    """Yield a file of another name, which becomes `name` at the end; an error removes the file."""
+def _whole_file(name: Path) -> Iterator[IO[bytes]]:
+    """Yield a new file, which replaces the file `name` at the end unless there is an error.
+
+    If `name` is a symbolic link, its target is replaced. A pipe or a device is written to.
+    """
     if name.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(name))
-    part = name.with_name(f".{name.name}.{os.getpid()}")
-    try:
-        with part.open("xb") as file:
+    if name.exists() and not name.is_file():
+        with _Stream(io.FileIO(name, "w")) as stream:
+            yield stream
+    else:
+        with replacing(name.resolve()) as file:
             yield file
-        part.replace(name)
-    finally:
-        part.unlink(missing_ok=True)
+
+
+class _Stream(io.BufferedWriter):
+    """A pipe or a device, of which no place is known: a device may say that it is at 0."""
+
+    def seekable(self) -> bool:
+        return False
+
+    def tell(self) -> int:
+        raise io.UnsupportedOperation("tell")

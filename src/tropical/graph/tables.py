@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import io
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +95,7 @@ def table_of(named: Named, ring: Semiring) -> Callable[[Array, Array], Array]:
 
 
 def write_table(
-    file: BinaryIO,
+    file: IO[bytes],
     suffix: str,
     named: Named,
     ring: Semiring,
@@ -149,7 +149,7 @@ def _blocks(
         report(min((first + step) / max(len(sources), 1), 1.0))
 
 
-def _write_csv(file: BinaryIO, sources: Array, targets: Array, blocks: Iterator[Array]) -> None:
+def _write_csv(file: IO[bytes], sources: Array, targets: Array, blocks: Iterator[Array]) -> None:
     text = io.TextIOWrapper(file, "utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["", *targets.tolist()])
