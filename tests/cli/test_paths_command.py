@@ -363,7 +363,7 @@ def test_links_and_pipes_that_are_written_to(capsys, write, tmp_path, option, su
     cycle = write("cycle.csv", "a,b,-3\nb,a,1\n")
     refused(capsys, cycle, *output(option, link))
     assert content(target) == content(want)
-    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
+    assert not list(tmp_path.glob(".*"))
 
 
 def content(file):
@@ -547,6 +547,38 @@ def test_tables(capsys, write, tmp_path, monkeypatch, ring, sources, targets, su
             assert got["targets"].tolist() == [labels[j] for j in columns]
             got = got["values"]
     np.testing.assert_array_equal(got, want)
+
+
+WHOLE = 2**53 - 1  # of 16 digits
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64"])
+def test_whole_numbers_keep_their_digits(capsys, tmp_path, dtype):
+    file, out = tmp_path / "graph.npy", tmp_path / "out.csv"
+    none = np.inf if dtype == "float64" else np.iinfo(dtype).max
+    np.save(file, np.array([[0, WHOLE], [none, 0]], dtype))
+    lines = run(capsys, file, "--from", 0, "--to", 1).splitlines()
+    assert lines == [f"minplus (min, +): {WHOLE}", "0 -> 1", f"  0 -> 1\t{WHOLE}"]
+    assert run(capsys, file, "--from", 0).splitlines()[1] == f"1\t{WHOLE}\t0 -> 1"
+    run(capsys, file, "--table", "all", "all", out)
+    assert out.read_text() == f",0,1\n0,0,{WHOLE}\n1,{none},0\n"
+    np.save(file, np.array([[0, 1], [-WHOLE, 0]], dtype))
+    said = refused(capsys, file, "--from", 0)
+    assert f"{file}: has a cycle of weight {1 - WHOLE}: " in said
+
+
+def test_numbers_as_text():
+    for value, text in (
+        (0.1 + 0.2, "0.3"),
+        (-0.5, "-0.5"),
+        (1e300, "1e+300"),
+        (2.0**53, "9.00719925474099e+15"),
+        (-np.inf, "-inf"),
+        (np.float32(16777216), "16777216"),
+        (np.float32(0.5), "0.5"),
+        (np.int64(2**62 + 1), "4611686018427387905"),
+    ):
+        assert tables.number_text(value) == text
 
 
 @pytest.mark.parametrize("ring", ["minplus", "maxplus", "maxmin"])

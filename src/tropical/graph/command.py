@@ -30,7 +30,7 @@ from .rows import stores
 from .rows.writing import write_lengths
 from .search import improves
 from .sources import EdgeFileError
-from .tables import SUFFIXES, vertices_in, within, write_table
+from .tables import SUFFIXES, number_text, vertices_in, within, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -177,7 +177,7 @@ def _named_errors(file: str, named: Named) -> Iterator[None]:
         return
     except CycleError as error:
         cycle = show([named.labels[vertex] for vertex in error.cycle])
-        what = f"has a cycle of weight {error.weight:g}: {cycle}"
+        what = f"has a cycle of weight {number_text(error.weight)}: {cycle}"
     except ValueError as error:
         what = str(error).removeprefix("a: ").removeprefix("w: ").removeprefix("graph: ")
         name, _, rest = what.partition(": ")
@@ -273,7 +273,7 @@ def _lines(
     labels = [str(label) for label in named.labels]
     for place in np.flatnonzero(values != ring.zero(values.dtype)):
         stops = path(before, start, end := int(ends[place]))
-        yield f"{labels[end]}\t{_number(values[place])}\t{_show_path(stops, labels)}"
+        yield f"{labels[end]}\t{number_text(values[place])}\t{_show_path(stops, labels)}"
 
 
 def _one_path(
@@ -285,19 +285,15 @@ def _one_path(
         yield f"no path from {labels[start]} to {labels[end]}"
         return
     stops = path(before, start, end)
-    yield f"{ring}: {_number(value)}"
+    yield f"{ring}: {number_text(value)}"
     yield _show_path(stops, labels)
     graph = named.ways(ring)
     for i, j in pairwise(stops):
-        yield f"  {labels[i]} -> {labels[j]}\t{_number(_edge(graph, ring, i, j))}"
+        yield f"  {labels[i]} -> {labels[j]}\t{number_text(_edge(graph, ring, i, j))}"
 
 
 def _show_path(stops: list[int], labels: list[str]) -> str:
     return " -> ".join(labels[stop] for stop in stops)
-
-
-def _number(value: Any) -> str:
-    return f"{value:.15g}"
 
 
 def _edge(graph: Edges | Array, ring: Semiring, i: int, j: int) -> Any:

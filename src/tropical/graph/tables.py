@@ -66,6 +66,17 @@ def within(values: Array, ring: Semiring, limit: float | None) -> Array:
     return np.where(worse, ring.zero(values.dtype), values)
 
 
+def number_text(value: Any) -> str:
+    """Return a value as text: a whole number with all digits, another one with 15 digits.
+
+    A float of 2**53 or more is another one: it does not say which whole number was meant.
+    """
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    number = float(value)
+    return f"{number:.0f}" if number.is_integer() and abs(number) < 2**53 else f"{number:.15g}"
+
+
 def table_of(named: Named, ring: Semiring) -> Callable[[Array, Array], Array]:
     """Return a function that returns the values of best paths, (sources, targets).
 
@@ -156,6 +167,6 @@ def _write_csv(file: IO[bytes], sources: Array, targets: Array, blocks: Iterator
     labels = iter(sources.tolist())
     for block in blocks:
         for row in block.tolist():
-            writer.writerow([next(labels), *(f"{value:.15g}" for value in row)])
+            writer.writerow([next(labels), *map(number_text, row)])
     text.flush()
     text.detach()
