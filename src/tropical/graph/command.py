@@ -55,6 +55,13 @@ def main(argv: Sequence[str]) -> int:
         parser.error(f"{option}: expected with --all-pairs OUT.zarr, OUT.parquet or OUT.npy")
     if arguments.targets and (arguments.start is None or arguments.end is not None):
         parser.error("--targets: expected with --from, and without --to")
+    inputs = {"EDGES": arguments.edges, "--targets": arguments.targets}
+    if arguments.table:
+        inputs |= {"SOURCES": arguments.table[0], "TARGETS": arguments.table[1]}
+    asking = [name for name, file in inputs.items() if file == "-"]
+    if len(asking) > 1:
+        got = " and ".join(asking)
+        parser.error(f"-: expected for one argument, as standard input is read once, got {got}")
     if arguments.columns is not None:
         arguments.columns = [name.strip() for name in arguments.columns.split(",")]
         if not all(arguments.columns) or len(arguments.columns) > 3:
@@ -66,10 +73,18 @@ def main(argv: Sequence[str]) -> int:
         parser.error(f"--limit: expected {what}, got {arguments.limit:g}")
     try:
         for line in _run(arguments):
-            print(line)
+            _print(line)
     except (EdgeFileError, extras.NotInstalledError, _OptionError) as error:
         parser.error(str(error))
     return 0
+
+
+def _print(line: str) -> None:
+    """Print a line, with escapes for characters that the terminal's encoding lacks."""
+    try:
+        print(line)
+    except UnicodeEncodeError as error:
+        print(line.encode(error.encoding, "backslashreplace").decode(error.encoding))
 
 
 def _run(arguments: argparse.Namespace) -> Iterator[str]:
@@ -136,7 +151,7 @@ def _paths(
 
 def _by_rows(arguments: argparse.Namespace) -> bool:
     """Return whether `write_lengths` writes all pairs."""
-    return Path(arguments.all_pairs or "").suffix in stores.SUFFIXES
+    return Path(arguments.all_pairs or "").suffix.lower() in stores.SUFFIXES
 
 
 def _write_rows(arguments: argparse.Namespace, named: Named, ring: Semiring) -> None:
@@ -178,7 +193,7 @@ def _named_errors(file: str, named: Named) -> Iterator[None]:
     except CycleError as error:
         cycle = show([named.labels[vertex] for vertex in error.cycle])
         what = f"has a cycle of weight {number_text(error.weight)}: {cycle}"
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         what = str(error).removeprefix("a: ").removeprefix("w: ").removeprefix("graph: ")
         name, _, rest = what.partition(": ")
         if name in _OPTIONS:
