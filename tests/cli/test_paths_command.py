@@ -285,6 +285,14 @@ def test_npz(capsys, write, tmp_path):
         ({"w": dense[None]}, "w: expected (n, n), got (1, 3, 3)"),
         ({"w": dense, "labels": ["x"]}, "labels: expected (3,), got (1,)"),
         ({"w": dense, "labels": "x"}, "labels: expected (3,), got ()"),
+        (
+            {"w": dense, "labels": list("yxy")},
+            "labels: expected different ones, got 'y' for 2 vertices",
+        ),
+        (
+            {"w": dense, "labels": [7, 8, 7]},
+            "labels: expected different ones, got 7 for 2 vertices",
+        ),
         ({"format": b"csr"}, "data is not a file in the archive"),
         ({"w": np.array([[None]])}, "Object arrays cannot be loaded when allow_pickle=False"),
     ):
@@ -297,6 +305,101 @@ def test_npz(capsys, write, tmp_path):
     for content in (file.read_bytes(), b"PK\x03\x04 half a file", b"", b"some text"):
         file.write_bytes(content)
         assert refused(capsys, file, "--from", 0) == f"{file}: File is not a zip file"
+
+
+def archive(name, content, compression=zipfile.ZIP_STORED):
+    """The bytes of a zip file of a graph and one file more."""
+    graph, file = io.BytesIO(), io.BytesIO()
+    np.save(graph, [[0.0, 1.0], [1.0, 0.0]])
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        archive.writestr("weights.npy", graph.getvalue())
+        archive.writestr(name, content)
+    return file.getvalue()
+
+
+def with_field(content, offset, value):
+    """The bytes of a zip file with another value in the headers of its first member."""
+    changed = bytearray(content)
+    for start, place in ((b"PK\3\4", offset), (b"PK\1\2", offset + 2)):
+        changed[content.index(start) + place] = value
+    return bytes(changed)
+
+
+@pytest.mark.parametrize(
+    "name, content, why",
+    [
+        ("empty.npy", b"", "EOF: reading magic string, expected 8 bytes got 0"),
+        ("header.npy", b"\x93NUMPY\1\0\6\0{'a': \n", ""),
+        ("labels.npz", archive("labels", "a b"), "labels: expected an array, got another file"),
+        ("other.npz", with_field(archive("x.npy", ""), 6, 1), "File 'weights.npy' is encrypted"),
+        ("other.npz", with_field(archive("x.npy", ""), 8, 97), "That compression method is not"),
+        ("other.npz", archive("labels.npy", b"\x93NUMPY"), ""),
+    ],
+)
+def test_damaged_files_of_numpy(capsys, write, name, content, why):
+    file = write(name, content)
+    assert refused(capsys, file, "--from", 0).startswith(f"{file}: {why}")
+
+
+@pytest.mark.parametrize(
+    "labels, text",
+    [
+        ([1.5, 2.0], ["1.5", "2.0"]),
+        ([1j, 2], ["1j", "(2+0j)"]),
+        (np.array(["2020-01-01", "2021-01-01"], "M8[D]"), ["2020-01-01", "2021-01-01"]),
+    ],
+)
+def test_labels_that_become_text(capsys, tmp_path, labels, text):
+    file, out = tmp_path / "graph.npz", tmp_path / "out.npy"
+    np.savez(file, weights=[[0.0, 1.0], [1.0, 0.0]], labels=labels)
+    assert run(capsys, file, "--from", text[0], "--all-pairs", out).startswith(text[0])
+    assert np.load(tmp_path / "out.labels.npz")["source"].tolist() == text
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_matrices_that_factors_do_not_take(capsys, tmp_path, dtype):
+    file = tmp_path / "graph.npy"
+    np.save(file, np.array([[0, 3], [5, 0]], dtype))
+    for option in (("--all-pairs",), ("--table", "all", "all")):
+        said = refused(capsys, file, *option, tmp_path / "out.npy")
+        assert said.startswith(f"{file}: expected a dtype of float32, ")
+        assert said.endswith(f"got {dtype}")
+
+
+def test_suffixes_in_capitals(capsys, write, tmp_path):
+    for suffix in (".NPY", ".Zarr", ".PARQUET"):
+        out = tmp_path / f"out{suffix}"
+        said = refused(capsys, write("roads.csv", ROADS), "--all-pairs", out)
+        assert said.startswith("--all-pairs: expected ") and said.endswith(f"got {out}")
+        assert not out.exists()
+
+
+def test_standard_input_asked_for_twice(capsys, tmp_path):
+    why = "-: expected for one argument, as standard input is read once, got "
+    out = tmp_path / "out.csv"
+    for asked, names in (
+        (("-", "--from", "a", "--targets", "-"), "EDGES and --targets"),
+        (("roads.csv", "--table", "-", "-", out), "SOURCES and TARGETS"),
+        (("-", "--table", "all", "-", out), "EDGES and TARGETS"),
+    ):
+        assert refused(capsys, *asked) == why + names
+
+
+def test_standard_input_that_is_closed(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    said = refused(capsys, "-", "--from", "a")
+    assert said == "standard input: expected an open file, got a closed one"
+
+
+def test_labels_that_the_terminal_lacks(write, monkeypatch):
+    file = write("roads.csv", "a,ä,1\n")
+    for errors, text in (("strict", "\\xe4\t1\ta -> \\xe4\n"), ("replace", "?\t1\ta -> ?\n")):
+        out = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, "ascii", errors))
+        assert main(["paths", str(file), "--from", "a"]) == 0
+        sys.stdout.flush()
+        assert out.getvalue().decode() == "a\t0\ta\n" + text
+        monkeypatch.undo()
 
 
 @pytest.mark.parametrize(
