@@ -2,10 +2,14 @@
 
 import gzip
 import io
+import os
 import signal
+import stat
 import subprocess
 import sys
+import threading
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -110,7 +114,8 @@ def test_csv_without_weights(capsys, write):
         ("Source,Target\ny,z\n", ["y", "z"]),
         ("person,friend\n7,8\n9,7\n", ["7", "8", "9"]),
         ("from,to\nto,z\n", ["from", "to", "z"]),  # "to" is a vertex
-        ("source,target\n", ["source", "target"]),
+        ("source,target\n", []),
+        ("x,y\n", ["x", "y"]),
         ("u,u\n7,8\n", ["7", "8"]),
         ("u,u\nu,8\n", ["u", "8"]),
         ("from,to,km\n7,8,1\n", ["7", "8"]),
@@ -196,6 +201,35 @@ def test_csv_labels_like_comments(capsys, write):
     assert run(capsys, file, "--from", "b\n#2").count("->") == 1
 
 
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("comment", ['# size,"', '#"a" and, "b', " # it's 5\" wide"])
+@pytest.mark.parametrize("place", range(4))
+def test_csv_comments_with_quotes(capsys, write, comment, place):
+    lines = ["from,to,km", "a,b,1", "b,c,2"]
+    lines.insert(place, comment)
+    file = write("roads.csv", "\n".join(lines) + "\n")
+    assert run(capsys, file, "--from", "a", "--to", "c").splitlines()[1] == "a -> b -> c"
+    file = write("roads.csv", "\n".join(lines) + "\nc,d,x\n")
+    assert refused(capsys, file, "--from", "a") == f"{file}:5: the weight 'x' is no number"
+
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("head", ["from,to,km\n", "x,y,2\n", "\ufefffrom,to,km\n"])
+def test_csv_labels_that_begin_with_a_byte_order_mark(write, head):
+    found = load(write("roads.csv", head + "\ufeffa,b,1\nc,\ufeffa,2\n"), semirings.minplus)
+    assert found.labels.tolist()[-3:] == ["\ufeffa", "b", "c"]
+
+
+def test_columns_with_spaces(capsys, write):
+    file = write("roads.csv", BACKWARD)
+    asked = file, "--from", "a", "--to", "c", "--columns"
+    assert run(capsys, *asked, " from, to ,km") == run(capsys, *asked, " 3, 2,1") == ANSWER
+    for columns in ("from,,to", "from,to,", "", " ", "from,to,km,km"):
+        got = repr(columns.strip())
+        said = refused(capsys, *asked, columns)
+        assert said == f"--columns: expected one to three names or numbers, got {got}"
+
+
 def test_graphml(capsys, write, tmp_path):
     nx = pytest.importorskip("networkx", reason="reads GraphML")
     graph = nx.DiGraph()
@@ -251,6 +285,14 @@ def test_npz(capsys, write, tmp_path):
         ({"w": dense[None]}, "w: expected (n, n), got (1, 3, 3)"),
         ({"w": dense, "labels": ["x"]}, "labels: expected (3,), got (1,)"),
         ({"w": dense, "labels": "x"}, "labels: expected (3,), got ()"),
+        (
+            {"w": dense, "labels": list("yxy")},
+            "labels: expected different ones, got 'y' for 2 vertices",
+        ),
+        (
+            {"w": dense, "labels": [7, 8, 7]},
+            "labels: expected different ones, got 7 for 2 vertices",
+        ),
         ({"format": b"csr"}, "data is not a file in the archive"),
         ({"w": np.array([[None]])}, "Object arrays cannot be loaded when allow_pickle=False"),
     ):
@@ -263,6 +305,101 @@ def test_npz(capsys, write, tmp_path):
     for content in (file.read_bytes(), b"PK\x03\x04 half a file", b"", b"some text"):
         file.write_bytes(content)
         assert refused(capsys, file, "--from", 0) == f"{file}: File is not a zip file"
+
+
+def archive(name, content, compression=zipfile.ZIP_STORED):
+    """The bytes of a zip file of a graph and one file more."""
+    graph, file = io.BytesIO(), io.BytesIO()
+    np.save(graph, [[0.0, 1.0], [1.0, 0.0]])
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        archive.writestr("weights.npy", graph.getvalue())
+        archive.writestr(name, content)
+    return file.getvalue()
+
+
+def with_field(content, offset, value):
+    """The bytes of a zip file with another value in the headers of its first member."""
+    changed = bytearray(content)
+    for start, place in ((b"PK\3\4", offset), (b"PK\1\2", offset + 2)):
+        changed[content.index(start) + place] = value
+    return bytes(changed)
+
+
+@pytest.mark.parametrize(
+    "name, content, why",
+    [
+        ("empty.npy", b"", "EOF: reading magic string, expected 8 bytes got 0"),
+        ("header.npy", b"\x93NUMPY\1\0\6\0{'a': \n", ""),
+        ("labels.npz", archive("labels", "a b"), "labels: expected an array, got another file"),
+        ("other.npz", with_field(archive("x.npy", ""), 6, 1), "File 'weights.npy' is encrypted"),
+        ("other.npz", with_field(archive("x.npy", ""), 8, 97), "That compression method is not"),
+        ("other.npz", archive("labels.npy", b"\x93NUMPY"), ""),
+    ],
+)
+def test_damaged_files_of_numpy(capsys, write, name, content, why):
+    file = write(name, content)
+    assert refused(capsys, file, "--from", 0).startswith(f"{file}: {why}")
+
+
+@pytest.mark.parametrize(
+    "labels, text",
+    [
+        ([1.5, 2.0], ["1.5", "2.0"]),
+        ([1j, 2], ["1j", "(2+0j)"]),
+        (np.array(["2020-01-01", "2021-01-01"], "M8[D]"), ["2020-01-01", "2021-01-01"]),
+    ],
+)
+def test_labels_that_become_text(capsys, tmp_path, labels, text):
+    file, out = tmp_path / "graph.npz", tmp_path / "out.npy"
+    np.savez(file, weights=[[0.0, 1.0], [1.0, 0.0]], labels=labels)
+    assert run(capsys, file, "--from", text[0], "--all-pairs", out).startswith(text[0])
+    assert np.load(tmp_path / "out.labels.npz")["source"].tolist() == text
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_matrices_that_factors_do_not_take(capsys, tmp_path, dtype):
+    file = tmp_path / "graph.npy"
+    np.save(file, np.array([[0, 3], [5, 0]], dtype))
+    for option in (("--all-pairs",), ("--table", "all", "all")):
+        said = refused(capsys, file, *option, tmp_path / "out.npy")
+        assert said.startswith(f"{file}: expected a dtype of float32, ")
+        assert said.endswith(f"got {dtype}")
+
+
+def test_suffixes_in_capitals(capsys, write, tmp_path):
+    for suffix in (".NPY", ".Zarr", ".PARQUET"):
+        out = tmp_path / f"out{suffix}"
+        said = refused(capsys, write("roads.csv", ROADS), "--all-pairs", out)
+        assert said.startswith("--all-pairs: expected ") and said.endswith(f"got {out}")
+        assert not out.exists()
+
+
+def test_standard_input_asked_for_twice(capsys, tmp_path):
+    why = "-: expected for one argument, as standard input is read once, got "
+    out = tmp_path / "out.csv"
+    for asked, names in (
+        (("-", "--from", "a", "--targets", "-"), "EDGES and --targets"),
+        (("roads.csv", "--table", "-", "-", out), "SOURCES and TARGETS"),
+        (("-", "--table", "all", "-", out), "EDGES and TARGETS"),
+    ):
+        assert refused(capsys, *asked) == why + names
+
+
+def test_standard_input_that_is_closed(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    said = refused(capsys, "-", "--from", "a")
+    assert said == "standard input: expected an open file, got a closed one"
+
+
+def test_labels_that_the_terminal_lacks(write, monkeypatch):
+    file = write("roads.csv", "a,ä,1\n")
+    for errors, text in (("strict", "\\xe4\t1\ta -> \\xe4\n"), ("replace", "?\t1\ta -> ?\n")):
+        out = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, "ascii", errors))
+        assert main(["paths", str(file), "--from", "a"]) == 0
+        sys.stdout.flush()
+        assert out.getvalue().decode() == "a\t0\ta\n" + text
+        monkeypatch.undo()
 
 
 @pytest.mark.parametrize(
@@ -291,6 +428,53 @@ def test_all_pairs(capsys, write, tmp_path):
             stops = path(saved["predecessors"], 0, 3)
         assert [labels[stop] for stop in stops] == ["a", "d", "b", "c"]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.npz", "roads.csv"]
+
+
+OUTPUTS = [
+    ("--all-pairs", "npz"),
+    *((f"--table {kind}", kind) for kind in ("csv", "npy", "npz")),
+]
+
+
+def output(option, out):
+    """The arguments that write to `out`."""
+    return ("--all-pairs", out) if option == "--all-pairs" else ("--table", "all", "all", out)
+
+
+@pytest.mark.parametrize("option, suffix", OUTPUTS)
+def test_links_and_pipes_that_are_written_to(capsys, write, tmp_path, option, suffix):
+    file, want = write("roads.csv", ROADS), tmp_path / f"want.{suffix}"
+    run(capsys, file, *output(option, want))
+    link, target = tmp_path / f"link.{suffix}", write("target", "old")
+    target.chmod(0o640)
+    link.symlink_to(target.name)
+    run(capsys, file, *output(option, link))
+    assert link.is_symlink() and content(target) == content(want)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    pipe, got = tmp_path / f"pipe.{suffix}", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    run(capsys, file, *output(option, pipe))
+    assert pipe.is_fifo()
+    reader.join(60)
+    assert content(write("got", got[0])) == content(want)
+    device = tmp_path / f"null.{suffix}"
+    device.symlink_to(os.devnull)
+    run(capsys, file, *output(option, device))
+    assert device.is_symlink() and device.is_char_device()
+    cycle = write("cycle.csv", "a,b,-3\nb,a,1\n")
+    refused(capsys, cycle, *output(option, link))
+    assert content(target) == content(want)
+    assert not list(tmp_path.glob(".*"))
+
+
+def content(file):
+    """The content of an npz file, whose bytes have the time; else the bytes."""
+    if not zipfile.is_zipfile(file):
+        return file.read_bytes()
+    with np.load(file) as saved:
+        return {name: array.tolist() for name, array in saved.items()}
 
 
 @pytest.mark.parametrize("suffix", ALL_PAIRS)
@@ -466,6 +650,38 @@ def test_tables(capsys, write, tmp_path, monkeypatch, ring, sources, targets, su
             assert got["targets"].tolist() == [labels[j] for j in columns]
             got = got["values"]
     np.testing.assert_array_equal(got, want)
+
+
+WHOLE = 2**53 - 1  # of 16 digits
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64"])
+def test_whole_numbers_keep_their_digits(capsys, tmp_path, dtype):
+    file, out = tmp_path / "graph.npy", tmp_path / "out.csv"
+    none = np.inf if dtype == "float64" else np.iinfo(dtype).max
+    np.save(file, np.array([[0, WHOLE], [none, 0]], dtype))
+    lines = run(capsys, file, "--from", 0, "--to", 1).splitlines()
+    assert lines == [f"minplus (min, +): {WHOLE}", "0 -> 1", f"  0 -> 1\t{WHOLE}"]
+    assert run(capsys, file, "--from", 0).splitlines()[1] == f"1\t{WHOLE}\t0 -> 1"
+    run(capsys, file, "--table", "all", "all", out)
+    assert out.read_text() == f",0,1\n0,0,{WHOLE}\n1,{none},0\n"
+    np.save(file, np.array([[0, 1], [-WHOLE, 0]], dtype))
+    said = refused(capsys, file, "--from", 0)
+    assert f"{file}: has a cycle of weight {1 - WHOLE}: " in said
+
+
+def test_numbers_as_text():
+    for value, text in (
+        (0.1 + 0.2, "0.3"),
+        (-0.5, "-0.5"),
+        (1e300, "1e+300"),
+        (2.0**53, "9.00719925474099e+15"),
+        (-np.inf, "-inf"),
+        (np.float32(16777216), "16777216"),
+        (np.float32(0.5), "0.5"),
+        (np.int64(2**62 + 1), "4611686018427387905"),
+    ):
+        assert tables.number_text(value) == text
 
 
 @pytest.mark.parametrize("ring", ["minplus", "maxplus", "maxmin"])

@@ -5,18 +5,20 @@ from __future__ import annotations
 import argparse
 import difflib
 import errno
+import io
 import math
 import os
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from tropical import extras, semirings
 from tropical.arrays import Array
+from tropical.npz import replacing
 
 from .cycles import CycleError, show
 from .edges import Edges, edges_of
@@ -28,7 +30,7 @@ from .rows import stores
 from .rows.writing import write_lengths
 from .search import improves
 from .sources import EdgeFileError
-from .tables import SUFFIXES, vertices_in, within, write_table
+from .tables import SUFFIXES, number_text, vertices_in, within, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,22 +55,41 @@ def main(argv: Sequence[str]) -> int:
         parser.error(f"{option}: expected with --all-pairs OUT.zarr, OUT.parquet or OUT.npy")
     if arguments.targets and (arguments.start is None or arguments.end is not None):
         parser.error("--targets: expected with --from, and without --to")
+    inputs = {"EDGES": arguments.edges, "--targets": arguments.targets}
+    if arguments.table:
+        inputs |= {"SOURCES": arguments.table[0], "TARGETS": arguments.table[1]}
+    asking = [name for name, file in inputs.items() if file == "-"]
+    if len(asking) > 1:
+        got = " and ".join(asking)
+        parser.error(f"-: expected for one argument, as standard input is read once, got {got}")
+    if arguments.columns is not None:
+        arguments.columns = [name.strip() for name in arguments.columns.split(",")]
+        if not all(arguments.columns) or len(arguments.columns) > 3:
+            got = ",".join(arguments.columns)
+            parser.error(f"--columns: expected one to three names or numbers, got {got!r}")
     least = 0 if arguments.semiring == "minplus" else -math.inf
     if arguments.limit is not None and not arguments.limit >= least:
         what = "0 or more" if least == 0 else "a number"
         parser.error(f"--limit: expected {what}, got {arguments.limit:g}")
     try:
         for line in _run(arguments):
-            print(line)
+            _print(line)
     except (EdgeFileError, extras.NotInstalledError, _OptionError) as error:
         parser.error(str(error))
     return 0
 
 
+def _print(line: str) -> None:
+    """Print a line, with escapes for characters that the terminal's encoding lacks."""
+    try:
+        print(line)
+    except UnicodeEncodeError as error:
+        print(line.encode(error.encoding, "backslashreplace").decode(error.encoding))
+
+
 def _run(arguments: argparse.Namespace) -> Iterator[str]:
     ring = semirings.get(arguments.semiring)
-    columns = [name for name in (arguments.columns or "").split(",") if name]
-    named = load(arguments.edges, ring, columns)
+    named = load(arguments.edges, ring, arguments.columns or ())
     if arguments.undirected:
         named = replace(named, directed=False)
     if arguments.table:
@@ -130,7 +151,7 @@ def _paths(
 
 def _by_rows(arguments: argparse.Namespace) -> bool:
     """Return whether `write_lengths` writes all pairs."""
-    return Path(arguments.all_pairs or "").suffix in stores.SUFFIXES
+    return Path(arguments.all_pairs or "").suffix.lower() in stores.SUFFIXES
 
 
 def _write_rows(arguments: argparse.Namespace, named: Named, ring: Semiring) -> None:
@@ -171,8 +192,8 @@ def _named_errors(file: str, named: Named) -> Iterator[None]:
         return
     except CycleError as error:
         cycle = show([named.labels[vertex] for vertex in error.cycle])
-        what = f"has a cycle of weight {error.weight:g}: {cycle}"
-    except ValueError as error:
+        what = f"has a cycle of weight {number_text(error.weight)}: {cycle}"
+    except (ValueError, TypeError) as error:
         what = str(error).removeprefix("a: ").removeprefix("w: ").removeprefix("graph: ")
         name, _, rest = what.partition(": ")
         if name in _OPTIONS:
@@ -267,7 +288,7 @@ def _lines(
     labels = [str(label) for label in named.labels]
     for place in np.flatnonzero(values != ring.zero(values.dtype)):
         stops = path(before, start, end := int(ends[place]))
-        yield f"{labels[end]}\t{_number(values[place])}\t{_show_path(stops, labels)}"
+        yield f"{labels[end]}\t{number_text(values[place])}\t{_show_path(stops, labels)}"
 
 
 def _one_path(
@@ -279,19 +300,15 @@ def _one_path(
         yield f"no path from {labels[start]} to {labels[end]}"
         return
     stops = path(before, start, end)
-    yield f"{ring}: {_number(value)}"
+    yield f"{ring}: {number_text(value)}"
     yield _show_path(stops, labels)
     graph = named.ways(ring)
     for i, j in pairwise(stops):
-        yield f"  {labels[i]} -> {labels[j]}\t{_number(_edge(graph, ring, i, j))}"
+        yield f"  {labels[i]} -> {labels[j]}\t{number_text(_edge(graph, ring, i, j))}"
 
 
 def _show_path(stops: list[int], labels: list[str]) -> str:
     return " -> ".join(labels[stop] for stop in stops)
-
-
-def _number(value: Any) -> str:
-    return f"{value:.15g}"
 
 
 def _edge(graph: Edges | Array, ring: Semiring, i: int, j: int) -> Any:
@@ -302,14 +319,26 @@ def _edge(graph: Edges | Array, ring: Semiring, i: int, j: int) -> Any:
 
 
 @contextmanager
-def _whole_file(name: Path) -> Iterator[BinaryIO]:
-    """Yield a file of another name, which becomes `name` at the end; an error removes the file."""
+def _whole_file(name: Path) -> Iterator[IO[bytes]]:
+    """Yield a new file, which replaces the file `name` at the end unless there is an error.
+
+    If `name` is a symbolic link, its target is replaced. A pipe or a device is written to.
+    """
     if name.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(name))
-    part = name.with_name(f".{name.name}.{os.getpid()}")
-    try:
-        with part.open("xb") as file:
+    if name.exists() and not name.is_file():
+        with _Stream(io.FileIO(name, "w")) as stream:
+            yield stream
+    else:
+        with replacing(name.resolve()) as file:
             yield file
-        part.replace(name)
-    finally:
-        part.unlink(missing_ok=True)
+
+
+class _Stream(io.BufferedWriter):
+    """A pipe or a device, of which no place is known: a device may say that it is at 0."""
+
+    def seekable(self) -> bool:
+        return False
+
+    def tell(self) -> int:
+        raise io.UnsupportedOperation("tell")

@@ -74,23 +74,25 @@ def _delimiter(stream: io.StringIO) -> str:
 
 def _rows(source: Source, stream: io.StringIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of each line, or of a row's last line, and the fields."""
-    lines: list[str] = []  # the lines of a row: a label in quotes that begins with # is no comment
+    number, begun = 0, False
 
-    def noted() -> Iterator[str]:
+    def without_comments() -> Iterator[str]:
+        nonlocal number, begun
         for line in stream:
-            lines.append(line)
-            yield line
+            number += 1
+            # A row that has begun goes on in this line: its label in quotes is no comment.
+            if begun or not line.lstrip().startswith("#"):
+                begun = True
+                yield line
 
-    rows = csv.reader(noted(), delimiter=delimiter, strict=True)
     try:
-        for row in rows:
-            comment = lines[0].lstrip().startswith("#")
-            lines.clear()
+        for row in csv.reader(without_comments(), delimiter=delimiter, strict=True):
+            begun = False
             fields = [field.strip() for field in row]
-            if not comment and fields not in ([], [""]):
-                yield rows.line_num, fields
+            if fields not in ([], [""]):
+                yield number, fields
     except csv.Error as error:
-        raise source.error(error, rows.line_num) from None
+        raise source.error(error, number) from None
 
 
 def _layout(first: list[str], columns: Sequence[str]) -> _Layout:
@@ -149,7 +151,8 @@ def _by_pandas(
     start = stream.tell()
     text = stream.read()
     stream.seek(start)
-    plain = '"' not in text and "#" not in text
+    # pandas drops a mark of the byte order, U+FEFF, from the first line that it reads.
+    plain = not any(character in text for character in '"#\ufeff')
     if len(text) < PANDAS_SIZE or not plain or not importlib.util.find_spec("pandas"):
         return None
     pandas = extras.require("pandas", "'tropical-blas[pandas]'")
@@ -204,7 +207,7 @@ def _are_names(first: list[str], layout: _Layout, others: list[str]) -> bool:
     own = _ends(first, layout)
     numbers = all(label.isdecimal() for label in others)
     words = {label.lower() for label in own} <= NAMES
-    return bool(others) and (words or (numbers and not any(label.isdecimal() for label in own)))
+    return words or (bool(others) and numbers and not any(label.isdecimal() for label in own))
 
 
 def _is_number(text: str) -> bool:

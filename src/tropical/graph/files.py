@@ -6,7 +6,7 @@ import inspect
 import io
 import re
 import zipfile
-import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from .elimination import read_edges
 from .sources import EdgeFileError, open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tropical.semirings import Semiring
@@ -82,8 +82,8 @@ def load(file: str | Path, ring: Semiring, columns: Sequence[str] = ()) -> Named
         ``.graphml``, read by networkx. ``.mtx``: MatrixMarket, read by SciPy; vertices count from
         1. ``.gr``: the format of DIMACS' shortest path challenge; vertices count from 1. ``.npy``:
         a matrix; vertices count from 0. ``.npz``: a file of ``scipy.sparse.save_npz``, or an array
-        ``weights`` (or any single array) and optional ``labels``; vertices without labels count
-        from 0.
+        ``weights`` (or any single array) and optional ``labels``, each of which is that of one
+        vertex; vertices without labels count from 0.
     ring : Semiring
         The semiring whose zero means no edge in an array.
     columns : sequence of str, optional
@@ -109,7 +109,9 @@ def load(file: str | Path, ring: Semiring, columns: Sequence[str] = ()) -> Named
             case ".mtx":
                 return _matrix_market(source, ring)
             case ".npy":
-                return _numbered(source, ring, np.load(io.BytesIO(source.data), allow_pickle=False))
+                with _damage_of(source):
+                    w = np.lib.format.read_array(io.BytesIO(source.data), allow_pickle=False)
+                return _numbered(source, ring, w)
             case ".npz":
                 return _npz(source, ring)
             case ".gr":
@@ -151,25 +153,37 @@ def _matrix_market(source: Source, ring: Semiring) -> Named:
 
 def _npz(source: Source, ring: Semiring) -> Named:
     file = io.BytesIO(source.data)
-    try:
+    with _damage_of(source):
         zipfile.ZipFile(file).close()  # np.load alone would also read an .npy or a pickle
         file.seek(0)
         with np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
-    except (zipfile.BadZipFile, zlib.error) as error:
-        raise source.error(error) from error
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise source.error(f"{name}: expected an array, got another file")
     labels = arrays.pop("labels", None)
     if "format" in arrays:
         sparse = extras.require("scipy.sparse", EXTRA)
         file.seek(0)
-        try:
-            return _numbered(source, ring, sparse.load_npz(file), labels)
-        except KeyError as error:
-            raise source.error(error.args[0]) from error
+        with _damage_of(source):
+            matrix = sparse.load_npz(file)
+        return _numbered(source, ring, matrix, labels)
     name = "weights" if "weights" in arrays else next(iter(arrays), None)
     if name is None or (len(arrays) > 1 and name != "weights"):
         raise source.error(f"no array 'weights' among {', '.join(arrays) or 'none'}")
     return _numbered(source, ring, arrays[name], labels, f"{name}: ")
+
+
+@contextmanager
+def _damage_of(source: Source) -> Iterator[None]:
+    """Raise EdgeFileError for what is wrong with a file of NumPy."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:  # zipfile, what decompresses, NumPy and SciPy raise many types
+        why = error.args[0] if isinstance(error, KeyError) else error
+        raise source.error(why) from error
 
 
 def _numbered(
@@ -181,7 +195,13 @@ def _numbered(
         raise source.error(f"{name}expected (n, n), got {graph.shape}")
     n = number_of_vertices(graph)
     if labels is None:
-        labels = np.arange(n)
+        return Named(np.arange(n), graph)
     if labels.shape != (n,):
         raise source.error(f"labels: expected ({n},), got {labels.shape}")
-    return Named(labels.astype(np.str_) if labels.dtype.kind == "S" else labels, graph)
+    if labels.dtype.kind not in "iu":
+        labels = labels.astype(np.str_)
+    different, counts = np.unique(labels, return_counts=True)
+    if len(different) < n:
+        label, count = different[counts.argmax()].item(), counts.max()
+        raise source.error(f"labels: expected different ones, got {label!r} for {count} vertices")
+    return Named(labels, graph)

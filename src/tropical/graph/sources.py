@@ -51,8 +51,10 @@ def open_source(file: str | Path) -> Source:
     """Read a file; ``-`` is standard input."""
     path = Path(file)
     stdin = str(file) == "-"
-    data = sys.stdin.buffer.read() if stdin else path.read_bytes()
     name = "standard input" if stdin else str(path)
+    if stdin and sys.stdin is None:
+        raise EdgeFileError(f"{name}: expected an open file, got a closed one")
+    data = sys.stdin.buffer.read() if stdin else path.read_bytes()
     if path.suffix.lower() == ".gz":
         path = path.with_suffix("")
     if data.startswith(GZIP):

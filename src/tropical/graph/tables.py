@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import io
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,17 @@ def within(values: Array, ring: Semiring, limit: float | None) -> Array:
     return np.where(worse, ring.zero(values.dtype), values)
 
 
+def number_text(value: Any) -> str:
+    """Return a value as text: a whole number with all digits, another one with 15 digits.
+
+    A float of 2**53 or more is another one: it does not say which whole number was meant.
+    """
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    number = float(value)
+    return f"{number:.0f}" if number.is_integer() and abs(number) < 2**53 else f"{number:.15g}"
+
+
 def table_of(named: Named, ring: Semiring) -> Callable[[Array, Array], Array]:
     """Return a function that returns the values of best paths, (sources, targets).
 
@@ -95,7 +106,7 @@ def table_of(named: Named, ring: Semiring) -> Callable[[Array, Array], Array]:
 
 
 def write_table(
-    file: BinaryIO,
+    file: IO[bytes],
     suffix: str,
     named: Named,
     ring: Semiring,
@@ -149,13 +160,13 @@ def _blocks(
         report(min((first + step) / max(len(sources), 1), 1.0))
 
 
-def _write_csv(file: BinaryIO, sources: Array, targets: Array, blocks: Iterator[Array]) -> None:
+def _write_csv(file: IO[bytes], sources: Array, targets: Array, blocks: Iterator[Array]) -> None:
     text = io.TextIOWrapper(file, "utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["", *targets.tolist()])
     labels = iter(sources.tolist())
     for block in blocks:
         for row in block.tolist():
-            writer.writerow([next(labels), *(f"{value:.15g}" for value in row)])
+            writer.writerow([next(labels), *map(number_text, row)])
     text.flush()
     text.detach()
