@@ -542,6 +542,7 @@ def test_no_half_file(capsys, write, tmp_path, monkeypatch):
     "text,why",
     [
         ('a,b,"1,234"\nb,c,1\n', ":1: the weight '1,234' is no number"),
+        ("a,b,1_000\nb,c,1\n", ":1: the weight '1_000' is no number"),
         ("a;b;1,5\nb;c;1\n", ":1: the weight '1,5' is no number"),
         ("a,b,5 km\nx,y,1\n", ":1: the weight '5 km' is no number"),
         ("a,b,NaN\nx,y,1\n", ":1: the weight 'NaN' is no number"),
@@ -782,6 +783,13 @@ def test_limits_where_edges_improve_paths(capsys, write):
     assert near == "a\t0\ta\nc\t1\ta -> b -> c\n"
     far = run(capsys, file, "--from", "a", "--limit", 2, "--semiring", "maxplus")
     assert far == "b\t5\ta -> b\nd\t9\ta -> d\n"
+
+
+def test_lines_of_targets_end_as_those_of_csv(capsys, write):
+    """A label may have what Unicode calls the end of a line."""
+    edges, some = write("e.csv", "a,b\x85c,1\n"), write("t.txt", "b\x85c\r\n\x0c\nnowhere\n")
+    message = refused(capsys, edges, "--from", "a", "--targets", some)
+    assert message.startswith(f"{some}:3: no vertex 'nowhere'")
 
 
 @pytest.mark.parametrize(

@@ -211,6 +211,8 @@ def _are_names(first: list[str], layout: _Layout, others: list[str]) -> bool:
 
 
 def _is_number(text: str) -> bool:
+    if "_" in text:  # which Python reads between digits
+        return False
     try:
         float(text)
     except ValueError:

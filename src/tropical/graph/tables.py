@@ -47,7 +47,8 @@ def vertices_in(name: str, named: Named) -> NDArray[np.intp]:
     labels = [str(label) for label in named.labels.tolist()]
     number = {label: i for i, label in reversed(list(enumerate(labels)))}
     found = []
-    for line, text in enumerate(source.text().splitlines(), 1):
+    lines = io.StringIO(source.text(), newline=None)  # which end as those of CSV do
+    for line, text in enumerate(lines, 1):
         if not (label := text.strip()):
             continue
         if label not in number:
