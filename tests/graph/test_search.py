@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import check_refused
+from support import check_refused, run_python
 
 import tropical
 from tropical import _core, graph, semirings
@@ -292,6 +292,21 @@ def test_corrupted_arrays_of_scipy(case, function):
     w.indptr, w.indices, w.data = start, head, np.ones(1)
     with pytest.raises(ValueError, match=r"expected (edges between|vertices from|4 starts)"):
         function(w)
+
+
+def test_corrupted_arrays_where_python_leaves_assertions_out():
+    code = """
+        import numpy as np, scipy.sparse as sparse
+        from tropical.graph import closure
+        w = sparse.csr_array((3, 3))
+        w.indptr, w.indices, w.data = np.array([0, 1, 1, 1]), np.array([-1], np.int32), np.ones(1)
+        try:
+            closure(w)
+        except ValueError as error:
+            print(error)
+    """
+    said = run_python(code, PYTHONOPTIMIZE="1")
+    assert "w: expected edges between its vertices, 0 to 2, got -1" in said
 
 
 def test_edges_that_potentials_would_make_infinite():

@@ -88,6 +88,7 @@ class Compressed(Edges):
 
     start: NDArray[Any]
     head: NDArray[np.int32]
+    _checked: bool
 
     def __init__(self, n: int, start: NDArray[Any], head: NDArray[Any], weight: Array) -> None:
         if head.dtype.itemsize > 4:
@@ -97,14 +98,14 @@ class Compressed(Edges):
             "start": np.ascontiguousarray(start),
             "head": np.ascontiguousarray(head, dtype=np.int32),
             "weight": weight,
+            "_checked": False,
         }
         self.__dict__.update(values)  # a frozen class has no other way
 
     def with_weight(self, weight: Array) -> Compressed:
         """Return the same edges with other weights."""
         other = Compressed(self.n, self.start, self.head, weight)
-        if "is_checked" in self.__dict__:
-            other.__dict__["is_checked"] = True
+        other.__dict__["_checked"] = self._checked
         return other
 
     @functools.cached_property
@@ -124,11 +125,8 @@ class Compressed(Edges):
 
         Best-first searches do without, as they look at each edge themselves.
         """
-        assert self.is_checked
-
-    @functools.cached_property
-    def is_checked(self) -> bool:
-        """Whether `check` has passed."""
+        if self._checked:
+            return
         start = self.start
         if (
             len(start) != self.n + 1
@@ -138,7 +136,7 @@ class Compressed(Edges):
         ):
             raise ValueError(f"w: expected {self.n + 1} starts of edges that rise from 0")
         _check_heads(self.head, self.n)
-        return True
+        self.__dict__["_checked"] = True
 
 
 def _check_heads(head: NDArray[Any], n: int) -> None:
