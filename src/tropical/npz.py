@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import stat
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import SimpleNamespace
-from typing import IO, Any, TypeAlias
+from typing import IO, TypeAlias
 
 import numpy as np
 
@@ -46,20 +46,34 @@ def save_arrays(path: PathLike, arrays: Mapping[str, Array]) -> None:
     for name in arrays:
         if "\0" in str(name):  # where the names in a zip file end
             raise ValueError(f"arrays: expected names without a NUL character, got {name!r}")
-    path = Path(path)
-    if path.is_file() or not path.exists():
-        with replacing(path.resolve()) as file:
-            _write(file, arrays)
-    else:
-        with path.open("wb") as file:  # without `tell`, as a device may say that it is at 0
-            _write(SimpleNamespace(write=file.write, flush=file.flush), arrays)
-
-
-def _write(file: Any, arrays: Mapping[str, Array]) -> None:
-    with zipfile.ZipFile(file, "w") as archive:
+    with whole_file(Path(path)) as file, zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file, which replaces the file at `path` if the block ends without an error.
+
+    If `path` is a symbolic link, its target is replaced. A pipe or a device is written to.
+    """
+    if path.is_file() or not path.exists():
+        with replacing(path.resolve()) as file:
+            yield file
+    else:
+        with _Stream(io.FileIO(path, "w")) as stream:
+            yield stream
+
+
+class _Stream(io.BufferedWriter):
+    """A pipe or a device, of which no place is known: a device may say that it is at 0."""
+
+    def seekable(self) -> bool:
+        return False
+
+    def tell(self) -> int:
+        raise io.UnsupportedOperation("tell")
 
 
 @contextlib.contextmanager

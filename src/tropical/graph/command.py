@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import errno
-import io
 import math
-import os
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tropical import extras, semirings
 from tropical.arrays import Array
-from tropical.npz import replacing
+from tropical.npz import whole_file
 
 from .cycles import CycleError, show
 from .edges import Edges, edges_of
@@ -103,7 +100,7 @@ def _run(arguments: argparse.Namespace) -> Iterator[str]:
     if _by_rows(arguments):
         _write_rows(arguments, named, ring)
     elif arguments.all_pairs is not None:
-        with _whole_file(Path(arguments.all_pairs)) as file:
+        with whole_file(Path(arguments.all_pairs)) as file:
             values, before = _paths(arguments, named, ring)
             np.savez(file, distances=values, predecessors=before, labels=named.labels)
         if start is not None:
@@ -175,7 +172,7 @@ def _write_table(arguments: argparse.Namespace, named: Named, ring: Semiring) ->
     *names, out = arguments.table
     sources, targets = (vertices_in(name, named) for name in names)
     path = Path(out)
-    with _named_errors(arguments.edges, named), _whole_file(path) as file:
+    with _named_errors(arguments.edges, named), whole_file(path) as file:
         suffix = path.suffix.lower()
         bounds = (sources, targets, arguments.limit)
         write_table(file, suffix, named, ring, *bounds, arguments.progress)
@@ -316,29 +313,3 @@ def _edge(graph: Edges | Array, ring: Semiring, i: int, j: int) -> Any:
         return graph[i, j]
     weights = graph.weight[(graph.source == i) & (graph.target == j)]
     return ring.add_ufunc.reduce(weights)
-
-
-@contextmanager
-def _whole_file(name: Path) -> Iterator[IO[bytes]]:
-    """Yield a new file, which replaces the file `name` at the end unless there is an error.
-
-    If `name` is a symbolic link, its target is replaced. A pipe or a device is written to.
-    """
-    if name.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(name))
-    if name.exists() and not name.is_file():
-        with _Stream(io.FileIO(name, "w")) as stream:
-            yield stream
-    else:
-        with replacing(name.resolve()) as file:
-            yield file
-
-
-class _Stream(io.BufferedWriter):
-    """A pipe or a device, of which no place is known: a device may say that it is at 0."""
-
-    def seekable(self) -> bool:
-        return False
-
-    def tell(self) -> int:
-        raise io.UnsupportedOperation("tell")
