@@ -221,7 +221,7 @@ def _side(out: Any, state: PathLike | None) -> Path:
         raise ValueError(f"out: expected a path that ends with one of {known}, got {out}")
     if state is not None:
         return _named_state(Path(state).absolute(), out)
-    place = str(out) if isinstance(out, Path) else place_of(out)
+    place = _place(out)
     if place is None:
         raise ValueError(f"state: expected a path, as {type(out).__name__} has none, got None")
     return Path(f"{place}{view_of(out)}.rows.json").absolute()
@@ -232,8 +232,7 @@ def _named_state(side: Path, out: Any) -> Path:
         raise FileNotFoundError(
             errno.ENOENT, "state: expected a file in a folder that exists", str(side)
         )
-    place = out if isinstance(out, Path) else place_of(out)
-    if place is not None:
+    if (place := _place(out)) is not None:
         taken = Path(place).resolve()
         if side.resolve() in (taken, stores.labels_of(taken)):
             raise ValueError(f"state: expected another file than out and its labels, got {side}")
@@ -242,13 +241,16 @@ def _named_state(side: Path, out: Any) -> Path:
 
 def _place_from(side: Path, out: Any) -> str:
     """Return where rows are, from the folder of `side` on, so that all may move together."""
-    place = out if isinstance(out, Path) else place_of(out)
-    if place is None:
+    if (place := _place(out)) is None:
         return ""
     try:
         return os.path.relpath(place, side.parent) + view_of(out)
     except ValueError:  # of Windows, between two drives
-        return str(place) + view_of(out)
+        return place + view_of(out)
+
+
+def _place(out: Any) -> str | None:
+    return str(out) if isinstance(out, Path) else place_of(out)
 
 
 def _check_array(out: Any, labels: ArrayLike | None) -> None:
