@@ -32,7 +32,7 @@ class Batch:
         The row of the results at which each sequence begins.
     dtype : dtype
         In which scores are computed.
-    given : dtype
+    score_dtype : dtype
         Of the scores in the results; that of integers may be smaller than `dtype`.
     matrices : int
         The transitions of each chain: 1, or one for each step but the first.
@@ -49,7 +49,7 @@ class Batch:
     lengths: NDArray[np.intp]
     place: NDArray[np.intp]
     dtype: np.dtype[Any]
-    given: np.dtype[Any]
+    score_dtype: np.dtype[Any]
     matrices: int
     chains: _core.Chains
     edges: int | None
@@ -147,7 +147,7 @@ def read(
     if within_bounds:
         given = {name: bounded(x) for name, x in given.items()}
     observed = _observe(given["log_emission"], layout)
-    dtype_of_scores = dtype
+    score_dtype = dtype
     if dtype.itemsize < 8 and _may_saturate(given, observed, ring):
         dtype = np.dtype(np.int64)
         given = {name: promote(x, dtype, ring) for name, x in given.items()}
@@ -203,7 +203,7 @@ def read(
         lengths=lengths,
         place=np.ascontiguousarray(place, np.intp),
         dtype=dtype,
-        given=dtype_of_scores,
+        score_dtype=score_dtype,
         matrices=matrices,
         chains=_core.Chains(
             spread(initial, states),

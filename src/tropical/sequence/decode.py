@@ -223,14 +223,14 @@ def best_paths(
         if ring not in (semirings.maxplus, semirings.minplus):
             _check_scores(scores, ring)
         elif batch.exceeds_bounds():
-            _bound(states, scores, model(within_bounds=True), ring)
-    if batch.given != batch.dtype:
-        limits = np.iinfo(batch.given)
-        scores = scores.clip(limits.min, limits.max).astype(batch.given)
+            _replace_lost(states, scores, model(within_bounds=True), ring)
+    if batch.score_dtype != batch.dtype:
+        limits = np.iinfo(batch.score_dtype)
+        scores = scores.clip(limits.min, limits.max).astype(batch.score_dtype)
     return batch, states, scores
 
 
-def _bound(states: NDArray[np.intp], scores: Array, batch: Batch, ring: Semiring) -> None:
+def _replace_lost(states: NDArray[np.intp], scores: Array, batch: Batch, ring: Semiring) -> None:
     """Write the paths of a bounded model where the best one has no finite score."""
     k, limits = len(scores), np.finfo(scores.dtype)
     found, numbers = _best_paths_of(batch, ring, k)
