@@ -134,7 +134,7 @@ sqrt: Unary = _unary(np.sqrt,
     lambda g, y: g / (2 * y), "Square root.")
 tanh: Unary = _unary(np.tanh,
     lambda g, y: g * (1 - y * y), "Hyperbolic tangent.")
-sigmoid: Unary = _unary(lambda x: _sigmoid_value(not_integers(x)),
+sigmoid: Unary = _unary(lambda x: _sigmoid_value(x),
     lambda g, y: g * y * (1 - y), "1 / (1 + exp(-x)), without overflow.", "sigmoid")
 relu_operation: Operation = Operation(lambda x: np.maximum(x, 0),
     lambda g, y: masked(g, data_of(y) > 0))
@@ -150,6 +150,7 @@ _clip: Operation = Operation(lambda x, low, high: np.clip(x, low, high),
 
 
 def _sigmoid_value(x: Array) -> Array:
+    x = not_integers(x)
     result: Array = np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.absolute(x)))
     return result
 
