@@ -45,10 +45,6 @@ void raise(Outcome outcome) {
     switch (outcome) {
         case Outcome::done:
             return;
-        case Outcome::stopped:
-            throw Stopped{};
-        case Outcome::out_of_memory:
-            throw std::bad_alloc();
         case Outcome::improving:
             throw py::value_error("w: an edge improves the paths it is added to");
         case Outcome::malformed:

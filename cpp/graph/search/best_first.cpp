@@ -6,8 +6,7 @@
 
 #include "graph/search/counts.hpp"
 #include "reference.hpp"
-#include "runtime/float_environment.hpp"
-#include "runtime/pool.hpp"
+#include "runtime/tasks.hpp"
 
 namespace tropical::search {
 namespace {
@@ -22,7 +21,6 @@ struct Run {
     const Memory<std::uint8_t> wanted;  // (n,) whether a vertex is a target; null without targets
     const ptrdiff_t wanted_count;
     Array<Scratch>& slots;
-    Stop stop;
     std::atomic<Outcome> outcome = Outcome::done;
 
     ptrdiff_t tasks() const { return sources.together ? 1 : sources.count; }
@@ -43,11 +41,17 @@ void prepare(Scratch& scratch, const Run& run) {
 template <class S, class W>
 class Search {
   public:
-    Search(Run& run, Scratch& scratch, bool asks)
-        : run_(run), graph_(run.graph), scratch_(scratch), asks_(asks), left_(run.wanted_count) {
+    Search(Run& run, Scratch& scratch, int slot, Stop& stop)
+        : run_(run),
+          graph_(run.graph),
+          scratch_(scratch),
+          slot_(slot),
+          stop_(stop),
+          left_(run.wanted_count) {
         floor_ = std::max(rank_of<S>(S::template zero<double>) + 1, rank_of<S>(run.results.limit));
     }
 
+    // Ends early if the work is to end.
     Outcome search(ptrdiff_t begin, ptrdiff_t end) {
         for (ptrdiff_t i = begin; i < end; ++i) {
             const double value =
@@ -70,7 +74,7 @@ class Search {
                 floor_ = last_;  // arcs of weight 0 may lead to the target yet
             }
             leave(entry);
-            if (steps % steps_between_questions == 0 && stopped()) return Outcome::stopped;
+            if (steps % steps_between_questions == 0 && stop_.asked(slot_)) break;
         }
         return outcome_;
     }
@@ -103,46 +107,44 @@ class Search {
         scratch_.heap.push(rank, vertex);
     }
 
-    bool stopped() {
-        if (asks_) run_.stop.ask();
-        return static_cast<bool>(run_.stop);
-    }
-
     Run& run_;
     const Graph graph_;
     Scratch& scratch_;
-    const bool asks_;
+    const int slot_;
+    Stop& stop_;
     ptrdiff_t left_;  // targets that are not reached yet
     Rank floor_, last_ = 1;
     Outcome outcome_ = Outcome::done;
 };
 
 template <class S, class W>
-Outcome run_task(Run& run, ptrdiff_t task, Scratch& scratch, bool asks) {
+Outcome run_task(Run& run, ptrdiff_t task, int slot, Stop& stop) {
+    Scratch& scratch = run.slots[slot];
     prepare(scratch, run);
-    Search<S, W> search(run, scratch, asks);
+    Search<S, W> search(run, scratch, slot, stop);
     Outcome outcome =
         run.sources.together ? search.search(0, run.sources.count) : search.search(task, task + 1);
-    if (outcome == Outcome::done && run.results.count &&
+    if (outcome == Outcome::done && !stop && run.results.count &&
         !count_paths(run.graph, scratch, run.sources.vertices[task], search.last()))
         outcome = Outcome::circular;
-    if (outcome == Outcome::done) write<S>(run.results, run.graph.n, scratch, search.last(), task);
+    if (outcome == Outcome::done && !stop)
+        write<S>(run.results, run.graph.n, scratch, search.last(), task);
     clean(scratch);
     return outcome;
 }
 
-Outcome run_in(Run& run, ptrdiff_t task, int slot) {
+Outcome run_in(Run& run, ptrdiff_t task, int slot, Stop& stop) {
     Outcome outcome = Outcome::done;
     const auto with_semiring = [&]<class S>() {
         if constexpr (selective<S>)
-            outcome = run.graph.single ? run_task<S, float>(run, task, run.slots[slot], slot == 0)
-                                       : run_task<S, double>(run, task, run.slots[slot], slot == 0);
+            outcome = run.graph.single ? run_task<S, float>(run, task, slot, stop)
+                                       : run_task<S, double>(run, task, slot, stop);
     };
     try {
         with_item(run.semiring, with_semiring, Semirings{});
     } catch (const std::bad_alloc&) {
         run.slots[slot] = Scratch();
-        outcome = Outcome::out_of_memory;
+        throw;
     }
     return outcome;
 }
@@ -176,22 +178,15 @@ Outcome search_best_first(const Graph& graph, int semiring, const Sources& sourc
             .results = results,
             .wanted = std::move(wanted),
             .wanted_count = count,
-            .slots = slots,
-            .stop = Stop(stop_requested)};
+            .slots = slots};
     threads = static_cast<int>(std::clamp<ptrdiff_t>(run.tasks(), 1, threads));
     if (slots.length() < threads) slots.resize(static_cast<std::size_t>(threads));
-    parallel_for(
-        threads, run.tasks(),
-        [](void* context, ptrdiff_t task, int slot) {
-            Run& all = *static_cast<Run*>(context);
-            const FloatEnvironment environment;
-            if (slot == 0) all.stop.ask();
-            if (all.stop || all.outcome != Outcome::done) return;
-            const Outcome outcome = run_in(all, task, slot);
-            if (outcome != Outcome::done) all.outcome = outcome;
-        },
-        &run, [](void* context) { static_cast<Run*>(context)->stop.ask(); });
-    return run.stop ? Outcome::stopped : run.outcome.load();
+    for_each_task(threads, run.tasks(), stop_requested, [&](ptrdiff_t task, int slot, Stop& stop) {
+        if (run.outcome != Outcome::done) return;
+        const Outcome outcome = run_in(run, task, slot, stop);
+        if (outcome != Outcome::done) run.outcome = outcome;
+    });
+    return run.outcome;
 }
 
 }  // namespace tropical::search

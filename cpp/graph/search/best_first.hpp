@@ -18,14 +18,12 @@ struct Sources {
 
 enum class Outcome {
     done,
-    stopped,
-    out_of_memory,
     improving,  // an arc improved a path
     malformed,  // a head is no vertex
     circular,   // paths are counted, and a cycle changes no path: there is no end of best paths
 };
 
-// Searches from all sources, in `threads` slots. Throws std::bad_alloc before it begins.
+// Searches from all sources, in `threads` slots. Throws Stopped and std::bad_alloc.
 Outcome search_best_first(const Graph& graph, int semiring, const Sources& sources,
                           const Results& results, int threads, Array<Scratch>& slots,
                           StopRequested stop_requested);
