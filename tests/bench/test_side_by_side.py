@@ -121,6 +121,15 @@ def test_compare(tmp_path, capsys):
         assert found == [verdict] * bool(verdict), lines
 
 
+def test_compare_refuses_times_that_are_no_numbers(tmp_path, capsys):
+    report = run(tmp_path / "old.json", "--contenders", "tropical")
+    report["rows"][0]["times"]["tropical"]["seconds"][0] = "fast"
+    bad = tmp_path / "bad.json"
+    bad.write_text(json.dumps(report))
+    assert main(["--compare", str(tmp_path / "old.json"), str(bad)]) == 2
+    assert "bad.json: expected a report of table or bench" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("content", ["", "{}", "3", '{"format": 99}', '{"format": 2, "rows": [3]}'])
 def test_compare_refuses_what_is_no_report(tmp_path, content, capsys):
     bad = tmp_path / "bad.json"

@@ -163,7 +163,7 @@ import runpy, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job may ignore
 runpy.run_module("tropical", run_name="__main__")
 """
-    command = [sys.executable, "-u", "-c", code, "rates"]
+    command = [sys.executable, "-u", "-c", code, "table"]  # which takes minutes
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -177,7 +177,11 @@ def write(
 
 def _record(row: dict[str, Any]) -> Record:
     known = {f.name: row[f.name] for f in dataclasses.fields(Record)}
-    return Record(**{**known, "times": {k: Times(**v) for k, v in row["times"].items()}})
+    times = {
+        name: Times(float(fields["work"]), list(map(float, fields["seconds"])))
+        for name, fields in row["times"].items()
+    }
+    return Record(**{**known, "times": times})
 
 
 def read(path: Path) -> dict[tuple[str, str], Record]:
