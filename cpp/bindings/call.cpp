@@ -81,28 +81,14 @@ void run_with(Workspace& memory, double products, auto work) {
     without_gil([&] { work(memory, stop); });
 }
 
-// Whether the thread's own workspace is in use: where a signal's handler, which long work hears,
-// computes a product as well.
-constinit thread_local bool own_in_use = false;
-
 void run_leased(PyObject* workspace, double products, auto work) {
     use_tuning();
     if (workspace != Py_None) {
         PyWorkspace::Lease lease(py::cast<PyWorkspace&>(py::handle(workspace)));
         return run_with(lease.memory(), products, work);
     }
-    if (own_in_use) {
-        Workspace another;
-        return run_with(another, products, work);
-    }
-    struct Use {
-        Use() { own_in_use = true; }
-        ~Use() {
-            own_in_use = false;
-            if (thread_workspace().bytes() > kept_bytes) thread_workspace().clear();
-        }
-    } const use;
-    run_with(thread_workspace(), products, work);
+    ThreadWorkspace own;
+    run_with(own.memory(), products, work);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Centrality: betweenness of vertices and arcs.
 #include <pybind11/stl.h>
 
+#include <limits>
+
 #include "bindings/call.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
@@ -37,6 +39,9 @@ void betweenness(const Starts& start, const Vertices& target, const std::optiona
     check_size(target, "target", target.size());
     check_starts(start, target.size());
     const py::ssize_t n = start.size() - 1;
+    if (target.size() > std::numeric_limits<std::int32_t>::max())
+        throw py::value_error("graph: expected fewer than 2**31 edges, got " +
+                              std::to_string(target.size()));
     check_vertices(target, "target", n);
     check_size(sources, "sources", sources.size());
     check_vertices(sources, "sources", n);

@@ -25,14 +25,6 @@ py::array check_vertices(const py::object& given, const char* name, const py::ar
     return array;
 }
 
-int parse_selective(const py::object& semiring) {
-    const int ring = parse_semiring(semiring.ptr());
-    if (!facts_of(ring).selective)
-        throw py::value_error(std::string("semiring: expected one that selects, got ") +
-                              facts_of(ring).name);
-    return ring;
-}
-
 Stars stars_of(const py::array& a, int semiring) {
     const py::ssize_t last = a.ndim() - 1;
     if (last < 1 || a.shape(last) != a.shape(last - 1) || a.shape(last) > most_star_size)
@@ -73,7 +65,7 @@ void refuse_overlap(const char* name, const py::array& array, std::span<const Na
 
 void eliminate_rows(py::array a, const py::object& semiring, const py::object& before,
                     py::ssize_t first) {
-    const int ring = parse_selective(semiring);
+    const int ring = parse_selective(semiring.ptr());
     if (a.ndim() != 2 || a.shape(0) > star_size)
         throw py::value_error("a: expected shape (n, columns) with n <= " +
                               std::to_string(star_size) + ", got " + shape_text(a));
@@ -100,7 +92,7 @@ void relax(py::array a, py::array b, const py::object& semiring, const py::objec
            const py::object& before, const py::object& lookup) {
     Shapes shapes{};
     Problem& problem = shapes.problem;
-    problem.semiring = parse_selective(semiring);
+    problem.semiring = parse_selective(semiring.ptr());
     const Operands operands = take_operands(a.ptr(), b.ptr(), problem.semiring);
     parse_dtype(operands.a.dtype(), problem.semiring);  // no matrix may be stored in another type
     broadcast_shapes(operands, shapes);

@@ -14,6 +14,7 @@
 #include "graph/elimination/path.hpp"
 #include "graph/elimination/predecessors.hpp"
 #include "graph/elimination/update.hpp"
+#include "runtime/lazy.hpp"
 
 namespace tropical {
 namespace {
@@ -242,22 +243,18 @@ class Elimination {
     Edges edges_;
     Workspace workspace_, arc_weights_;
     std::mutex in_use_;
-    std::optional<Arcs> arcs_[2];  // made when first asked for
-    std::optional<Schedule> all_;  // of all vertices as targets, likewise
-    std::mutex making_arcs_, making_schedule_;
+    Lazy<Arcs> arcs_[2];
+    Lazy<Schedule> all_;  // of all vertices as targets
 
     const Arcs& arcs_of(bool directed) {
-        const std::lock_guard lock(making_arcs_);
-        std::optional<Arcs>& arcs = arcs_[directed];
-        if (!arcs) arcs = arcs_into(structure_, edges_, directed);
-        return *arcs;
+        return arcs_[directed].get([&] { return arcs_into(structure_, edges_, directed); });
     }
 
     const Schedule& schedule_of_all(StopRequested stop_requested) {
-        Stop stop(stop_requested);
-        const std::lock_guard lock(making_schedule_);
-        if (!all_) all_ = schedule_rows(structure_, nullptr, true, stop);
-        return *all_;
+        return all_.get([&] {
+            Stop stop(stop_requested);
+            return schedule_rows(structure_, nullptr, true, stop);
+        });
     }
 
     static void check_table(const py::array& x, const char* name, py::ssize_t rows,

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <exception>
 
+#include "runtime/float_environment.hpp"
 #include "runtime/platform.hpp"
 
 #if defined(__GLIBCXX__)
@@ -32,12 +33,14 @@ inline void take_back_gil(PyThreadState* state) {
 #endif
 }
 
-// Runs `work`, which may throw, while the GIL is released.
+// Runs `work`, which may throw, while the GIL is released, in the default floating-point
+// environment: results do not depend on the caller's.
 template <class Work>
 void without_gil(Work work) {
     PyThreadState* const state = PyEval_SaveThread();
     std::exception_ptr error;
     try {
+        const FloatEnvironment environment;
         work();
     } catch (const std::exception&) {
         error = std::current_exception();

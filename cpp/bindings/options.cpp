@@ -132,6 +132,14 @@ int parse_semiring(PyObject* semiring) {
     refuse_semiring(name);
 }
 
+int parse_selective(PyObject* semiring) {
+    const int ring = parse_semiring(semiring);
+    if (!facts_of(ring).selective)
+        throw py::value_error(std::string("semiring: expected a selective one, got ") +
+                              facts_of(ring).name);
+    return ring;
+}
+
 std::optional<KernelKind> parse_kernel(PyObject* kernel) {
     if (kernel == Py_None) return {};
     if (!PyUnicode_Check(kernel))

@@ -24,6 +24,8 @@ std::string_view text_of(PyObject* unicode);
 // has the name as its attribute `name`. Throws ValueError, listing the known semirings, or
 // TypeError.
 int parse_semiring(PyObject* semiring);
+// The same. Also throws ValueError for one whose addition selects none of its operands.
+int parse_selective(PyObject* semiring);
 // A kernel by name; nothing for None. Throws ValueError, listing the known kernels, or TypeError.
 std::optional<KernelKind> parse_kernel(PyObject* kernel);
 // Throws ValueError if the kernel that a call names does not fit its product.

@@ -205,7 +205,8 @@ std::int64_t run_quad_ceiling(std::int64_t repeats, const py::object& instructio
 
 void bind_quantized(py::module_& module) {
     using py::arg;
-    py::class_<PyPackedBytes>(module, "PackedBytes", "A matrix of int8 or uint8, packed.")
+    py::class_<PyPackedBytes>(module, "PackedBytes", "A matrix of int8 or uint8, packed.",
+                              py::is_final(), constructed_by_new<PyPackedBytes>())
         .def(py::init(&pack_bytes), arg("b").noconvert(), arg("instructions") = py::none())
         .def_property_readonly(
             "shape",

@@ -83,7 +83,7 @@ class Search {
                     const std::optional<Vertices>& targets, double limit, py::array out,
                     std::optional<Vertices> before, std::optional<Vertices> first,
                     std::optional<Doubles> count) {
-        const int ring = parse_selective(semiring);
+        const int ring = parse_selective(semiring.ptr());
         check_vertices(sources, "sources", graph_.n);
         if (targets) check_vertices(*targets, "targets", graph_.n);
         const py::ssize_t rows = together ? 1 : sources.size();
@@ -191,18 +191,10 @@ class Search {
     // Calls work(semiring, threads, stop) without the GIL.
     template <class Work>
     static void run(const py::object& semiring, const Work& work) {
-        const int ring = parse_selective(semiring);
+        const int ring = parse_selective(semiring.ptr());
         const Choice choice = choose({}, 0);
         const StopRequested stop = stop_requested_by_signal();
         without_gil([&] { work(ring, choice.threads, stop); });
-    }
-
-    static int parse_selective(const py::object& semiring) {
-        const int ring = parse_semiring(semiring.ptr());
-        if (!facts_of(ring).selective)
-            throw py::value_error(std::string("semiring: expected a selective one, got ") +
-                                  facts_of(ring).name);
-        return ring;
     }
 
     static void check_size(const py::array& x, const char* name, py::ssize_t size) {

@@ -7,11 +7,9 @@
 
 namespace tropical {
 
-// The value of find(), which must be the same in every thread.
-template <auto find>
-const auto& lazy() {
-    using Value = decltype(find());
-    static constinit std::atomic<const Value*> kept = nullptr;
+// The kept value, or if there is none that of find(), which is kept from then on.
+template <class Value, class Find>
+const Value& kept_or_found(std::atomic<const Value*>& kept, const Find& find) {
     const Value* value = kept.load(std::memory_order_acquire);
     if (value) return *value;
     const Value* const fresh = new Value(find());
@@ -19,5 +17,32 @@ const auto& lazy() {
     delete fresh;
     return *value;
 }
+
+// The value of find(), which must be the same in every thread.
+template <auto find>
+const auto& lazy() {
+    using Value = decltype(find());
+    static constinit std::atomic<const Value*> kept = nullptr;
+    return kept_or_found(kept, find);
+}
+
+// As `lazy`, of an object. Not even a mutex would do: besides forks, the handler of a signal, which
+// long work hears, may ask for the value while its own thread computes it.
+template <class Value>
+class Lazy {
+  public:
+    Lazy() = default;
+    ~Lazy() { delete kept_.load(std::memory_order_relaxed); }
+    Lazy(const Lazy&) = delete;
+    Lazy& operator=(const Lazy&) = delete;
+
+    template <class Find>
+    const Value& get(const Find& find) {
+        return kept_or_found(kept_, find);
+    }
+
+  private:
+    std::atomic<const Value*> kept_ = nullptr;
+};
 
 }  // namespace tropical

@@ -17,7 +17,10 @@ int process_id() { return static_cast<int>(GetCurrentProcessId()); }
 int usable_cores() {
     DWORD_PTR usable = 0, system = 0;
     if (!GetProcessAffinityMask(GetCurrentProcess(), &usable, &system)) return 1;
-    return std::max(1, std::popcount(static_cast<std::uint64_t>(usable)));
+    const DWORD cores = usable
+                            ? static_cast<DWORD>(std::popcount(static_cast<std::uint64_t>(usable)))
+                            : GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);  // of several groups
+    return static_cast<int>(std::max<DWORD>(1, cores));
 }
 
 int current_core() { return static_cast<int>(GetCurrentProcessorNumber()); }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "runtime/lazy.hpp"
 #include "runtime/platform.hpp"
@@ -56,13 +57,30 @@ int openmp_threads() { return lazy<without_openmp>(); }
 #endif
 
 // OpenMP's number when the library was loaded. threadpoolctl or omp_set_num_threads may change it
-// later.
+// later, in the calling thread alone.
 int initial_openmp_threads() { return lazy<openmp_threads>(); }
+
+// OpenMP's number in a new thread: another one if the thread that loaded the library had changed
+// its own before.
+int openmp_threads_of_a_new_thread() {
+    int threads = initial_openmp_threads();
+    try {
+        without_signals([&] { std::thread([&] { threads = openmp_threads(); }).join(); });
+    } catch (const std::exception&) {  // no more threads
+    }
+    return threads;
+}
+
+// Whether the calling thread has this number because somebody set it since the library was loaded.
+bool was_set(int openmp) {
+    return openmp != initial_openmp_threads() && openmp != lazy<openmp_threads_of_a_new_thread>();
+}
 
 int process_threads() {
     if (const int chosen = chosen_threads().load(std::memory_order_relaxed)) return chosen;
-    const int environment = lazy<environment_threads>();
-    return environment ? environment : initial_openmp_threads();
+    if (const int environment = lazy<environment_threads>()) return environment;
+    const int openmp = openmp_threads();
+    return was_set(openmp) ? initial_openmp_threads() : openmp;
 }
 
 }  // namespace
@@ -71,7 +89,7 @@ void note_openmp_threads() { initial_openmp_threads(); }
 
 int get_num_threads() {
     const int openmp = openmp_threads();
-    if (openmp == initial_openmp_threads()) return get_thread_limit();
+    if (!was_set(openmp)) return get_thread_limit();
     return thread_limit() ? std::min(openmp, thread_limit()) : openmp;
 }
 

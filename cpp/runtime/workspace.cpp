@@ -1,6 +1,7 @@
 #include "runtime/workspace.hpp"
 
 #include <new>
+#include <utility>
 
 #include "runtime/platform.hpp"
 
@@ -12,6 +13,12 @@ constexpr ptrdiff_t huge_page = 2 << 20;
 std::align_val_t alignment(ptrdiff_t bytes) {
     return std::align_val_t{bytes < huge_page ? 4096 : static_cast<std::size_t>(huge_page)};
 }
+
+Workspace& own_workspace() {
+    static thread_local Workspace workspace;
+    return workspace;
+}
+constinit thread_local bool own_in_use = false;
 
 }  // namespace
 
@@ -40,10 +47,10 @@ Workspace& Workspace::inner() {
     return *inner_;
 }
 
+// Freed last: if another thread forks meanwhile, the child does not use what is freed.
 void Workspace::release() {
-    ::operator delete(data_, alignment(bytes_.load(std::memory_order_relaxed)));
-    data_ = nullptr;
-    bytes_.store(0, std::memory_order_relaxed);
+    const ptrdiff_t bytes = bytes_.exchange(0, std::memory_order_relaxed);
+    ::operator delete(std::exchange(data_, nullptr), alignment(bytes));
 }
 
 void Workspace::clear() {
@@ -61,9 +68,15 @@ ptrdiff_t Workspace::allocations() const {
     return allocations_.load(std::memory_order_relaxed) + (inner ? inner->allocations() : 0);
 }
 
-Workspace& thread_workspace() {
-    static thread_local Workspace workspace;
-    return workspace;
+ThreadWorkspace::ThreadWorkspace() : own_(own_workspace()) {
+    if (own_in_use) another_.emplace();
+    own_in_use = true;
+}
+
+ThreadWorkspace::~ThreadWorkspace() {
+    if (another_) return;
+    own_in_use = false;
+    if (own_.bytes() > kept_bytes) own_.clear();
 }
 
 }  // namespace tropical

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <optional>
 
 namespace tropical {
 
@@ -33,8 +34,20 @@ class Workspace {
     std::atomic<Workspace*> inner_ = nullptr;
 };
 
-// The calling thread's own, for calls without a workspace; kept between calls up to `kept_bytes`.
-Workspace& thread_workspace();
+// The calling thread's own workspace, for work without another, kept up to `kept_bytes`. Where the
+// thread's work is interrupted by a signal, whose handler computes as well, a new one.
+class ThreadWorkspace {
+  public:
+    ThreadWorkspace();
+    ~ThreadWorkspace();
+    ThreadWorkspace(const ThreadWorkspace&) = delete;
+    ThreadWorkspace& operator=(const ThreadWorkspace&) = delete;
+    Workspace& memory() { return another_ ? *another_ : own_; }
+
+  private:
+    Workspace& own_;
+    std::optional<Workspace> another_;
+};
 inline constexpr ptrdiff_t kept_bytes = ptrdiff_t{64} << 20;
 
 }  // namespace tropical

@@ -153,7 +153,7 @@ struct Dense {
             p.attained.index = {reinterpret_cast<char*>(before.data()), n * vertex, vertex};
             p.attained.lookup = {reinterpret_cast<const char*>(lookup.data()), n * vertex, vertex};
         }
-        gemm(p, choice, thread_workspace());
+        gemm(p, choice, ThreadWorkspace().memory());
     }
 
     // C, where all three matrices are stored by columns.
@@ -172,7 +172,7 @@ struct Dense {
             .b = {reinterpret_cast<const char*>(b_turned.data()), item, k * item},
             .c = {reinterpret_cast<char*>(c_turned.data()), item, m * item},
             .accumulate = false};
-        gemm(p, choice, thread_workspace());
+        gemm(p, choice, ThreadWorkspace().memory());
         return turned(c_turned, n, m);
     }
 

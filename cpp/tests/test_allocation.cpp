@@ -102,7 +102,7 @@ TEST_CASE("every allocation of a first call fails in turn") {
     int outcome = right;
     for (; outcome == right && n < 1000; ++n)
         outcome = status_in_child([&] {
-            thread_workspace().clear();
+            ThreadWorkspace().memory().clear();
             return first_call_with_failure(n);
         });
     INFO("allocation ", n - 1);

@@ -72,7 +72,7 @@ struct Batches {
     void check(const Problem& problem, const Choice& choice) {
         std::fill(c.begin(), c.end(), '\xFF');
         std::fill(index.begin(), index.end(), -7);
-        gemm(problem, choice, thread_workspace());
+        gemm(problem, choice, ThreadWorkspace().memory());
         INFO(name_of(arithmetic), ", ", items, " items of ", m, " x ", n, " x ", k, ", ",
              description(choice));
         REQUIRE(c_is_right());

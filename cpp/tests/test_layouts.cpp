@@ -73,7 +73,7 @@ TEST_CASE("strides beyond 32 bits") {
             .b = {reinterpret_cast<const char*>(near.b.data()), 3 * item, item},
             .c = {c, stride, item},
             .accumulate = false};
-        gemm(p, choice, thread_workspace());
+        gemm(p, choice, ThreadWorkspace().memory());
         for (ptrdiff_t i = 0; i < 3; ++i) std::memcpy(&near.c_at(i, 0), c + i * stride, 3 * item);
         near.check();
     }

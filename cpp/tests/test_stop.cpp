@@ -35,11 +35,11 @@ TEST_CASE("a stop ends every kernel soon") {
         choice.threads = threads;
         INFO(description(choice));
         asked = 0;
-        CHECK_THROWS_AS(gemm(p, choice, thread_workspace(), at_the_second_time), Stopped);
+        CHECK_THROWS_AS(gemm(p, choice, ThreadWorkspace().memory(), at_the_second_time), Stopped);
         CHECK(asked == 2);
         Problem small = p;
         small.k = 5;
-        gemm(small, choice, thread_workspace(), at_the_second_time);
+        gemm(small, choice, ThreadWorkspace().memory(), at_the_second_time);
         CHECK(c == std::vector<float>(m * n, 2.0F));
     }
 }

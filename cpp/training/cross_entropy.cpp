@@ -20,10 +20,15 @@ constexpr ptrdiff_t block_elements = 1024;
 // The kernel raises what lies further below the greatest number, by least_power.
 constexpr double raised_below = -200;
 
-std::int64_t target_at(const Logits& logits, ptrdiff_t i) {
+std::int64_t given_target(const Logits& logits, ptrdiff_t i) {
     std::int64_t target;
     std::memcpy(&target, logits.targets + i * ptrdiff_t{sizeof target}, sizeof target);
     return target;
+}
+
+// A class, even if another thread has changed the targets since they were checked.
+std::int64_t target_at(const Logits& logits, ptrdiff_t i) {
+    return std::clamp<std::int64_t>(given_target(logits, i), 0, logits.n - 1);
 }
 
 // The greatest number of a row; -inf if all are NaN.
@@ -122,7 +127,7 @@ void gradient_of(const Logits& logits, const Isa& isa, double factor, char* resu
 
 bool have_classes(const Logits& logits) {
     for (ptrdiff_t i = 0; i < logits.m; ++i)
-        if (const std::int64_t target = target_at(logits, i); target < 0 || target >= logits.n)
+        if (const std::int64_t target = given_target(logits, i); target < 0 || target >= logits.n)
             return false;
     return true;
 }

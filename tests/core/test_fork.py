@@ -139,3 +139,22 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
     pool.map(product, [200, 300, 64, 8])
 product(threads=2)
 """)
+
+
+def test_a_factor_that_another_thread_prepares():
+    """What a factor keeps from its first call on is made by the child anew."""
+    pytest.importorskip("networkx", reason="for the graph")
+    run("""
+import networkx as nx
+from tropical.graph import factorize
+grid = nx.grid_2d_graph(150, 150)
+for prepare in (lambda f: f.path(0, 22499), lambda f: f.lengths([0])):
+    factor, children, right = factorize(grid), [], []
+    thread = threading.Thread(target=lambda: right.append(prepare(factor)))
+    thread.start()
+    while thread.is_alive() and len(children) < 20:
+        children.append(in_child(lambda: prepare(factor)))
+    thread.join()
+    wait(*children)
+    assert np.array_equal(prepare(factor), right[0])
+""")

@@ -35,6 +35,7 @@ except KeyboardInterrupt:
 # Minutes of work over operands that are one element, repeated.
 ROWS = np.broadcast_to(np.float32(1), (2048, 1 << 24))
 BATCH = np.lib.stride_tricks.as_strided(np.ones(1 << 18), (1 << 16, 4096, 32), (8, 8, 8))
+LONG_CHAIN = (np.float32([0] * 1024), np.zeros((1024, 1024), "f4"), np.zeros((40_000, 1024), "f4"))
 KERNELS_AND_THREADS = {
     f"{kernel}-{threads}": functools.partial(
         tropical.gemm, ROWS, ROWS.T, kernel=kernel, threads=threads
@@ -68,6 +69,8 @@ def test_interruption(shape, dtype, method):
         lambda: tropical.gemm(ROWS, ROWS.T, workspace=tropical.GemmWorkspace()),
         lambda: tropical.ufunc.maxplus(ROWS, ROWS.T),
         lambda: tropical._core.linear(ROWS, ROWS),
+        lambda: tropical.sequence.viterbi(*LONG_CHAIN),
+        lambda: tropical.sequence.log_likelihood(*LONG_CHAIN),
     ],
 )
 def test_signals_are_heard_in_products(compute):
@@ -93,3 +96,39 @@ def test_signals_are_heard_in_products(compute):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert np.array_equal(found[0], right) and np.array_equal(tropical.gemm(a, a), right)
+
+
+def test_a_handler_leaves_the_work_that_it_interrupts_alone():
+    """Both products and chains keep what they need in memory of their thread."""
+    rng = np.random.default_rng(0)
+    a, chain = rng.random((1500, 1500)), [rng.random(x) for x in [40, (40, 40), (3000, 40)]]
+    long = [rng.random(x) for x in [200, (200, 200), (20_000, 200)]]
+    calls = [
+        lambda: tropical.gemm(a, a, kernel="packed", threads=1),
+        lambda: tropical.sequence.viterbi(*long)[0],
+        lambda: tropical.sequence.posteriors(*long).states,
+    ]
+    in_handler = [
+        lambda: tropical.gemm(a[:400], a, kernel="packed"),
+        lambda: tropical.sequence.viterbi(*chain)[0],
+        lambda: tropical.sequence.posteriors(*chain).states,
+    ]
+    heard, wanted = [], [compute() for compute in in_handler]
+
+    def hear(*_):
+        heard.append([compute() for compute in in_handler])
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+
+    before = signal.signal(signal.SIGALRM, hear)
+    try:
+        for compute in calls:
+            right = compute()
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+            assert np.array_equal(compute(), right)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert heard
+    for results in heard:
+        assert all(map(np.array_equal, results, wanted))

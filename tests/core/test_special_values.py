@@ -246,6 +246,21 @@ def test_the_callers_environment(isa, semiring, dtype, mode, environment):
         assert before == after, f"the control register changed; {how}"
 
 
+def test_paths_do_not_depend_on_the_callers_environment(environment):
+    """What the calling thread alone adds up: lengths that are subnormal numbers."""
+    edges = np.full((4, 4), np.inf)
+    edges[[0, 0, 1, 2], [3, 1, 2, 3]] = 3e-310, 1e-310, 1e-310, 5e-310
+    right = list(tropical.graph.k_shortest_paths(edges, 0, 3, 2))
+    assert right[0][0] == 3e-310
+    usual = environment.get()
+    environment.set(usual | MODES["flush to zero"])
+    try:
+        found = list(tropical.graph.k_shortest_paths(edges, 0, 3, 2))
+    finally:
+        environment.set(usual)
+    assert found == right
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="feenableexcept is glibc's")
 def test_exceptions_that_the_caller_unmasked():
     run_python("""

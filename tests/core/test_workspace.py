@@ -207,3 +207,8 @@ def test_new_takes_the_arguments_of_init(kind):
     closure = np.zeros((3, 3), bool)
     graph.store(closure)
     assert closure.all()
+
+
+def test_new_packs_bytes():
+    with pytest.raises(TypeError, match="incompatible constructor arguments"):
+        _core.PackedBytes.__new__(_core.PackedBytes)

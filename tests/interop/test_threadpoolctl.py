@@ -153,3 +153,36 @@ def test_a_wrong_environment_is_not_threadpoolctls_trouble():
         TROPICAL_NUM_THREADS="many",
         TROPICAL_ISA="abacus",
     )
+
+
+def test_a_number_that_nobody_set():
+    """A program that lowers the main thread's OpenMP number leaves that of its other threads."""
+    run_python(
+        """
+        import ctypes, threading
+        try:
+            openmp = ctypes.CDLL("libgomp.so.1")
+        except OSError:
+            raise SystemExit(0)  # another OpenMP
+        openmp.omp_set_num_threads(2)
+        import tropical
+        if tropical.get_num_threads() != 2:
+            raise SystemExit(0)  # built without OpenMP, or with another one
+
+        def counts():
+            found = [tropical.get_num_threads()]
+            thread = threading.Thread(target=lambda: found.append(tropical.get_num_threads()))
+            thread.start()
+            thread.join()
+            return found
+
+        assert counts() == [2, 8]
+        openmp.omp_set_num_threads(8)  # as it was before
+        assert counts() == [8, 8]
+        tropical.set_num_threads(1)
+        assert counts() == [1, 1]
+        openmp.omp_set_num_threads(3)  # which somebody set
+        assert counts() == [3, 1]
+        """,
+        OMP_NUM_THREADS="8",
+    )

@@ -151,6 +151,11 @@ THREE = QuantizedArray(RAW[0], Quantization([1.0, 2.0, 3.0], 0, np.int8, axis=0)
         (lambda: quantized.gemm(X, THREE), ValueError, "b: expected scales that differ along"),
         (lambda: quantized.gemm(RAW, RAW.T, instructions="amx"), ValueError, "instructions: .*amx"),
         (lambda: quantized.gemm(RAW, RAW.T, threads=0), ValueError, "threads"),
+        (
+            lambda: quantized.gemm(X, W, bias=[np.nan, np.inf, 0, 0], quantization=X.quantization),
+            ValueError,
+            "bias: expected no NaN",
+        ),
         (lambda: quantized.gemm(RAW, RAW.T, workspace=3), TypeError, "workspace"),
         (lambda: quantized.gemm(np.int8(1), RAW.T), ValueError, "at least 1 dimension"),
         (lambda: quantized.pack(RAW[0]), ValueError, "b: expected 2 dimensions"),

@@ -2,12 +2,13 @@
 
 import itertools
 import pickle
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import check_refused, random_bits, values
+from support import check_refused, random_bits, run_python, values
 
 from tropical.bench import sequences
 from tropical.sequence import Decoder, backward, forward, k_best, posteriors, viterbi
@@ -458,3 +459,20 @@ def test_matrices_of_steps_beyond_the_length_are_not_read():
     assert paths.tolist() == [[0, 0, -1], [0, -1, -1]]
     with pytest.raises(ValueError, match=r"log_transition: expected .* got nan at \(1, 1, 0, 0\)"):
         viterbi(np.zeros(2), matrices, np.zeros((2, 3, 2)), [2, 3], per_step=True)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits the address space")
+def test_memory_is_asked_for_tasks_not_for_threads():
+    """One sequence needs some megabytes, and so many threads several gigabytes."""
+    run_python("""
+        import resource
+        import numpy as np
+        from tropical import options
+        from tropical.sequence import viterbi
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, resource.getrlimit(resource.RLIMIT_AS)[1]))
+        for states, dtype in [(2, "f8"), (24, "f4"), (8, "i8")]:
+            emission = np.zeros((1_000_000, states), dtype)
+            with options(threads=64):
+                path, score = viterbi(emission[0], emission[:states], emission)
+            assert score == 0 and not path.any()
+    """)

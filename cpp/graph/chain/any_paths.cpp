@@ -22,8 +22,9 @@ class AnyDecoder {
         const std::vector<ptrdiff_t> order = longest_first(chains_);
         const ptrdiff_t longest = chains_.count ? chains_.lengths[order.front()] : 0;
         const ptrdiff_t bytes = ((longest + 1) * row_ + 63) / 64 * 64;
-        char* const memory = workspace.grow(run_.threads * bytes);
-        for_each_task(run_.threads, chains_.count, run_.stop_requested,
+        const int threads = run_.threads_for(chains_.count);
+        char* const memory = workspace.grow(threads * bytes);
+        for_each_task(threads, chains_.count, run_.stop_requested,
                       [&](ptrdiff_t task, int slot, Stop& stop) {
                           decode_one(order[static_cast<std::size_t>(task)], memory + slot * bytes,
                                      slot == 0 ? &stop : nullptr, stop);
@@ -179,9 +180,10 @@ class DecoderOf final : public AnyDecoder {
 }  // namespace
 
 void find_any_best_paths(const Chains& chains, const BestPaths& wanted, const ChainRun& run) {
+    ThreadWorkspace own;
     with_types(chains.semiring, chains.dtype, [&]<class S, class Row>() {
         if constexpr (selective<S>)
-            DecoderOf<S, typename Row::type>(chains, wanted, run).decode(thread_workspace());
+            DecoderOf<S, typename Row::type>(chains, wanted, run).decode(own.memory());
     });
 }
 

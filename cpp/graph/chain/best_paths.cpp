@@ -36,20 +36,21 @@ class Decoder {
         const ptrdiff_t at_once = shared ? kernels_.at_once : 1;
         const ptrdiff_t longest = chains_.count ? chains_.lengths[order_.front()] : 0;
         keeps_ = wanted_.k > 1 || (longest + 1) * layout_.row_bytes * at_once <= most_kept;
-        const ptrdiff_t matrices = shared && chains_.transition_step == 0 ? 1 : run_.threads;
+        const ptrdiff_t tasks = (chains_.count + at_once - 1) / at_once;
+        const int threads = run_.threads_for(tasks);
+        const ptrdiff_t matrices = shared && chains_.transition_step == 0 ? 1 : threads;
         const ptrdiff_t matrix_bytes = align(chains_.states * layout_.row_bytes) * 2 + 64;
         const ptrdiff_t member_bytes = align(kept_rows(longest) * layout_.row_bytes) +
                                        align((block_ + 1) * layout_.row_bytes) +
                                        align(block_ * layout_.row_bytes) + align(branch_bytes());
         char* const memory =
-            workspace.grow(matrices * matrix_bytes + run_.threads * at_once * member_bytes + 64);
+            workspace.grow(matrices * matrix_bytes + threads * at_once * member_bytes + 64);
         const auto matrix_of = [&](int slot) {
             return memory + (matrices == 1 ? 0 : slot) * matrix_bytes;
         };
         if (matrices == 1 && chains_.count) set_matrix(matrix_of(0), chains_.transition);
         for_each_task(
-            run_.threads, (chains_.count + at_once - 1) / at_once, run_.stop_requested,
-            [&](ptrdiff_t task, int slot, Stop& stop) {
+            threads, tasks, run_.stop_requested, [&](ptrdiff_t task, int slot, Stop& stop) {
                 const ptrdiff_t first = task * at_once;
                 const ptrdiff_t size = std::min(at_once, chains_.count - first);
                 Member members[most_chains];
@@ -317,10 +318,11 @@ void find_best_paths(const Chains& chains, const BestPaths& wanted, const ChainR
     if (!can_rank_paths(chains, run.isa)) return find_any_best_paths(chains, wanted, run);
     if (chains.states <= most_small_states && wanted.k == 1)
         return find_small_best_paths(chains, wanted, run);
+    ThreadWorkspace own;
     with_types(chains.semiring, chains.dtype, [&]<class S, class Row>() {
         using T = typename Row::type;
         if constexpr (selective<S> && is_float<T> && same_type<typename S::Multiply, Plus>)
-            Decoder<S, T>(chains, wanted, run).decode(thread_workspace());
+            Decoder<S, T>(chains, wanted, run).decode(own.memory());
     });
 }
 

@@ -79,6 +79,11 @@ struct ChainRun {
     const Isa& isa;
     int threads;
     StopRequested stop_requested;
+
+    // With no more memory than tasks need.
+    int threads_for(ptrdiff_t tasks) const {
+        return static_cast<int>(std::min<ptrdiff_t>(threads, tasks));
+    }
 };
 
 // A row of numbers, padded to whole panels that are 2^width registers wide.

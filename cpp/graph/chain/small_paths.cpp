@@ -36,8 +36,10 @@ class SmallDecoder {
         };
         Group sizes;
         const ptrdiff_t bytes = cut(sizes, nullptr);
-        char* const memory = workspace.grow(run_.threads * bytes);
-        for_each_task(run_.threads, (chains_.count + lanes_ - 1) / lanes_, run_.stop_requested,
+        const ptrdiff_t tasks = (chains_.count + lanes_ - 1) / lanes_;
+        const int threads = run_.threads_for(tasks);
+        char* const memory = workspace.grow(threads * bytes);
+        for_each_task(threads, tasks, run_.stop_requested,
                       [&](ptrdiff_t task, int slot, Stop& stop) {
                           Group group;
                           cut(group, memory + slot * bytes);
@@ -187,10 +189,11 @@ class SmallDecoder {
 }  // namespace
 
 void find_small_best_paths(const Chains& chains, const BestPaths& wanted, const ChainRun& run) {
+    ThreadWorkspace own;
     with_types(chains.semiring, chains.dtype, [&]<class S, class Row>() {
         using T = typename Row::type;
         if constexpr (selective<S> && is_float<T> && same_type<typename S::Multiply, Plus>)
-            SmallDecoder<S, T>(chains, wanted, run).decode(thread_workspace());
+            SmallDecoder<S, T>(chains, wanted, run).decode(own.memory());
     });
 }
 

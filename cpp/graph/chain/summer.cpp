@@ -42,38 +42,35 @@ void Summer::sum(Workspace& workspace) const {
     const ptrdiff_t at_once =
         shared_ ? std::min<ptrdiff_t>(advance_.kernels.at_once, chains_.count) : 1;
     const ptrdiff_t tasks = (chains_.count + at_once - 1) / at_once;
-    ChainRun run = run_;  // on no more threads than there is memory for
-    run.threads = static_cast<int>(std::min<ptrdiff_t>(run_.threads, tasks));
+    const int threads = run_.threads_for(tasks);
     const bool one_matrix = shared_ && !has_matrix_a_step();
-    const ptrdiff_t matrices = one_matrix ? 1 : run.threads;
+    const ptrdiff_t matrices = one_matrix ? 1 : threads;
     ChainInGroup sizes{};
     const ptrdiff_t matrix_bytes = advance_.matrix_bytes(), chain_bytes = cut(sizes, nullptr);
-    char* const memory =
-        workspace.grow(matrices * matrix_bytes + run.threads * at_once * chain_bytes);
+    char* const memory = workspace.grow(matrices * matrix_bytes + threads * at_once * chain_bytes);
     SumMatrix matrix_of_all{};
     if (one_matrix) {
         matrix_of_all = advance_.cut_matrix(memory);
         set_matrix(matrix_of_all, chains_.transition);
     }
-    for_each_task(
-        run.threads, tasks, run.stop_requested, [&](ptrdiff_t task, int slot, Stop& stop) {
-            const ptrdiff_t first = task * at_once, size = std::min(at_once, chains_.count - first);
-            char* const own = memory + matrices * matrix_bytes + slot * at_once * chain_bytes;
-            ChainInGroup members[most_chains] = {};
-            for (ptrdiff_t c = 0; c < size; ++c) {
-                members[c].chain = order_[static_cast<std::size_t>(first + c)];
-                members[c].length = chains_.lengths[members[c].chain];
-                cut(members[c], own + c * chain_bytes);
-            }
-            SumMatrix matrix =
-                one_matrix ? matrix_of_all : advance_.cut_matrix(memory + slot * matrix_bytes);
-            if (!one_matrix && !has_matrix_a_step())
-                set_matrix(matrix, chains_.transitions(members[0].chain, 1));
-            ChainGroup group{members, size, matrix, slot == 0 ? &stop : nullptr, stop};
-            if (wanted_.log_alpha || wanted_.log_likelihood || keeps_rows()) go_forward(group);
-            if (wants_backward()) go_back(group);
-            if (wanted_.paths) draw_paths(group);
-        });
+    for_each_task(threads, tasks, run_.stop_requested, [&](ptrdiff_t task, int slot, Stop& stop) {
+        const ptrdiff_t first = task * at_once, size = std::min(at_once, chains_.count - first);
+        char* const own = memory + matrices * matrix_bytes + slot * at_once * chain_bytes;
+        ChainInGroup members[most_chains] = {};
+        for (ptrdiff_t c = 0; c < size; ++c) {
+            members[c].chain = order_[static_cast<std::size_t>(first + c)];
+            members[c].length = chains_.lengths[members[c].chain];
+            cut(members[c], own + c * chain_bytes);
+        }
+        SumMatrix matrix =
+            one_matrix ? matrix_of_all : advance_.cut_matrix(memory + slot * matrix_bytes);
+        if (!one_matrix && !has_matrix_a_step())
+            set_matrix(matrix, chains_.transitions(members[0].chain, 1));
+        ChainGroup group{members, size, matrix, slot == 0 ? &stop : nullptr, stop};
+        if (wanted_.log_alpha || wanted_.log_likelihood || keeps_rows()) go_forward(group);
+        if (wants_backward()) go_back(group);
+        if (wanted_.paths) draw_paths(group);
+    });
 }
 
 // Cuts the memory of one chain; returns its bytes. Without memory nothing is touched.
@@ -187,7 +184,8 @@ void Summer::write_logs(char* out, ChainInGroup& c, ptrdiff_t first, ptrdiff_t s
 }
 
 void sum_paths(const Chains& chains, const ChainSums& wanted, const ChainRun& run) {
-    Summer(chains, wanted, run).sum(thread_workspace());
+    ThreadWorkspace own;
+    Summer(chains, wanted, run).sum(own.memory());
 }
 
 }  // namespace tropical

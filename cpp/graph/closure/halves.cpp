@@ -21,16 +21,6 @@ struct Run {
     char one[8];
 };
 
-// What a thread keeps between calls, some megabytes. thread_workspace may be in use by a product
-// that hears a signal, whose handler computes a star.
-struct Memory {
-    Workspace rooms, packing;
-};
-Memory& thread_memory() {
-    static thread_local Memory memory;
-    return memory;
-}
-
 // The vertices of the first half: a multiple of what the kernel takes.
 ptrdiff_t half_of(ptrdiff_t n) { return round_up(ceil_div(n, 2), star_size); }
 
@@ -138,17 +128,18 @@ void copy_out(const Halves& how, const View& to, const View& from, ptrdiff_t n) 
 }
 
 bool star_by_halves(const Halves& how, const View& a, ptrdiff_t n) {
-    Memory& memory = thread_memory();
+    ThreadWorkspace own;
+    Workspace& rooms = own.memory();
     const KernelTable& table = *how.choice.isa->table;
     Run run{.how = how,
             .star = table.sets[how.semiring][static_cast<int>(how.dtype)].star,
-            .packing = memory.packing,
+            .packing = rooms.inner(),
             .item = item_size(how.dtype),
             .one = {}};
     char zero[8];
     constants(how.semiring, how.dtype, zero, run.one);
     const ptrdiff_t row = pitch_apart(n * run.item);
-    char* const memory_of_a = memory.rooms.grow(n * row + room_bytes(n, run.item));
+    char* const memory_of_a = rooms.grow(n * row + room_bytes(n, run.item));
     const View near{memory_of_a, row, run.item};
     copy_in(how, near, a, n);
     const bool has_star = star(run, near, n, memory_of_a + n * row);

@@ -66,7 +66,7 @@ TEST_CASE("the caller's is ignored and restored") {
                     std::uint64_t after;
                     {
                         const Within within(environment);
-                        gemm(p, choice, thread_workspace());
+                        gemm(p, choice, ThreadWorkspace().memory());
                         after = control();
                     }
                     REQUIRE(after == environment);

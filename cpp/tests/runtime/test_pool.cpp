@@ -153,7 +153,8 @@ TEST_CASE("several callers of gemm at once, some sharing the pool") {
             p.c = {reinterpret_cast<char*>(c.data()), n * item, item};
             for (int round = 0; round < 20; ++round) {
                 std::fill(c.begin(), c.end(), -1.0F);
-                gemm(p, {std::nullopt, usable_isas().back(), 1 + caller % 3}, thread_workspace());
+                gemm(p, {std::nullopt, usable_isas().back(), 1 + caller % 3},
+                     ThreadWorkspace().memory());
                 for (const float x : c)
                     if (x != static_cast<float>(caller + 1)) right = false;
             }

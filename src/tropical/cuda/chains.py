@@ -74,7 +74,7 @@ def viterbi(
     refuse(False, concatenated=concatenated, per_step=per_step)
     ring = semirings.get(semiring)
     if not ring.selective:
-        raise ValueError(f"semiring: expected one that selects, got {ring.name}")
+        raise ValueError(f"semiring: expected a selective one, got {ring.name}")
     operands = {
         "log_initial": log_initial,
         "log_transition": log_transition,

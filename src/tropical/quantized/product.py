@@ -162,7 +162,7 @@ def gemm(
     ValueError
         If shapes do not fit, scales differ along another axis, `out` is read-only, or k exceeds
         33,025 for quantized arrays, whose sums might then leave int32. Sums of bytes alone wrap, as
-        NumPy's int32 does.
+        NumPy's int32 does. With `quantization`: if `bias` holds a NaN.
     RuntimeError
         If another thread is using `workspace`.
 
@@ -266,6 +266,9 @@ def _ends(
     _check_axis("a", of_a, len(rows), -2)
     _check_axis("b", of_b, len(columns), -1)
     added = None if bias is None else _bias(bias, columns[1:][-1:])
+    # Squares add up to NaN only if there is one.
+    if quantization is not None and added is not None and math.isnan(added @ added):
+        raise ValueError("bias: expected no NaN, as no byte stands for it")
     return (
         *(of_a.zero_point, of_b.zero_point, of_a.scale, of_b.scale),
         added,
