@@ -17,12 +17,19 @@ FloatEnvironment::~FloatEnvironment() {
     if (_mm_getcsr() != saved_) _mm_setcsr(static_cast<unsigned>(saved_));
 }
 #elif defined(__aarch64__)
+// The lower half is FPCR; the upper half FPSR, whose sticky flags a ufunc's caller looks at.
 FloatEnvironment::FloatEnvironment(Subnormals subnormals) {
     const unsigned long long wanted = subnormals == Subnormals::kept ? 0 : 1ULL << 24;
-    asm volatile("mrs %0, fpcr" : "=r"(saved_));
-    if (saved_ != wanted) asm volatile("msr fpcr, %0" : : "r"(wanted));
+    unsigned long long control, status;
+    asm volatile("mrs %0, fpcr" : "=r"(control));
+    asm volatile("mrs %0, fpsr" : "=r"(status));
+    saved_ = control | status << 32;
+    if (control != wanted) asm volatile("msr fpcr, %0" : : "r"(wanted));
 }
-FloatEnvironment::~FloatEnvironment() { asm volatile("msr fpcr, %0" : : "r"(saved_)); }
+FloatEnvironment::~FloatEnvironment() {
+    asm volatile("msr fpcr, %0" : : "r"(saved_ & 0xFFFFFFFF));
+    asm volatile("msr fpsr, %0" : : "r"(saved_ >> 32));
+}
 #else
 FloatEnvironment::FloatEnvironment(Subnormals) : saved_(0) {}
 FloatEnvironment::~FloatEnvironment() = default;

@@ -2,6 +2,7 @@
 
 import ctypes
 import itertools
+import os
 import platform
 import shutil
 import subprocess
@@ -174,18 +175,25 @@ def test_zero_results_are_positive(isa, semiring, dtype, kernel):
         check(a, b, semiring, np.zeros((m, n), dtype), kernel=kernel, out=out, accumulate=True)
 
 
-COMPILER = shutil.which("cc")
+COMPILER = shutil.which(os.environ.get("CC", "cc"))
 CONTROL = """
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 unsigned long get(void) { return _mm_getcsr(); }
 void set(unsigned long x) { _mm_setcsr((unsigned)x); }
 #else
-unsigned long get(void) { unsigned long x; __asm__ volatile("mrs %0, fpcr" : "=r"(x)); return x; }
-void set(unsigned long x) { __asm__ volatile("msr fpcr, %0" : : "r"(x)); }
+unsigned long get(void) {
+    unsigned long control, status;
+    __asm__ volatile("mrs %0, fpcr\n mrs %1, fpsr" : "=r"(control), "=r"(status));
+    return control | status << 32;
+}
+void set(unsigned long x) {
+    __asm__ volatile("msr fpcr, %0\n msr fpsr, %1" : : "r"(x & 0xFFFFFFFF), "r"(x >> 32));
+}
 #endif
 """
 X86 = platform.machine() in ("x86_64", "AMD64")
+FLAGS = 0x3F if X86 else 0x9F << 32  # which operations set and nothing deletes
 MODES = {  # bits of MXCSR or FPCR
     "flush to zero": 0x8040 if X86 else 1 << 24,
     "round up": 0x4000 if X86 else 1 << 22,
@@ -195,7 +203,7 @@ MODES = {  # bits of MXCSR or FPCR
 
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory):
-    """get() and set(x) of this thread's floating-point control register."""
+    """get() and set(x) of this thread's floating-point control and status registers."""
     if COMPILER is None or sys.platform == "win32" or not (X86 or platform.machine() == "aarch64"):
         pytest.skip("needs a C compiler and x86-64 or aarch64")
     folder = tmp_path_factory.mktemp("environment")
@@ -234,7 +242,7 @@ def test_the_callers_environment(isa, semiring, dtype, mode, environment):
     usual = environment.get()
     got, registers = [], []
     for a, b, how in calls:
-        environment.set((usual & ~0x3F if X86 else usual) | MODES[mode])
+        environment.set(usual & ~FLAGS | MODES[mode])
         before = environment.get()
         result = tropical.gemm(a, b, **how, **({"out": least} if how is nothing else {}))
         after = environment.get()
