@@ -457,7 +457,6 @@ def emulated(session: nox.Session) -> None:
         *("-m", "portable", *(session.posargs or ["tests/core"])),
         env={
             "PYTHONPATH": str(site),
-            "CC": "aarch64-linux-gnu-gcc",
             "TROPICAL_TEST_ISAS": "baseline,neon",
             "TROPICAL_TEST_LAUNCHER": " ".join(launcher),
         },

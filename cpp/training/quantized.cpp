@@ -5,8 +5,7 @@
 #include <optional>
 
 #include "blocking.hpp"
-#include "runtime/float_environment.hpp"
-#include "runtime/pool.hpp"
+#include "runtime/tasks.hpp"
 
 namespace tropical {
 namespace {
@@ -103,7 +102,6 @@ struct Run {
     const Cut& cut;
     const std::optional<std::int32_t> common_zero;
     char* shared;
-    Stop stop;
 
     template <class T>
     T* own(int slot, ptrdiff_t place) const {
@@ -205,9 +203,7 @@ void compute_panel(const Run& run, ptrdiff_t i, ptrdiff_t m, ptrdiff_t j, int sl
          .c = at(p.c, i, j)});
 }
 
-void run_task(void* context, ptrdiff_t task, int slot) {
-    const FloatEnvironment environment;
-    Run& run = *static_cast<Run*>(context);
+void run_task(const Run& run, ptrdiff_t task, int slot, Stop& stop) {
     const Cut& cut = run.cut;
     const ByteProduct& p = run.p;
     const ptrdiff_t nr = p.packed.kernels->nr;
@@ -217,8 +213,8 @@ void run_task(void* context, ptrdiff_t task, int slot) {
     pack_rows(run, i, m, slot);
     for (ptrdiff_t j = first; j < last; j += nr) {
         const double steps = static_cast<double>(m * nr) * static_cast<double>(p.packed.k);
-        if (slot == 0) run.stop.ask_after(steps / 64);
-        if (run.stop) return;
+        if (slot == 0) stop.ask_after(steps / 64);
+        if (stop) return;
         compute_panel(run, i, m, j, slot);
     }
 }
@@ -273,11 +269,10 @@ void multiply(ByteProduct product, int threads, Workspace& workspace,
     char* const memory = workspace.grow(own + (b.memory ? 0 : packed_bytes(*b.kernels, b.k, b.n)));
     if (!b.memory)
         b = pack(*b.kernels, {b.k, b.n, product.b, b.is_signed}, memory + own, cut.threads);
-    Run run{product, cut, common_zero(product), memory, Stop(stop_requested)};
+    const Run run{product, cut, common_zero(product), memory};
     fill_columns(run);
-    parallel_for(cut.threads, cut.row_blocks * cut.panel_blocks, run_task, &run,
-                 [](void* context) { static_cast<Run*>(context)->stop.ask(); });
-    if (run.stop) throw Stopped{};
+    for_each_task(cut.threads, cut.row_blocks * cut.panel_blocks, stop_requested,
+                  [&](ptrdiff_t task, int slot, Stop& stop) { run_task(run, task, slot, stop); });
 }
 
 }  // namespace tropical

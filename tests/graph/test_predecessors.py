@@ -104,7 +104,7 @@ def test_what_the_core_refuses():
     for call, error, what in [
         (lambda: eliminate(before=before[:3]), ValueError, r"\(4, 4\), as a has, got \(3, 4\)"),
         (lambda: eliminate(before=before.astype("i8")), TypeError, "before: .*, got int64"),
-        (lambda: eliminate(w > 0, ring="orand"), ValueError, "selects, got orand"),
+        (lambda: eliminate(w > 0, ring="orand"), ValueError, "selective one, got orand"),
         (lambda: eliminate(w[:2], before[:2], 3), ValueError, "first: .* n = 2, got 3"),
         (lambda: eliminate(w[:2], before[:2], -1), ValueError, "got -1"),
         (lambda: eliminate(w[:2], before[:2], most), ValueError, f"got {most}"),

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <new>
 
 #include "reference.hpp"
 #include "runtime/float_environment.hpp"
-#include "runtime/pool.hpp"
+#include "runtime/tasks.hpp"
 
 namespace tropical {
 namespace {
@@ -17,8 +16,7 @@ struct Run {
     const Halves how;
     void (*star)(const StarArgs&);
     char one[8];
-    ptrdiff_t items_per_task;
-    std::atomic<bool> diverges = false, no_memory = false;
+    std::atomic<bool> diverges = false;
 };
 
 View item_of(const Stars& stars, ptrdiff_t item) {
@@ -41,19 +39,6 @@ bool star_of(const Run& run, const View& a) {
     run.star({.n = stars.n, .a = near, .factors = nullptr});
     if (stars.storage) copy_out(run.how, a, near, stars.n);
     return has_ones(near, stars.n, run.one, item);
-}
-
-void run_task(void* context, ptrdiff_t task, int) {
-    Run& run = *static_cast<Run*>(context);
-    const FloatEnvironment environment;
-    const ptrdiff_t first = task * run.items_per_task;
-    const ptrdiff_t last = std::min(first + run.items_per_task, run.stars.batch.items);
-    try {
-        for (ptrdiff_t item = first; item < last; ++item)
-            if (!star_of(run, item_of(run.stars, item))) run.diverges = true;
-    } catch (const std::bad_alloc&) {
-        run.no_memory = true;
-    }
 }
 
 // A loop over the columns of a block row, as its tasks see it.
@@ -89,14 +74,19 @@ bool compute_stars(const Stars& stars, const Choice& choice, Multiply multiply) 
     Run run{.stars = stars,
             .how = {stars.semiring, stars.dtype, of_item, multiply, stars.storage},
             .star = choice.isa->table->sets[stars.semiring][static_cast<int>(stars.dtype)].star,
-            .one = {},
-            // So many that a task takes longer than a worker needs to fetch it.
-            .items_per_task =
-                std::max<ptrdiff_t>((ptrdiff_t{1} << 18) / (stars.n * stars.n * stars.n), 1)};
+            .one = {}};
     char zero[8];
     constants(stars.semiring, stars.dtype, zero, run.one);
-    parallel_for(threads, ceil_div(stars.batch.items, run.items_per_task), run_task, &run);
-    if (run.no_memory) throw std::bad_alloc();
+    // So many that a task takes longer than a worker needs to fetch it.
+    const ptrdiff_t items_per_task =
+        std::max<ptrdiff_t>((ptrdiff_t{1} << 18) / (stars.n * stars.n * stars.n), 1);
+    for_each_task(threads, ceil_div(stars.batch.items, items_per_task), nullptr,
+                  [&](ptrdiff_t task, int, Stop&) {
+                      const ptrdiff_t first = task * items_per_task;
+                      const ptrdiff_t last = std::min(first + items_per_task, stars.batch.items);
+                      for (ptrdiff_t item = first; item < last; ++item)
+                          if (!star_of(run, item_of(stars, item))) run.diverges = true;
+                  });
     return !run.diverges;
 }
 

@@ -6,8 +6,7 @@
 #include <numeric>
 
 #include "reference.hpp"
-#include "runtime/float_environment.hpp"
-#include "runtime/pool.hpp"
+#include "runtime/tasks.hpp"
 
 namespace tropical {
 namespace {
@@ -127,38 +126,26 @@ Vertex eliminate(const Factor& factor, const Edges& edges, const char* weights, 
     const Vertex loop = elimination.assemble(edges, reinterpret_cast<const T*>(weights));
     if (loop >= 0) return loop;
     const TreeCut cut = cut_tree(s, threads);
-    struct Run {
-        const Elimination<S, T>& elimination;
-        const TreeCut& cut;
-        Array<Array<ptrdiff_t>> entry;
-        Stop stop;
-        std::atomic<Vertex> improving = -1;
-
-        void columns(Vertex first, Vertex last, int slot) {
-            const FloatEnvironment environment;
-            for (Vertex r = first; r < last && improving < 0 && !stop; ++r) {
-                const Structure& all = elimination.s;
-                if (slot == 0)
-                    stop.ask_after(
-                        static_cast<double>(all.lower_start[r + 1] - all.lower_start[r]) *
-                        static_cast<double>(all.start[r + 1] - all.start[r]));
-                if (elimination.column(r, entry[slot].data())) improving = r;
-            }
+    std::atomic<Vertex> improving = -1;
+    Array<Array<ptrdiff_t>> entry(static_cast<std::size_t>(threads),
+                                  Array<ptrdiff_t>(static_cast<std::size_t>(s.size())));
+    const auto eliminate_columns = [&](Vertex first, Vertex last, int slot, Stop& stop) {
+        for (Vertex r = first; r < last && improving < 0 && !stop; ++r) {
+            if (slot == 0)
+                stop.ask_after(static_cast<double>(s.lower_start[r + 1] - s.lower_start[r]) *
+                               static_cast<double>(s.start[r + 1] - s.start[r]));
+            if (elimination.column(r, entry[slot].data())) improving = r;
         }
-    } run{elimination, cut, {}, Stop(stop_requested)};
-    run.entry.assign(static_cast<std::size_t>(threads),
-                     Array<ptrdiff_t>(static_cast<std::size_t>(s.size())));
-    parallel_for(
-        threads, static_cast<ptrdiff_t>(cut.subtrees.size()),
-        [](void* context, ptrdiff_t task, int slot) {
-            Run& all = *static_cast<Run*>(context);
-            const TreeCut::Ranks ranks = all.cut.subtrees[task];
-            all.columns(ranks.first, ranks.last, slot);
-        },
-        &run, [](void* context) { static_cast<Run*>(context)->stop.ask(); });
-    for (const Vertex r : cut.above) run.columns(r, r + 1, 0);
-    if (run.stop) throw Stopped{};
-    return run.improving;
+    };
+    for_each_task(threads, std::ssize(cut.subtrees), stop_requested,
+                  [&](ptrdiff_t task, int slot, Stop& stop) {
+                      const TreeCut::Ranks ranks = cut.subtrees[task];
+                      eliminate_columns(ranks.first, ranks.last, slot, stop);
+                  });
+    for_each_task(1, 1, stop_requested, [&](ptrdiff_t, int slot, Stop& stop) {
+        for (const Vertex r : cut.above) eliminate_columns(r, r + 1, slot, stop);
+    });
+    return improving;
 }
 
 }  // namespace
