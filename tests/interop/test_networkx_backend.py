@@ -59,7 +59,9 @@ def graph(kind, weights="whole", n=14, edges=45, seed=0, connected=False, missin
 
 
 def ours(name, made, *args, **kwargs):
-    assert backend.can_run(name, (made, *args), kwargs) is True
+    call = inspect.signature(getattr(backend, name)).bind(made, *args, **kwargs)
+    call.apply_defaults()  # as networkx does
+    assert backend.can_run(name, call.args, call.kwargs) is True
     return unrolled(getattr(backend, name)(backend.convert_from_nx(made), *args, **kwargs))
 
 
