@@ -239,6 +239,23 @@ def test_measures(name, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["barycenter", "wiener_index"])
+def test_whole_sums_are_exact_or_left_to_networkx(name, kind):
+    made = nx.cycle_graph(6, kind)
+    for tail, head, data in made.edges(data=True):
+        data["weight"] = 2**50 - 1 - ((tail, head) == (0, 1))
+    with pytest.raises(NotImplementedError, match=r"^weight: a sum of lengths is .*, 2\*\*53 is"):
+        ours(name, made, weight="weight")
+    for *_, data in made.edges(data=True):
+        data["weight"] //= 2**6
+    assert ours(name, made, weight="weight") == theirs(name, made, weight="weight")
+    for *_, data in made.edges(data=True):
+        data["weight"] = 2.0**50 - 0.25
+    if name == "wiener_index":
+        compare(name, made, weight="weight")
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", MEASURES)
 def test_measures_of_what_is_not_connected(name, kind):
     for made in (graph(kind, edges=6), kind([(0, 1), (2, 3), (3, 4), (4, 2), (1, 0), (2, 2)])):
