@@ -143,6 +143,7 @@ def test_what_is_missing_is_no_edge():
         pd.testing.assert_frame_equal(frames.gemm(hole, hole, semiring="minplus"), want)
     there = pd.DataFrame([[None, True], [False, None]], labels, labels, dtype="boolean")
     assert frames.closure(there, "orand").to_numpy().tolist() == [[True, True], [False, True]]
+    assert frames.shortest_paths(there).to_numpy().tolist() == [[0, 1], [math.inf, 0]]
 
 
 @pytest.mark.parametrize(
