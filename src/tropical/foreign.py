@@ -124,9 +124,9 @@ def answers_alike(function: Function) -> Function:
     """Let a function of arrays answer in the library of the first array that is not NumPy's.
 
     The function gets each such array, also `out`, as an array of NumPy in the same memory. Arrays
-    and numbers of NumPy that the function returns, alone or in a tuple, become arrays of that
-    library. A tensor of PyTorch that requires gradients reaches the function as it is. Arrays on a
-    GPU go to the function of this name in `tropical.cuda`, where there is one.
+    and numbers of NumPy that the function returns, alone or in a tuple or a dict, become arrays of
+    that library. A tensor of PyTorch that requires gradients reaches the function as it is. Arrays
+    on a GPU go to the function of this name in `tropical.cuda`, where there is one.
 
     Examples
     --------
@@ -168,6 +168,8 @@ def answers_alike(function: Function) -> Function:
                 parts = map(answered, result)
                 make = getattr(result, "_make", tuple)  # of a named tuple
                 return make(parts)
+            if isinstance(result, dict):
+                return {key: answered(value) for key, value in result.items()}
             if id(result) in given:
                 return given[id(result)][0]
             return like(first, result) if isinstance(result, (np.ndarray, np.generic)) else result
