@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-__all__ = ["answers_alike", "check_device", "from_dlpack", "is_on_gpu", "like"]
+__all__ = ["answers_alike", "check_device", "from_dlpack", "is_on_gpu", "like", "written"]
 
 # DLDeviceType. Memory pinned on the host is memory of the CPU, too.
 _HOST = (1, 3, 11)
@@ -114,6 +114,16 @@ def like(x: Any, result: Any) -> Any:
     return namespace.from_dlpack(array)
 
 
+def written(x: Any) -> Any:
+    """Return an array of any library, of which PyTorch is told that its memory was written.
+
+    Else a backward pass that saved a tensor before the write would compute with what is there now.
+    """
+    if _is_tensor(x) and not x.is_inference():
+        sys.modules["torch"].autograd.graph.increment_version(x)
+    return x
+
+
 def _from_bfloat16(x: Any) -> NDArray[Any]:
     """Return an array of bfloat16, which NumPy's DLPack lacks, by its bits."""
     bfloat16 = require("ml_dtypes", "'tropical-blas[bfloat16]'").bfloat16
@@ -171,7 +181,7 @@ def answers_alike(function: Function) -> Function:
             if isinstance(result, dict):
                 return {key: answered(value) for key, value in result.items()}
             if id(result) in given:
-                return given[id(result)][0]
+                return written(given[id(result)][0])
             return like(first, result) if isinstance(result, (np.ndarray, np.generic)) else result
 
         read_arguments = [
