@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-__all__ = ["answers_alike", "check_device", "from_dlpack", "is_on_gpu", "like"]
+__all__ = ["answers_alike", "check_device", "from_dlpack", "is_on_gpu", "like", "written"]
 
 # DLDeviceType. Memory pinned on the host is memory of the CPU, too.
 _HOST = (1, 3, 11)
@@ -114,6 +114,16 @@ def like(x: Any, result: Any) -> Any:
     return namespace.from_dlpack(array)
 
 
+def written(x: Any) -> Any:
+    """Return an array of any library, of which PyTorch is told that its memory was written.
+
+    Else a backward pass that saved a tensor before the write would compute with what is there now.
+    """
+    if _is_tensor(x) and not x.is_inference():
+        sys.modules["torch"].autograd.graph.increment_version(x)
+    return x
+
+
 def _from_bfloat16(x: Any) -> NDArray[Any]:
     """Return an array of bfloat16, which NumPy's DLPack lacks, by its bits."""
     bfloat16 = require("ml_dtypes", "'tropical-blas[bfloat16]'").bfloat16
@@ -124,9 +134,9 @@ def answers_alike(function: Function) -> Function:
     """Let a function of arrays answer in the library of the first array that is not NumPy's.
 
     The function gets each such array, also `out`, as an array of NumPy in the same memory. Arrays
-    and numbers of NumPy that the function returns, alone or in a tuple, become arrays of that
-    library. A tensor of PyTorch that requires gradients reaches the function as it is. Arrays on a
-    GPU go to the function of this name in `tropical.cuda`, where there is one.
+    and numbers of NumPy that the function returns, alone or in a tuple or a dict, become arrays of
+    that library. A tensor of PyTorch that requires gradients reaches the function as it is. Arrays
+    on a GPU go to the function of this name in `tropical.cuda`, where there is one.
 
     Examples
     --------
@@ -168,8 +178,10 @@ def answers_alike(function: Function) -> Function:
                 parts = map(answered, result)
                 make = getattr(result, "_make", tuple)  # of a named tuple
                 return make(parts)
+            if isinstance(result, dict):
+                return {key: answered(value) for key, value in result.items()}
             if id(result) in given:
-                return given[id(result)][0]
+                return written(given[id(result)][0])
             return like(first, result) if isinstance(result, (np.ndarray, np.generic)) else result
 
         read_arguments = [

@@ -1,5 +1,6 @@
 """Arrays of any library with DLPack, and the answer in the same library: by array-api-strict."""
 
+import contextlib
 import warnings
 
 import numpy as np
@@ -24,7 +25,7 @@ CALLS = {
     "einsum": (lambda *a: tropical.einsum("ij,jk->ik", *a), LEGS, LEGS),
     "einsum of labels": (lambda a, b: tropical.einsum(a, [0, 1], b, [1, 2]), LEGS, LEGS),
     "einsum and argmax": (
-        lambda *a: tropical.einsum("ij,jk->ik", *a, return_argmax=True)[0],
+        lambda *a: tropical.einsum("ij,jk->ik", *a, return_argmax=True),
         LEGS,
         LEGS,
     ),
@@ -39,6 +40,8 @@ CALLS = {
         LEGS,
         np.array([2, 0]),
     ),
+    "count_shortest_paths": (graph.count_shortest_paths, LEGS),
+    "count of one pair": (lambda a: graph.count_shortest_paths(a, indices=0, targets=2), LEGS),
     "longest_paths": (graph.longest_paths, np.triu(LEGS, 1) + np.tril(np.full((3, 3), -np.inf))),
     "widest_paths": (graph.widest_paths, LEGS),
     "minimax_paths": (graph.minimax_paths, LEGS),
@@ -49,11 +52,16 @@ CALLS = {
     "backward": (lambda *a: sequence.backward(*a[1:]), *CHAIN),
     "posteriors": (sequence.posteriors, *CHAIN),
     "log_likelihood": (sequence.log_likelihood, *CHAIN),
+    "crf_log_likelihood": (sequence.crf_log_likelihood, *CHAIN, np.array([1, 0, 0])),
 }
 
 
 def parts(result):
-    return result if isinstance(result, tuple) else (result,)
+    """The arrays of a result, also those within dicts."""
+    if isinstance(result, tuple | dict):
+        inner = result.values() if isinstance(result, dict) else result
+        return [array for part in inner for array in parts(part)]
+    return [result]
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -130,7 +138,13 @@ def test_warnings_name_the_caller():
         graph.explain_shortest_paths(np.eye(3))
         graph.minimax_paths(np.eye(3))
         graph.matrix_power(LEGS, 2)
-    assert [x.filename for x in caught] == [__file__] * 4
+        for function in (
+            graph.count_shortest_paths,
+            lambda w: list(graph.k_shortest_paths(w, 0, 1)),
+        ):
+            with contextlib.suppress(ValueError):  # of cycles of weight 0
+                function(np.eye(3))
+    assert [x.filename for x in caught] == [__file__] * 6
 
 
 def test_the_decorated_function_is_seen():

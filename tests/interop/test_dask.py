@@ -1,5 +1,6 @@
 """Products, stars and paths of Dask arrays, against those of the whole arrays."""
 
+import itertools
 import sys
 from collections import Counter
 from math import ceil
@@ -310,6 +311,10 @@ def test_stars_of_batches_of_nothing_and_of_foreign_bytes():
     lazy = da.from_array(a.astype(">f8"), chunks=(2, 9, 10))
     assert_same_bits(closure(lazy).persist().compute(), graph.closure(a))
     assert closure(da.zeros((0, 0))).compute().shape == (0, 0)
+    for rows, columns in itertools.product(((0,), (0, 0), (0, 0, 0)), repeat=2):
+        for function, batch in itertools.product((closure, shortest_paths), ((), ((1, 2),))):
+            nothing = da.zeros((3, 0, 0)[-2 - len(batch) :], chunks=(*batch, rows, columns))
+            assert function(nothing).compute().shape == nothing.shape
     assert closure(da.zeros((9, 100), chunks=(9, 4))[:, :9]).chunks == ((6, 3), (6, 3))
 
 

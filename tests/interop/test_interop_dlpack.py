@@ -156,3 +156,26 @@ def test_jax():
     )
     with pytest.raises(ValueError, match="out: expected a writeable array"):
         dlpack.gemm(a, b, out=c)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda t: dlpack.gemm(t.clone(), t.clone(), out=t),
+        lambda t: dlpack.gemm(t.clone(), t.clone(), out=t, return_argmax=True),
+        lambda t: tropical.einsum("ij,jk->ik", t.clone(), t.clone(), out=t),
+        lambda t: tropical.graph.closure(t, overwrite=True),
+    ],
+)
+def test_pytorch_knows_which_tensors_were_written(write):
+    torch = pytest.importorskip("torch", reason="of PyTorch, which is not installed")
+    x, t = torch.ones(3, 3, requires_grad=True), torch.ones(3, 3)
+    y = (x * t).sum()
+    tropical.graph.closure(t)
+    dlpack.gemm(t, t)
+    y.backward(retain_graph=True)  # nothing was written
+    write(t)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+    with torch.inference_mode():
+        write(torch.ones(3, 3))  # such tensors count no versions

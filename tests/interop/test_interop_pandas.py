@@ -143,6 +143,23 @@ def test_what_is_missing_is_no_edge():
         pd.testing.assert_frame_equal(frames.gemm(hole, hole, semiring="minplus"), want)
     there = pd.DataFrame([[None, True], [False, None]], labels, labels, dtype="boolean")
     assert frames.closure(there, "orand").to_numpy().tolist() == [[True, True], [False, True]]
+    assert frames.shortest_paths(there).to_numpy().tolist() == [[0, 1], [math.inf, 0]]
+
+
+@pytest.mark.parametrize(
+    "source, target", [("uint64", "int64"), ("int64", "float64"), ("Int64", "Float64")]
+)
+def test_ends_that_are_one_number_in_the_dtype_of_both_columns(source, target):
+    edges = pd.DataFrame({"source": [2**53 + 1, 2**53], "target": [1, 2], "weight": [1.0, 2.0]})
+    assert len(frames.from_edges(edges)) == 4
+    small = edges.assign(source=[2**53, 2**53 - 1])
+    kinds = {"source": source, "target": target}
+    assert len(frames.from_edges(small.astype(kinds))) == 4
+    mixed = edges.astype(kinds)
+    for given in (mixed, mixed.rename(columns={"source": "target", "target": "source"})):
+        for function in (frames.from_edges, frames.factorize):
+            with pytest.raises(ValueError, match=r"^edges: expected ends of one dtype, as float64"):
+                function(given)
 
 
 @pytest.mark.parametrize("kind", ["Int64", "Float64", "int64[pyarrow]", "double[pyarrow]"])

@@ -7,7 +7,7 @@ import pytest
 from support import STORED_DTYPES, assert_same_bits, random_bits
 
 import tropical
-from tropical import graph
+from tropical import graph, semirings
 from tropical.extras import NotInstalledError
 from tropical.interop import dlpack
 
@@ -49,6 +49,25 @@ def test_dask(dtype):
     lazy = da.from_array(w, chunks=6)
     chunks = dask.shortest_paths(lazy.astype(np.float32)).compute()
     assert_same_bits(dask.shortest_paths(lazy).compute(), chunks.astype(dtype))
+
+
+@dtypes
+@pytest.mark.parametrize("integer", ["int8", "uint8"])
+@pytest.mark.parametrize("semiring", ["minplus", "minmax", "maxmin", "mintimes"])
+def test_dask_of_integers_and_halves(dtype, integer, semiring):
+    """The zero of integers, such as 127 over minplus, is the zero of float32."""
+    da = pytest.importorskip("dask.array", reason="dask is optional")
+    from tropical.interop import dask
+
+    zero = semirings.get(semiring).zero(integer)
+    a = np.array([[zero, 3, 5, zero]], integer)
+    b = np.array([[-200], [1], [2], [-300]], np.float32).astype(dtype)
+    for x, y in ((a, b), (b.T, a.T)):
+        lazy = [da.from_array(operand, chunks=(1, 2)) for operand in (x, y)]
+        got = dask.gemm(*lazy, semiring=semiring, return_argmax=True)
+        want = tropical.gemm(x, y, semiring=semiring, return_argmax=True)
+        for part, whole in zip(got, want, strict=True):
+            assert_same_bits(part.compute(), whole)
 
 
 def test_pandas():

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from tropical import _core, semirings
 from tropical.arrays import Array, is_kind
+from tropical.foreign import answers_alike
 
 from .all_pairs import sources_of
 from .bellman_ford import potentials
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from .progress import Progress
 
 
+@answers_alike
 def k_shortest_paths(
     w: GraphLike,
     source: int,
@@ -77,7 +79,7 @@ def k_shortest_paths(
     2.0 [0, 1, 2]
     3.0 [0, 4, 3, 2]
     """
-    edges = _edges(w, directed, unweighted, weight)
+    edges = _edges(prepare(w, directed, unweighted, weight))
     i, j = (
         _vertex(edges, vertex, name) for vertex, name in ((source, "source"), (target, "target"))
     )
@@ -100,6 +102,7 @@ def k_shortest_paths(
     return _paths(_core.LooplessPaths(in_core(own), to_target, i, j), k, lengths)
 
 
+@answers_alike
 def count_shortest_paths(
     w: GraphLike,
     *,
@@ -143,7 +146,7 @@ def count_shortest_paths(
     >>> int(count_shortest_paths(nx.grid_2d_graph(4, 4), indices=0, targets=15))
     20
     """
-    edges = _edges(w, directed, unweighted, weight)
+    edges = _edges(prepare(w, directed, unweighted, weight))
     if edges.least < 0:
         raise ValueError(f"w: expected weights of 0 or more, got {edges.least}")
     if is_kind(edges.dtype, "integer"):
@@ -155,9 +158,8 @@ def count_shortest_paths(
     return counts if counts.ndim else counts[()]
 
 
-def _edges(w: GraphLike, directed: bool, unweighted: bool, weight: Weight) -> Compressed:
+def _edges(graph: Array | Edges) -> Compressed:
     """Return the edges in the order of their ends, the lightest of parallel ones."""
-    graph = prepare(w, directed, unweighted, weight)
     if not isinstance(graph, Edges) and graph.ndim != 2:
         raise ValueError(f"w: expected (n, n), got {graph.shape}")
     edges = edges_of(graph, RING)

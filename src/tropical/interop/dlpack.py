@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import tropical
-from tropical.foreign import check_device, from_dlpack, like
+from tropical.foreign import check_device, from_dlpack, like, written
 
 __all__ = ["from_dlpack", "gemm"]
 
@@ -69,5 +69,5 @@ def gemm(a: Any, b: Any, *, out: Any = None, **options: Any) -> Any:
     target = None if out is None else arrays[2]
     result = tropical.gemm(arrays[0], arrays[1], out=target, **options)
     c, *index = result if isinstance(result, tuple) else (result,)
-    c = like(a, c) if out is None else out
+    c = like(a, c) if out is None else written(out)
     return (c, like(a, *index)) if index else c

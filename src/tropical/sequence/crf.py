@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropical.arrays import Array, is_kind, unmasked
+from tropical.foreign import answers_alike
 from tropical.sequence.chains import Batch, Layout, read
 from tropical.sequence.marginals import Posteriors, posteriors_of
 
@@ -34,6 +35,7 @@ class CRFLikelihood(NamedTuple):
     emission: Array
 
 
+@answers_alike
 def crf_log_likelihood(
     initial: ArrayLike,
     transition: ArrayLike,

@@ -147,6 +147,9 @@ def _squares(name: str, a: Any) -> Any:
     rows, columns = a.chunks[-2:]
     if rows == columns:
         return a
+    if not a.shape[-1]:  # Dask's rechunk returns an array of nothing as it is
+        chunks = (*a.chunks[:-2], (0,), (0,))
+        return require("dask.array", EXTRA).zeros_like(a, chunks=chunks)
     size = max(isqrt(max(rows) * max(columns)), 1)
     return a.rechunk({a.ndim - 2: size, a.ndim - 1: size})
 

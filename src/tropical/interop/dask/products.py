@@ -11,7 +11,7 @@ import numpy as np
 
 import tropical
 from tropical import semirings
-from tropical.arrays import Array, check_product, narrowed
+from tropical.arrays import Array, check_product, is_kind, narrowed, promote
 from tropical.extras import require
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def gemm(
     dtype = np.result_type(a.dtype, b.dtype)
     stored = dtype if return_argmax and dtype.name in ring.stored else None
     if stored is not None:  # the argmax is that of float32, also between chunks
-        rows, columns = rows.astype(np.float32), columns.astype(np.float32)
+        rows, columns = (_single(x, ring) for x in (rows, columns))
     empty: Any = (_attained if return_argmax else _product)(rows._meta, columns._meta, ring)
     empties: tuple[Array, ...] = empty[:2] if return_argmax else (empty,)
     total = _total(rows, columns, ring, return_argmax, meta=empties[0])
@@ -134,6 +134,14 @@ def rounded(x: Any, dtype: np.dtype[Any] | None) -> Any:
         return x
     narrow = partial(narrowed, dtype=dtype)
     return map_chunks(narrow, x, "tropical-rounded", narrow(x._meta))
+
+
+def _single(x: Any, ring: Semiring) -> Any:
+    """Return an array in float32; the zero and the one of integers stay zero and one."""
+    if not is_kind(x.dtype, "integer"):
+        return x.astype(np.float32)
+    wide = partial(promote, dtype="float32", semiring=ring)
+    return map_chunks(wide, x, f"tropical-single-{ring.name}", x._meta.astype(np.float32))
 
 
 def _check(a: Any, b: Any) -> None:

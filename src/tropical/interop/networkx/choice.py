@@ -109,7 +109,7 @@ def _refused_ends(name: str, given: Mapping[str, Any]) -> str | None:
         given.get("source") is None or given.get("weight") is None
     ):
         return "source and weight are None: networkx passes these calls on"
-    if not isinstance(given.get("sources", ()), Collection):
+    if not isinstance(given.get("sources"), Collection | None):
         return "sources are no collection"
     cutoff = given.get("cutoff")
     if isinstance(cutoff, int) and abs(cutoff) < 2**53:

@@ -48,6 +48,16 @@ def _sums(graph: DenseGraph, weight: str | None) -> tuple[Array, bool]:
     return total, bool((count == len(graph)).all())
 
 
+def _exact(graph: DenseGraph, weight: str | None, total: float) -> Any:
+    """Return a sum of lengths; raise if the lengths are whole and float64 may have rounded them.
+
+    Lengths are not negative: a sum below 2**53 has no part that was rounded.
+    """
+    if total >= 2**53 and graph.is_whole(weight):
+        raise NotImplementedError(f"{weight}: a sum of lengths is {total:g}, 2**53 is the most")
+    return total
+
+
 def _by_node(graph: DenseGraph, values: Array) -> dict[Node, float]:
     return dict(zip(graph.nodes, values.tolist(), strict=True))
 
@@ -113,7 +123,7 @@ def barycenter(
             f"Input graph {G.source} is disconnected, so every induced subgraph has infinite "
             "barycentricity."
         )
-    least = sums.min()
+    least = _exact(G, weight, sums.min())
     return [node for node, total in zip(G.nodes, sums, strict=True) if total == least]
 
 
@@ -139,7 +149,8 @@ def wiener_index(G: DenseGraph, weight: str | None = None) -> Any:
     sums, connected = _sums(G, weight)
     if not connected:
         return float("inf")
-    (total,) = numbers_of(G.column(weight).integer, sums.sum(keepdims=True))
+    total = _exact(G, weight, float(sums.sum()))
+    total = int(total) if G.column(weight).integer else total
     return total if G.is_directed() else total / 2
 
 

@@ -44,7 +44,8 @@ def numbers_of(name: str, frame: pd.DataFrame, ring: Semiring) -> Array:
         common = np.dtype(np.float64)
     if all(kind == common or not is_kind(kind, "integer") for kind in kinds):
         if missing:
-            return np.asarray(frame.to_numpy(common, na_value=ring.zero(common)))
+            zero = False if is_kind(common, "bool") else ring.zero(common)  # False is no edge
+            return np.asarray(frame.to_numpy(common, na_value=zero))
         return np.asarray(frame.to_numpy(common))
     values = np.full(frame.shape, ring.zero(common), common)
     for i, kind in enumerate(kinds):  # pyarrow makes no infinity of a missing integer

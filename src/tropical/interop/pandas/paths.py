@@ -39,7 +39,7 @@ def read_edges(
     if ends.isna().any(axis=None):
         row = edges.index[ends.isna().any(axis=1)].tolist()[0]
         raise ValueError(f"edges: expected {source!r} and {target!r} in row {row!r}, got none")
-    both = library().concat([edges[source], edges[target]])
+    both = _labels(edges[source], edges[target])
     try:
         codes, labels = library().factorize(both, sort=True)
     except TypeError as error:
@@ -51,6 +51,20 @@ def read_edges(
         if is_kind(weights.dtype, "integer"):  # an integer dtype has no infinity
             weights = promote(weights, np.float64, ring)
     return rows, columns, weights, labels
+
+
+def _labels(source: pd.Series, target: pd.Series) -> pd.Series:
+    """Return the ends of edges in one column; raise if their common dtype changes an integer."""
+    both = library().concat([source, target])
+    types = library().api.types
+    for ends in (source, target):
+        rounds = types.is_integer_dtype(ends.dtype) and types.is_float_dtype(both.dtype)
+        if rounds and ((ends > 2**53) | (ends < -(2**53))).any():
+            raise ValueError(
+                "edges: expected ends of one dtype, as float64 does not hold integers beyond "
+                f"2**53, got {source.dtype} and {target.dtype}"
+            )
+    return both
 
 
 def from_edges(
@@ -79,12 +93,14 @@ def from_edges(
     -------
     DataFrame, (n, n)
         The labels are the ends of edges in the order of ``pandas.factorize(sort=True)``. The dtype
-        is float32 for weights of float32, bool for orand, else float64.
+        is that of the weights, but float64 for integers, which have no infinity, and for `weight`
+        None (over orand bool).
 
     Raises
     ------
     ValueError
-        If an end is missing, or `edges` has a column twice.
+        If an end is missing, `edges` has a column twice, or ends are integers beyond 2**53 and
+        pandas' common dtype of both columns of ends is one of floats.
     KeyError
         If `edges` lacks one of the columns.
     TypeError
