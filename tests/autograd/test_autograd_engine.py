@@ -677,6 +677,16 @@ def test_what_a_tensor_is_made_of():
         Tensor(Tensor(1.0))
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int64", "float16"])
+def test_functions_of_integers_and_float16_do_not_wrap(dtype):
+    greatest = (np.iinfo if dtype.startswith(("u", "i")) else np.finfo)(dtype).max
+    x, targets = np.array([0, 3], dtype), np.array([greatest, 0], dtype)
+    want = ((x.astype(np.float64) - targets.astype(np.float64)) ** 2).mean()
+    assert autograd.mse(x, targets) == pytest.approx(want, rel=1e-6)
+    assert autograd.softmax(x).dtype == ("float32" if dtype == "float16" else "float64")
+    assert autograd.mse(np.ones(2, np.float32), np.ones(2, "int8")).dtype == np.float32
+
+
 @pytest.mark.parametrize(
     "call, error, message",
     [

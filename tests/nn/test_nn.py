@@ -1118,6 +1118,23 @@ def test_batch_norm_in_training_and_evaluation(shape, dtype):
     layer(x[:1])  # one row is enough here
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float16"])
+def test_norms_of_integers_and_float16(dtype):
+    x = np.array([[1, 90, 240], [250, 3, 0]]).astype(dtype)
+    if dtype == "float16":
+        x *= 200  # whose squares are beyond float16
+    batch, rows = nn.BatchNorm(3, dtype="float64"), nn.LayerNorm(3, dtype="float64")
+    wide = x.astype(np.float64)
+    want = (wide - wide.mean(0)) / np.sqrt(wide.var(0) + batch.eps)
+    np.testing.assert_allclose(batch(x).data, want, rtol=1e-6)
+    np.testing.assert_allclose(batch.running_var, 0.9 + 0.1 * wide.var(0, ddof=1), rtol=1e-6)
+    want = (wide - batch.running_mean) / np.sqrt(batch.running_var + batch.eps)
+    np.testing.assert_allclose(batch.eval()(x).data, want, rtol=1e-6)
+    want = wide - wide.mean(1, keepdims=True)
+    want /= np.sqrt((want**2).mean(1, keepdims=True) + rows.eps)
+    np.testing.assert_allclose(rows(x).data, want, rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     "shape, message",
     [

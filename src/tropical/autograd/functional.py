@@ -196,7 +196,7 @@ def mse(x: Operand, targets: Operand, *, reduction: str = "mean") -> Tensor:
     if got != expected:
         raise ValueError(f"targets: expected {expected}, the shape of x, got {got}")
     _check_reduction(reduction)
-    error = subtract(x, targets)
+    error = subtract(floats(x), targets)
     return (mean if reduction == "mean" else sum)(error * error)
 
 
@@ -241,8 +241,8 @@ def dropout(
 def standardize(x: Operand, axes: Sequence[int], eps: float = 1e-5) -> Tensor:
     """Return x minus its mean over `axes`, divided by sqrt(variance + eps)."""
     check_number("eps", eps)
-    ndim = np.ndim(data_of(x))
-    return _standardize(x, tuple(normal_axis(a, ndim, "axes") for a in axes), eps)
+    values = floats(x)
+    return _standardize(values, tuple(normal_axis(a, values.ndim, "axes") for a in axes), eps)
 
 
 def layer_norm(
@@ -275,6 +275,7 @@ def layer_norm(
     floating-point errors give no warnings.
     """
     check_number("eps", eps)
+    x = floats(x)
     if (fused := _fused_layer_norm(x, weight, bias, eps)) is not None:
         return fused
     y = standardize(x, (-1,), eps)
@@ -354,7 +355,8 @@ def batch_norm(
     -----
     Ioffe and Szegedy, "Batch normalization", ICML 2015, algorithm 1.
     """
-    array = np.asarray(operand(data_of(x)))
+    x = floats(x)
+    array = data_of(x)
     if array.ndim < 2:
         raise ValueError(f"x: expected (n, channels, ...), got {array.shape}")
     axes = (0, *range(2, array.ndim))
@@ -390,7 +392,7 @@ def batch_norm(
         check_number("eps", eps)
         scale = 1 / np.sqrt(running_var + eps)
         shifted = subtract(x, running_mean.reshape(along))
-        y = shifted * scale.astype(array.dtype, copy=False).reshape(along)
+        y = shifted * scale.astype(shifted.dtype, copy=False).reshape(along)
     if weight is not None:
         y = y * reshape(weight, along)
     return y if bias is None else y + reshape(bias, along)
