@@ -10,7 +10,7 @@ import pytest
 from support import random_bits
 
 from tropical import nn, quantized
-from tropical.autograd import Tensor, no_grad
+from tropical.autograd import Tensor, gelu, matmul, no_grad
 
 
 def inputs(rows, columns, seed=0):
@@ -214,6 +214,42 @@ def test_a_state_that_a_layer_refuses_changes_nothing():
     for name, array in small.state_dict().items():
         np.testing.assert_array_equal(array, before[name])
     np.testing.assert_array_equal(small(x).data, want)
+
+
+class Tied(nn.Module):
+    """An autoencoder, whose second layer is the transpose of the first one."""
+
+    def __init__(self, activation=None):
+        super().__init__()
+        self.layer = nn.Linear(20, 8, rng=np.random.default_rng(0))
+        self.activation = activation
+
+    def forward(self, x):
+        return matmul(self.layer(x, activation=self.activation), self.layer.weight)
+
+
+@pytest.mark.parametrize("activation", [None, "relu", "gelu"])
+def test_what_forward_does_with_a_linear_layer(activation):
+    model, x = Tied(activation), inputs(200, 20)
+    small = quantized.convert(model, x)
+    with no_grad():
+        want = model(x).data
+    assert np.abs(small(x).data - want).max() < 0.03 * np.abs(want).max()
+    assert small.state_dict()["layer.weight"].dtype == np.int8
+    with pytest.raises(ValueError, match="read-only"):
+        small.layer.weight[0] = 0
+    with pytest.raises(ValueError, match="activation: expected None or 'relu', got 'tan'"):
+        small.layer(x, "tan")
+
+
+def test_activations_follow_that_of_the_layer_and_lead_to_its_outputs():
+    x, of_x = inputs(50, 4), quantized.fit(inputs(50, 4), "affine")
+    layer = quantized.QuantizedLinear(np.eye(4), None, of_x, "relu")
+    layer.outputs = quantized.Quantization(0.01, 0, np.uint8)
+    want = gelu(np.maximum(x, 0))
+    np.testing.assert_allclose(layer(x, "gelu").dequantize(), want, atol=0.02)
+    with pytest.raises(ValueError, match="activation: expected None or 'relu', got 'gelu'"):
+        quantized.QuantizedLinear(np.eye(4), None, of_x, "gelu")
 
 
 @pytest.mark.parametrize("bias", [[1.0, 2.0, 3.0], 1.0, [[1.0, 2.0]]])

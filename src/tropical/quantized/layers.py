@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropical import nn
 from tropical.arrays import Array
-from tropical.autograd import Tensor, no_grad
+from tropical.autograd import Tensor, gelu, no_grad
 from tropical.autograd.tensor import data_of
 
-from .product import Activation, PackedArray, gemm, pack
+from .product import Activation, PackedArray, check_activation, gemm, pack
 from .quantization import Quantization, QuantizedArray, fit
 
 if TYPE_CHECKING:
@@ -46,8 +46,10 @@ class QuantizedLinear(nn.Module):
 
     Attributes
     ----------
-    weight, weight_scale, bias, input_scale, input_zero_point : ndarray
-        The state. After a change in place call `pack`.
+    weight : ndarray of float32, (outputs, inputs)
+        What the bytes of the weights stand for; read-only. The state has the bytes by this name.
+    weight_scale, bias, input_scale, input_zero_point : ndarray
+        The other parts of the state. After a change in place call `pack`.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class QuantizedLinear(nn.Module):
         activation: Activation | None = None,
     ) -> None:
         super().__init__()
+        check_activation(activation)
         rows = fit(weight, axis=0).quantize(weight)
         if len(rows.shape) != 2 or inputs.axis is not None:
             raise ValueError(
@@ -76,7 +79,7 @@ class QuantizedLinear(nn.Module):
             )
         if bias is not None and np.shape(bias) != rows.shape[:1]:
             raise ValueError(f"bias: expected shape {rows.shape[:1]}, got {np.shape(bias)}")
-        self.weight: NDArray[np.int8] = rows.values
+        vars(self)["weight"] = rows.values  # under the property of this name: part of the state
         self.weight_scale: NDArray[np.float32] = np.array(rows.quantization.scale)
         self.bias: NDArray[np.float32] | None = (
             None if bias is None else np.array(bias, dtype=np.float32)
@@ -91,8 +94,7 @@ class QuantizedLinear(nn.Module):
 
     def pack(self) -> None:
         """Pack the weights, which the products read in this form."""
-        scales = Quantization(self.weight_scale, 0, np.int8, axis=-1)
-        packed = pack(QuantizedArray(self.weight.T, scales))
+        packed = pack(self._rows().T)
         inputs = Quantization(self.input_scale, self.input_zero_point, self.input_dtype)
         self._packed: PackedArray = packed
         self._meaning.quantization = inputs
@@ -100,6 +102,17 @@ class QuantizedLinear(nn.Module):
     def state_loaded(self) -> None:
         """Pack the weights that were read."""
         self.pack()
+
+    def _rows(self) -> QuantizedArray:
+        scales = Quantization(self.weight_scale, 0, np.int8, axis=0)
+        return QuantizedArray(vars(self)["weight"], scales)
+
+    @property
+    def weight(self) -> NDArray[np.float32]:
+        """What the bytes of the weights stand for, as code for a `Linear` may multiply by it."""
+        weight = self._rows().dequantize()
+        weight.flags.writeable = False
+        return weight
 
     @property
     def inputs(self) -> Quantization:
@@ -127,22 +140,25 @@ class QuantizedLinear(nn.Module):
         vars(self).update(attributes)
         self.pack()
 
-    def forward(self, x: Any) -> Any:
-        """Return the new rows."""
+    def forward(self, x: Any, activation: Any = None) -> Any:
+        """Return the new rows; `activation`, as that of `Linear`, follows the layer's own."""
         inputs, outputs = self.inputs, self.outputs
         given = x if isinstance(x, QuantizedArray) else inputs.quantize(data_of(x))
+        later = activation == "gelu"
         result = gemm(
             given,
             self._packed,
             bias=self.bias,
-            activation=self.activation,
-            quantization=outputs,
+            activation=self.activation if later or activation is None else activation,
+            quantization=None if later else outputs,
         )
+        if later:
+            result = gelu(result) if outputs is None else outputs.quantize(gelu(result))
         return Tensor(result) if outputs is None else result
 
     def extra_repr(self) -> str:
         """Return the lengths."""
-        outputs, inputs = self.weight.shape
+        outputs, inputs = vars(self)["weight"].shape
         return f"{inputs}, {outputs}, activation={self.activation!r}"
 
 
