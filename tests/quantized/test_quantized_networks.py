@@ -99,7 +99,11 @@ def test_layers_are_found_wherever_they_are():
 
 @pytest.mark.parametrize(
     "calibration, message",
-    [([], "at least one batch"), (np.full((2, 20), np.nan, np.float32), "finite inputs")],
+    [
+        ([], "at least one batch"),
+        (np.full((2, 20), np.nan, np.float32), "finite inputs of 0.weight"),
+        (np.ones((0, 20), np.float32), r"numbers for 0.weight, got shape \(0, 20\)"),
+    ],
 )
 def test_calibration_is_checked(calibration, message):
     with pytest.raises(ValueError, match=f"calibration: expected {message}"):
@@ -116,8 +120,38 @@ def test_a_tensor_calibrates_as_one_batch():
 def test_a_layer_that_gets_no_input_is_refused():
     model = Twice()
     model.spare = nn.Linear(2, 2)
-    with pytest.raises(ValueError, match="inputs for each layer"):
+    with pytest.raises(ValueError, match=r"inputs for each layer, got none for \['spare.weight'\]"):
         quantized.convert(model, inputs(3, 5))
+
+
+def test_a_model_is_checked():
+    model = network()
+    with pytest.raises(TypeError, match="model: expected a Module, got int"):
+        quantized.convert(5, inputs(3, 20))
+    model[3].weight.data[0, 0] = np.nan
+    with pytest.raises(ValueError, match="model: expected finite numbers in 3.weight, got"):
+        quantized.convert(model, inputs(3, 20))
+
+
+class Called(nn.Module):
+    def __init__(self, call):
+        super().__init__()
+        self.layer = nn.Linear(20, 8, rng=np.random.default_rng(0))
+        self.call = call
+
+    def forward(self, x):
+        return self.call(self.layer, x)
+
+
+@pytest.mark.parametrize(
+    "call", [lambda layer, x: layer(x=x), lambda layer, x: layer.forward(x)], ids=["by name", "raw"]
+)
+def test_calls_of_layers_are_seen(call):
+    x = inputs(50, 20)
+    model = Called(call)
+    want = quantized.convert(Called(lambda layer, x: layer(x)), x)(x).data
+    np.testing.assert_array_equal(quantized.convert(model, x)(x).data, want)
+    assert "forward" not in vars(model.layer)
 
 
 @pytest.mark.parametrize("place", ["the whole", "a layer", "an activation", "an own forward"])

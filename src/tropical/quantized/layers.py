@@ -6,6 +6,7 @@ import copy
 import math
 from collections import Counter, deque
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -186,7 +187,10 @@ def convert(model: nn.Module, calibration: Iterable[ArrayLike] | Array | Tensor)
     Raises
     ------
     ValueError
-        If there is no batch, or a layer gets no input, or one that is not finite.
+        If there is no batch, or a layer gets no input, or one that is not finite, or has a weight
+        that is not finite.
+    TypeError
+        If `model` is no module.
 
     Examples
     --------
@@ -203,6 +207,8 @@ def convert(model: nn.Module, calibration: Iterable[ArrayLike] | Array | Tensor)
     >>> bool(np.abs(small(x).data - model(x).data).max() < 0.02)
     True
     """
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model: expected a Module, got {type(model).__name__}")
     one = isinstance(calibration, (np.ndarray, Tensor))
     batches: list[Any] = [calibration] if one else list(calibration)
     ranges = _observe(model, batches)
@@ -217,35 +223,48 @@ def _observe(model: nn.Module, batches: list[Any]) -> dict[nn.Module, Quantizati
     """Return the quantization of the inputs of each layer that multiplies."""
     if not batches:
         raise ValueError("calibration: expected at least one batch, got none")
+    layers = [module for module in model.modules() if _is_linear(module)]
+    names = _weights(model, layers)
     seen: dict[nn.Module, list[float]] = {}
 
-    def note(layer: nn.Module, inputs: tuple[Any, ...]) -> None:
-        data = np.asarray(data_of(inputs[0]))
+    def noting(layer: Any, x: Any, activation: str | None = None) -> Tensor:
+        data = np.asarray(data_of(x))
         if not data.size:
             raise ValueError(
-                f"calibration: expected numbers for each layer, got an input of shape {data.shape}"
+                f"calibration: expected numbers for {names[layer]}, got shape {data.shape}"
             )
         limits = seen.setdefault(layer, [0.0, 0.0])
         limits[:] = min(limits[0], float(data.min())), max(limits[1], float(data.max()))
         if not all(map(math.isfinite, (limits[0], limits[1], float(data.sum(dtype=np.float64))))):
-            raise ValueError("calibration: expected finite inputs of each layer")
+            raise ValueError(f"calibration: expected finite inputs of {names[layer]}")
+        return nn.Linear.forward(layer, x, activation)
 
-    layers = [module for module in model.modules() if _is_linear(module)]
-    handles = [layer.register_forward_pre_hook(note) for layer in layers]
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
+        for layer in layers:  # no hooks, which see neither keywords nor calls of `forward` itself
+            vars(layer)["forward"] = partial(noting, layer)
         with no_grad():
             for batch in batches:
                 model(batch)
     finally:
-        for handle in handles:
-            handle.remove()
+        for layer in layers:
+            vars(layer).pop("forward", None)
         for module, mode in modes:
             module.training = mode
-    if len(seen) < len(set(layers)):
-        raise ValueError("calibration: expected inputs for each layer, got none for some")
+    if missing := [names[layer] for layer in layers if layer not in seen]:
+        raise ValueError(f"calibration: expected inputs for each layer, got none for {missing}")
     return {layer: fit(np.array(limits), "affine") for layer, limits in seen.items()}
+
+
+def _weights(model: nn.Module, layers: list[Any]) -> dict[nn.Module, str]:
+    """Return the names of the weights of layers; ValueError if one is not finite."""
+    known = {id(parameter): name for name, parameter in model.named_parameters()}
+    names = {layer: known.get(id(layer.weight), "weight") for layer in layers}
+    for layer, name in names.items():
+        if not np.isfinite(layer.weight.data).all():
+            raise ValueError(f"model: expected finite numbers in {name}, got an infinity or a NaN")
+    return names
 
 
 def _is_linear(module: Any) -> bool:
