@@ -129,7 +129,7 @@ def test_a_model_is_checked():
     with pytest.raises(TypeError, match="model: expected a Module, got int"):
         quantized.convert(5, inputs(3, 20))
     model[3].weight.data[0, 0] = np.nan
-    with pytest.raises(ValueError, match="model: expected finite numbers in 3.weight, got"):
+    with pytest.raises(ValueError, match=r"model: expected finite numbers in 3\.weight, got"):
         quantized.convert(model, inputs(3, 20))
 
 
