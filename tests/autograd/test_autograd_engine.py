@@ -360,6 +360,29 @@ def test_a_parameter_made_in_a_checkpoint_gets_its_gradient():
     assert made[0].grad.item() == 2
 
 
+def test_a_value_from_inside_a_checkpoint_may_stay_alive():
+    w, kept = leaf(2.0), []
+
+    def function(t):
+        kept[:] = [t * w]
+        kept[0].retain_grad()
+        return kept[0] * kept[0]
+
+    checkpoint(function, Tensor(3.0)).backward()
+    assert w.grad.item() == 36 and kept[0].grad is None
+
+
+def test_checkpoint_refuses_other_tensors():
+    calls = []
+
+    def function(t):
+        calls.append(leaf(2.0))
+        return t * calls[-1]
+
+    with pytest.raises(RuntimeError, match=r"first call, 1 and .*, got others, 1 and"):
+        checkpoint(function, Tensor(3.0)).backward()
+
+
 def test_checkpoint_in_a_walk_of_two_threads():
     x, w = leaf(3.0), leaf(2.0)
     y = checkpoint(lambda t: t * w, x)
