@@ -121,6 +121,25 @@ def test_names_come_in_the_order_of_their_setting():
     assert [id(p) for p in tree.parameters()] == [id(p) for _, p in tree.named_parameters()]
 
 
+@pytest.mark.parametrize("value, taken", [(2**31 - 1, True), (2**31, False), (-(2**40), False)])
+def test_states_of_integers_do_not_wrap(value, taken):
+    scale = Scale()
+    scale.count = np.zeros((), np.int32)
+    state = scale.state_dict() | {"count": np.array(value)}
+    if taken:
+        scale.load_state_dict(state)
+        assert scale.count == value
+    else:
+        with unchanged(scale), pytest.raises(ValueError, match="in the range of int32"):
+            scale.load_state_dict(state)
+
+
+def test_loading_keeps_infinities():
+    layer = nn.Linear(1, 2)
+    layer.load_state_dict(layer.state_dict() | {"bias": np.array([np.inf, np.nan])})
+    assert np.isinf(layer.bias.data[0]) and np.isnan(layer.bias.data[1])
+
+
 def test_shared_parameters_are_given_once_and_saved_under_every_name():
     first, second = nn.Linear(2, 2), nn.Linear(2, 2)
     second.weight = first.weight
@@ -295,6 +314,7 @@ def test_loading_casts_dtypes_and_takes_lists():
         ({"shift": np.zeros(2)}, ValueError, r"state: missing \[\], unknown \['shift'\]"),
         ({"bias": np.zeros(3)}, ValueError, r"state: bias: expected shape \(2,\), got \(3,\)"),
         ({"bias": 0.0}, ValueError, r"state: bias: expected shape \(2,\), got \(\)"),
+        ({"bias": np.array([0, 1e39])}, ValueError, "state: bias: expected numbers in the range of"),
         ({"bias": np.array([1j, 2j])}, (TypeError, ValueError), None),
         ({"bias": np.array(["1", "2"])}, (TypeError, ValueError), None),
         ({"bias": np.array([1.0, None], dtype=object)}, (TypeError, ValueError), None),

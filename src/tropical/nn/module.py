@@ -317,8 +317,9 @@ class Module(metaclass=_Kind):
         Raises
         ------
         ValueError
-            If a name is missing or unknown, a shape differs, a target is read-only, or a module
-            does not take the values; nothing is changed then.
+            If a name is missing or unknown, a shape differs, a target is read-only, a number is
+            beyond the range of its target, or a module does not take the values; nothing is
+            changed then.
         TypeError
             If an array does not cast to the dtype of its target; nothing is changed then.
         """
