@@ -461,6 +461,17 @@ def test_parameters_without_gradient_are_untouched(kind, options):
     optimizer.step()
 
 
+def test_momentum_and_nesterov_may_be_set_later():
+    several, others = parameters(3, 2), parameters(3, 2)
+    later, first = optim.SGD(several, 0.1), optim.SGD(others, 0.1, momentum=0.5, nesterov=True)
+    later.momentum, later.nesterov = 0.5, np.True_
+    for optimizer in (later, first):
+        steps(optimizer, range(3))
+    assert_all_same_bits(bits(several), bits(others))
+    first.load_state_dict(later.state_dict())
+    assert first.nesterov is True
+
+
 def test_zero_gradients_are_gradients():
     (p,) = parameters(3)
     optimizer = optim.SGD([p], 0.1, momentum=0.9, weight_decay=0.5)

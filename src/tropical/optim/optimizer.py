@@ -313,7 +313,8 @@ class Optimizer:
         state = {"optimizer": np.array(type(self).__name__), "steps": np.array(self.steps)}
         for name in self.hyperparameters:
             value = getattr(self, name)
-            state[name] = np.array(value, dtype=bool if isinstance(value, bool) else float)
+            kind = bool if isinstance(value, (bool, np.bool_)) else float
+            state[name] = np.array(value, dtype=kind)
         for number, arrays in enumerate(self.states):
             state.update({f"{number}.{i}": array.copy() for i, array in enumerate(arrays)})
         return state
@@ -324,8 +325,8 @@ class Optimizer:
         Raises
         ------
         ValueError
-            If the kind differs, a name is missing or unknown, a shape differs, or a hyperparameter
-            or a count of steps is out of range; nothing is changed then.
+            If the kind differs, a name is missing or unknown, a shape differs, or a number is out
+            of range; nothing is changed then.
         TypeError
             If an array does not cast to the dtype of its target; nothing is changed then.
         """
