@@ -164,6 +164,13 @@ def test_parts_in_sets_and_of_one_name_are_refused():
     tree.several.append({Scale()})
     with pytest.raises(TypeError, match=r"several\.2: expected a list, tuple or dict .* got a set"):
         tree.state_dict()
+    for several, name in (
+        (np.array([Scale()]), "several"),
+        ([np.array(None), np.array([Scale()])], "several.1"),
+    ):
+        tree.several = several
+        with pytest.raises(TypeError, match=f"{name}: expected a list, .* got an array"):
+            tree.state_dict()
     tree.several = {1: Scale(), "1": Scale()}
     for act in (tree.state_dict, lambda: tree.load_state_dict({})):
         with pytest.raises(ValueError, match=r"different names, got 'several.1.factor' twice"):
@@ -314,7 +321,11 @@ def test_loading_casts_dtypes_and_takes_lists():
         ({"shift": np.zeros(2)}, ValueError, r"state: missing \[\], unknown \['shift'\]"),
         ({"bias": np.zeros(3)}, ValueError, r"state: bias: expected shape \(2,\), got \(3,\)"),
         ({"bias": 0.0}, ValueError, r"state: bias: expected shape \(2,\), got \(\)"),
-        ({"bias": np.array([0, 1e39])}, ValueError, "state: bias: expected numbers in the range of"),
+        (
+            {"bias": np.array([0, 1e39])},
+            ValueError,
+            "state: bias: expected numbers in the range of",
+        ),
         ({"bias": np.array([1j, 2j])}, (TypeError, ValueError), None),
         ({"bias": np.array(["1", "2"])}, (TypeError, ValueError), None),
         ({"bias": np.array([1.0, None], dtype=object)}, (TypeError, ValueError), None),

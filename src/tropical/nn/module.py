@@ -44,12 +44,17 @@ def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         parts = enumerate(value)
     elif isinstance(value, dict):
         parts = value.items()
-    elif isinstance(value, (set, frozenset)) and any(
-        isinstance(part, (Module, Parameter)) for part in value
-    ):
-        raise TypeError(f"{name}: expected a list, tuple or dict of modules, got a set")
+    elif isinstance(value, (set, frozenset)) or _of_objects(value):
+        members = value.flat if isinstance(value, np.ndarray) else value
+        if any(isinstance(part, (Module, Parameter)) for part in members):
+            kind = "an array" if isinstance(value, np.ndarray) else "a set"
+            raise TypeError(f"{name}: expected a list, tuple or dict of modules, got {kind}")
     for key, part in parts:
         yield from _inside(f"{name}.{key}", part)
+
+
+def _of_objects(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.hasobject
 
 
 class _ModuleHandle(Handle):
@@ -92,9 +97,10 @@ class Module(metaclass=_Kind):
 
     A module lists its attributes that are a `Parameter`, a `Module`, or a buffer, which is state
     without training, in the order of their assignment. It also lists parameters and modules in
-    lists, tuples and dicts among its attributes, with names such as ``blocks.0.weight``. A buffer
-    is an array that the constructor sets, or `register_buffer`. Other arrays, such as those that
-    `forward` keeps for later, are no state.
+    lists, tuples and dicts among its attributes, with names such as ``blocks.0.weight``. These must
+    not contain themselves, and a module in a set or an array is an error. A buffer is an array that
+    the constructor sets, or `register_buffer`. Other arrays, such as those that `forward` keeps for
+    later, are no state.
 
     Examples
     --------
@@ -221,7 +227,7 @@ class Module(metaclass=_Kind):
             if isinstance(value, np.ndarray):
                 if self._buffers is None or name in self._buffers:
                     yield name, value
-            elif name not in ("_hooks", "_buffers"):
+            if name not in ("_hooks", "_buffers"):
                 yield from _inside(name, value)
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
