@@ -47,7 +47,7 @@ _layer_norm: Operation = Operation(lambda x, weight, bias, eps, statistics, valu
 
 
 def _softmax_value(x: Array, axis: int) -> Array:
-    y = x - np.maximum.reduce(x, axis=axis, keepdims=True)
+    y = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     np.exp(y, out=y)
     y /= total(y, (axis,), keepdims=True)
     return y
@@ -58,8 +58,9 @@ def _softmax_rule(g: Any, y: Any, axis: int = -1) -> Any:
 
 
 def _log_softmax_value(x: Array, axis: int) -> Array:
-    y = x - np.maximum.reduce(x, axis=axis, keepdims=True)
-    y -= np.log(total(np.exp(y), (axis,), keepdims=True))
+    y = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+    if y.size:
+        y -= np.log(total(np.exp(y), (axis,), keepdims=True))
     return y
 
 
