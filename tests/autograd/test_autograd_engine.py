@@ -686,6 +686,14 @@ def test_methods_of_arrays():
     assert np.argmin(x, axis=1, keepdims=True).tolist() == [[0], [0]]
 
 
+def test_exponentials_of_no_elements():
+    x = Tensor(np.zeros((3, 0)), requires_grad=True)
+    for y in (x.logsumexp(1), autograd.softmax(x), autograd.log_softmax(x)):
+        assert y.shape in ((3,), (3, 0)) and np.isneginf(y.data).all()
+        (g,) = autograd.grad(y.sum(), [x])
+        assert g.shape == (3, 0)
+
+
 def test_what_a_tensor_is_made_of():
     assert Tensor([1, 2]).dtype == np.float64 and Tensor(True).item() == 1
     assert Tensor([1.0], dtype="float32").dtype == np.float32
@@ -731,6 +739,8 @@ def test_functions_of_integers_and_float16_do_not_wrap(dtype):
             "mode: expected \"constant\", .* 'mean'",
         ),
         (lambda x: x.sum(axis=5), ValueError, "axis: expected an axis of 2 dimensions, got 5"),
+        (lambda x: x.sum(1.0), TypeError, "expected an integer or several, got 1.0"),
+        (lambda x: x.register_hook(None), TypeError, "hook: expected a function, got NoneType"),
         (lambda x: x.sum(axis=(0, 0)), ValueError, r"different axes, got \(0, 0\)"),
         (lambda x: x.transpose(0, 0), ValueError, "expected an order of the 2 axes"),
         (lambda x: autograd.concatenate([]), ValueError, "expected at least one"),

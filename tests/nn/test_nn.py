@@ -342,6 +342,13 @@ def test_states_that_do_not_fit_change_nothing(change, error, message):
 # --- files ---
 
 
+@pytest.mark.parametrize("parent", ["no", "file"])
+def test_errors_name_the_file_that_was_asked_for(parent, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=f"{parent}/m.npz"):
+        nn.Linear(1, 1).save(tmp_path / parent / "m.npz")
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", LAYERS)
 def test_files_keep_every_bit(name, dtype, tmp_path):
@@ -1411,6 +1418,17 @@ NAN = float("nan")
             lambda: optim.SGD(nn.Linear(2, 2).parameters(), lr=0.1, momentum="a"),
             TypeError,
             "momentum: expected a number, got 'a'",
+        ),
+        (
+            lambda: optim.Schedule(optim.SGD(nn.Linear(1, 1).parameters(), 0.1), 0.5),
+            TypeError,
+            "factor: expected a function of the number of steps, got 0.5",
+        ),
+        (lambda: optim.warm_up(2, 0.5), TypeError, "then: expected a function .*, got 0.5"),
+        (
+            lambda: nn.ReLU().register_forward_hook(None),
+            TypeError,
+            "hook: expected a function, got NoneType",
         ),
         (lambda: optim.step_decay("a"), TypeError, "every: expected a number, got 'a'"),
         (lambda: nn.BatchNorm(2, eps=-1e-5), ValueError, f"eps: {NOT_NEGATIVE}"),

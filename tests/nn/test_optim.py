@@ -494,12 +494,25 @@ def leaf(*shape, order="C"):
         (lambda: [leaf(2), leaf(2) * 2], r"parameters\[1\]: expected a leaf"),
         (lambda: [Tensor([1.0])], r"parameters\[0\]: expected a leaf that requires grad"),
         (lambda: [leaf(3, 2, order="F")], r"parameters\[0\]: .*contiguous data"),
-        (lambda: leaf(3), r"parameters\[0\]: expected a leaf"),  # its elements are computed
     ],
 )
 def test_wrong_parameters(kind, options, make, message):
     with pytest.raises(ValueError, match=message):
         kind(make(), **options)
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        (leaf(3), "parameters: expected several Tensors, got Tensor"),
+        (5, "parameters: expected several Tensors, got int"),
+        ([leaf(2), {"params": [leaf(3)]}], r"parameters\[1\]: expected a Tensor, got dict"),
+        (nn.Linear(1, 1).named_parameters(), r"parameters\[0\]: expected a Tensor, got tuple"),
+    ],
+)
+def test_parameters_of_another_type(given, message):
+    with pytest.raises(TypeError, match=message):
+        optim.SGD(given, 0.1)
 
 
 ADAMS = (optim.Adam, optim.AdamW)

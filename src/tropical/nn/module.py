@@ -61,7 +61,8 @@ class _ModuleHandle(Handle):
     """A registered hook of a module, whose `_hooks` are empty when the last one is removed."""
 
     def __init__(self, hooks: dict[str, dict[int, Any]], kind: str, hook: object) -> None:
-        super().__init__(hooks.setdefault(kind, {}), hook)
+        super().__init__(hooks.get(kind, {}), hook)
+        hooks[kind] = self._hooks
         self._hooks_of_kinds = hooks
         self._kind = kind
 
@@ -224,9 +225,9 @@ class Module(metaclass=_Kind):
     def _parts(self) -> Iterator[tuple[str, Any]]:
         """Yield the modules, parameters and buffers of this module itself, with names."""
         for name, value in vars(self).items():
-            if isinstance(value, np.ndarray):
-                if self._buffers is None or name in self._buffers:
-                    yield name, value
+            named = self._buffers is None or name in self._buffers
+            if isinstance(value, np.ndarray) and named:
+                yield name, value
             if name not in ("_hooks", "_buffers"):
                 yield from _inside(name, value)
 
