@@ -360,6 +360,29 @@ def test_a_parameter_made_in_a_checkpoint_gets_its_gradient():
     assert made[0].grad.item() == 2
 
 
+def test_a_value_from_inside_a_checkpoint_may_stay_alive():
+    w, kept = leaf(2.0), []
+
+    def function(t):
+        kept[:] = [t * w]
+        kept[0].retain_grad()
+        return kept[0] * kept[0]
+
+    checkpoint(function, Tensor(3.0)).backward()
+    assert w.grad.item() == 36 and kept[0].grad is None
+
+
+def test_checkpoint_refuses_other_tensors():
+    calls = []
+
+    def function(t):
+        calls.append(leaf(2.0))
+        return t * calls[-1]
+
+    with pytest.raises(RuntimeError, match=r"first call, 1 and .*, got others, 1 and"):
+        checkpoint(function, Tensor(3.0)).backward()
+
+
 def test_checkpoint_in_a_walk_of_two_threads():
     x, w = leaf(3.0), leaf(2.0)
     y = checkpoint(lambda t: t * w, x)
@@ -663,6 +686,14 @@ def test_methods_of_arrays():
     assert np.argmin(x, axis=1, keepdims=True).tolist() == [[0], [0]]
 
 
+def test_exponentials_of_no_elements():
+    x = Tensor(np.zeros((3, 0)), requires_grad=True)
+    for y in (x.logsumexp(1), autograd.softmax(x), autograd.log_softmax(x)):
+        assert y.shape in ((3,), (3, 0)) and np.isneginf(y.data).all()
+        (g,) = autograd.grad(y.sum(), [x])
+        assert g.shape == (3, 0)
+
+
 def test_what_a_tensor_is_made_of():
     assert Tensor([1, 2]).dtype == np.float64 and Tensor(True).item() == 1
     assert Tensor([1.0], dtype="float32").dtype == np.float32
@@ -675,6 +706,16 @@ def test_what_a_tensor_is_made_of():
             Tensor(bad)
     with pytest.raises(TypeError, match="expected an array, got a Tensor"):
         Tensor(Tensor(1.0))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int64", "float16"])
+def test_functions_of_integers_and_float16_do_not_wrap(dtype):
+    greatest = (np.iinfo if dtype.startswith(("u", "i")) else np.finfo)(dtype).max
+    x, targets = np.array([0, 3], dtype), np.array([greatest, 0], dtype)
+    want = ((x.astype(np.float64) - targets.astype(np.float64)) ** 2).mean()
+    assert autograd.mse(x, targets) == pytest.approx(want, rel=1e-6)
+    assert autograd.softmax(x).dtype == ("float32" if dtype == "float16" else "float64")
+    assert autograd.mse(np.ones(2, np.float32), np.ones(2, "int8")).dtype == np.float32
 
 
 @pytest.mark.parametrize(
@@ -698,6 +739,8 @@ def test_what_a_tensor_is_made_of():
             "mode: expected \"constant\", .* 'mean'",
         ),
         (lambda x: x.sum(axis=5), ValueError, "axis: expected an axis of 2 dimensions, got 5"),
+        (lambda x: x.sum(1.0), TypeError, "expected an integer or several, got 1.0"),
+        (lambda x: x.register_hook(None), TypeError, "hook: expected a function, got NoneType"),
         (lambda x: x.sum(axis=(0, 0)), ValueError, r"different axes, got \(0, 0\)"),
         (lambda x: x.transpose(0, 0), ValueError, "expected an order of the 2 axes"),
         (lambda x: autograd.concatenate([]), ValueError, "expected at least one"),

@@ -148,6 +148,8 @@ def test_conv2d_of_arrays_and_of_nothing():
     images, filters = np.arange(18).reshape(1, 2, 3, 3), np.ones((1, 2, 2, 2), int)
     want = [[[[52, 60], [76, 84]]]]
     assert_same_bits(autograd.conv2d(images, filters), np.array(want))
+    of_bytes = autograd.conv2d(images.astype(np.uint8) * 9, filters.astype(np.int8))
+    assert_same_bits(of_bytes, np.array(want) * 9)
     for n, channels, count in ((0, 2, 1), (1, 0, 1), (1, 2, 0)):
         x, weight = Tensor(np.zeros((n, channels, 3, 3))), Tensor(np.zeros((count, channels, 2, 2)))
         assert not autograd.conv2d(x, weight).data.any()

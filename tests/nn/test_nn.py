@@ -121,6 +121,25 @@ def test_names_come_in_the_order_of_their_setting():
     assert [id(p) for p in tree.parameters()] == [id(p) for _, p in tree.named_parameters()]
 
 
+@pytest.mark.parametrize("value, taken", [(2**31 - 1, True), (2**31, False), (-(2**40), False)])
+def test_states_of_integers_do_not_wrap(value, taken):
+    scale = Scale()
+    scale.count = np.zeros((), np.int32)
+    state = scale.state_dict() | {"count": np.array(value)}
+    if taken:
+        scale.load_state_dict(state)
+        assert scale.count == value
+    else:
+        with unchanged(scale), pytest.raises(ValueError, match="in the range of int32"):
+            scale.load_state_dict(state)
+
+
+def test_loading_keeps_infinities():
+    layer = nn.Linear(1, 2)
+    layer.load_state_dict(layer.state_dict() | {"bias": np.array([np.inf, np.nan])})
+    assert np.isinf(layer.bias.data[0]) and np.isnan(layer.bias.data[1])
+
+
 def test_shared_parameters_are_given_once_and_saved_under_every_name():
     first, second = nn.Linear(2, 2), nn.Linear(2, 2)
     second.weight = first.weight
@@ -145,6 +164,13 @@ def test_parts_in_sets_and_of_one_name_are_refused():
     tree.several.append({Scale()})
     with pytest.raises(TypeError, match=r"several\.2: expected a list, tuple or dict .* got a set"):
         tree.state_dict()
+    for several, name in (
+        (np.array([Scale()]), "several"),
+        ([np.array(None), np.array([Scale()])], "several.1"),
+    ):
+        tree.several = several
+        with pytest.raises(TypeError, match=f"{name}: expected a list, .* got an array"):
+            tree.state_dict()
     tree.several = {1: Scale(), "1": Scale()}
     for act in (tree.state_dict, lambda: tree.load_state_dict({})):
         with pytest.raises(ValueError, match=r"different names, got 'several.1.factor' twice"):
@@ -295,6 +321,11 @@ def test_loading_casts_dtypes_and_takes_lists():
         ({"shift": np.zeros(2)}, ValueError, r"state: missing \[\], unknown \['shift'\]"),
         ({"bias": np.zeros(3)}, ValueError, r"state: bias: expected shape \(2,\), got \(3,\)"),
         ({"bias": 0.0}, ValueError, r"state: bias: expected shape \(2,\), got \(\)"),
+        (
+            {"bias": np.array([0, 1e39])},
+            ValueError,
+            "state: bias: expected numbers in the range of",
+        ),
         ({"bias": np.array([1j, 2j])}, (TypeError, ValueError), None),
         ({"bias": np.array(["1", "2"])}, (TypeError, ValueError), None),
         ({"bias": np.array([1.0, None], dtype=object)}, (TypeError, ValueError), None),
@@ -309,6 +340,13 @@ def test_states_that_do_not_fit_change_nothing(change, error, message):
 
 
 # --- files ---
+
+
+@pytest.mark.parametrize("parent", ["no", "file"])
+def test_errors_name_the_file_that_was_asked_for(parent, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=f"{parent}/m.npz"):
+        nn.Linear(1, 1).save(tmp_path / parent / "m.npz")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -1118,6 +1156,23 @@ def test_batch_norm_in_training_and_evaluation(shape, dtype):
     layer(x[:1])  # one row is enough here
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float16"])
+def test_norms_of_integers_and_float16(dtype):
+    x = np.array([[1, 90, 240], [250, 3, 0]]).astype(dtype)
+    if dtype == "float16":
+        x *= 200  # whose squares are beyond float16
+    batch, rows = nn.BatchNorm(3, dtype="float64"), nn.LayerNorm(3, dtype="float64")
+    wide = x.astype(np.float64)
+    want = (wide - wide.mean(0)) / np.sqrt(wide.var(0) + batch.eps)
+    np.testing.assert_allclose(batch(x).data, want, rtol=1e-6)
+    np.testing.assert_allclose(batch.running_var, 0.9 + 0.1 * wide.var(0, ddof=1), rtol=1e-6)
+    want = (wide - batch.running_mean) / np.sqrt(batch.running_var + batch.eps)
+    np.testing.assert_allclose(batch.eval()(x).data, want, rtol=1e-6)
+    want = wide - wide.mean(1, keepdims=True)
+    want /= np.sqrt((want**2).mean(1, keepdims=True) + rows.eps)
+    np.testing.assert_allclose(rows(x).data, want, rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     "shape, message",
     [
@@ -1363,6 +1418,17 @@ NAN = float("nan")
             lambda: optim.SGD(nn.Linear(2, 2).parameters(), lr=0.1, momentum="a"),
             TypeError,
             "momentum: expected a number, got 'a'",
+        ),
+        (
+            lambda: optim.Schedule(optim.SGD(nn.Linear(1, 1).parameters(), 0.1), 0.5),
+            TypeError,
+            "factor: expected a function of the number of steps, got 0.5",
+        ),
+        (lambda: optim.warm_up(2, 0.5), TypeError, "then: expected a function .*, got 0.5"),
+        (
+            lambda: nn.ReLU().register_forward_hook(None),
+            TypeError,
+            "hook: expected a function, got NoneType",
         ),
         (lambda: optim.step_decay("a"), TypeError, "every: expected a number, got 'a'"),
         (lambda: nn.BatchNorm(2, eps=-1e-5), ValueError, f"eps: {NOT_NEGATIVE}"),

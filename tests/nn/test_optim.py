@@ -461,6 +461,17 @@ def test_parameters_without_gradient_are_untouched(kind, options):
     optimizer.step()
 
 
+def test_momentum_and_nesterov_may_be_set_later():
+    several, others = parameters(3, 2), parameters(3, 2)
+    later, first = optim.SGD(several, 0.1), optim.SGD(others, 0.1, momentum=0.5, nesterov=True)
+    later.momentum, later.nesterov = 0.5, np.True_
+    for optimizer in (later, first):
+        steps(optimizer, range(3))
+    assert_all_same_bits(bits(several), bits(others))
+    first.load_state_dict(later.state_dict())
+    assert first.nesterov is True
+
+
 def test_zero_gradients_are_gradients():
     (p,) = parameters(3)
     optimizer = optim.SGD([p], 0.1, momentum=0.9, weight_decay=0.5)
@@ -483,12 +494,25 @@ def leaf(*shape, order="C"):
         (lambda: [leaf(2), leaf(2) * 2], r"parameters\[1\]: expected a leaf"),
         (lambda: [Tensor([1.0])], r"parameters\[0\]: expected a leaf that requires grad"),
         (lambda: [leaf(3, 2, order="F")], r"parameters\[0\]: .*contiguous data"),
-        (lambda: leaf(3), r"parameters\[0\]: expected a leaf"),  # its elements are computed
     ],
 )
 def test_wrong_parameters(kind, options, make, message):
     with pytest.raises(ValueError, match=message):
         kind(make(), **options)
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        (leaf(3), "parameters: expected several Tensors, got Tensor"),
+        (5, "parameters: expected several Tensors, got int"),
+        ([leaf(2), {"params": [leaf(3)]}], r"parameters\[1\]: expected a Tensor, got dict"),
+        (nn.Linear(1, 1).named_parameters(), r"parameters\[0\]: expected a Tensor, got tuple"),
+    ],
+)
+def test_parameters_of_another_type(given, message):
+    with pytest.raises(TypeError, match=message):
+        optim.SGD(given, 0.1)
 
 
 ADAMS = (optim.Adam, optim.AdamW)

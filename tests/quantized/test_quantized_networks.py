@@ -10,7 +10,7 @@ import pytest
 from support import random_bits
 
 from tropical import nn, quantized
-from tropical.autograd import Tensor, no_grad
+from tropical.autograd import Tensor, gelu, matmul, no_grad
 
 
 def inputs(rows, columns, seed=0):
@@ -99,7 +99,11 @@ def test_layers_are_found_wherever_they_are():
 
 @pytest.mark.parametrize(
     "calibration, message",
-    [([], "at least one batch"), (np.full((2, 20), np.nan, np.float32), "finite inputs")],
+    [
+        ([], "at least one batch"),
+        (np.full((2, 20), np.nan, np.float32), "finite inputs of 0.weight"),
+        (np.ones((0, 20), np.float32), r"numbers for 0.weight, got shape \(0, 20\)"),
+    ],
 )
 def test_calibration_is_checked(calibration, message):
     with pytest.raises(ValueError, match=f"calibration: expected {message}"):
@@ -116,8 +120,38 @@ def test_a_tensor_calibrates_as_one_batch():
 def test_a_layer_that_gets_no_input_is_refused():
     model = Twice()
     model.spare = nn.Linear(2, 2)
-    with pytest.raises(ValueError, match="inputs for each layer"):
+    with pytest.raises(ValueError, match=r"inputs for each layer, got none for \['spare.weight'\]"):
         quantized.convert(model, inputs(3, 5))
+
+
+def test_a_model_is_checked():
+    model = network()
+    with pytest.raises(TypeError, match="model: expected a Module, got int"):
+        quantized.convert(5, inputs(3, 20))
+    model[3].weight.data[0, 0] = np.nan
+    with pytest.raises(ValueError, match=r"model: expected finite numbers in 3\.weight, got"):
+        quantized.convert(model, inputs(3, 20))
+
+
+class Called(nn.Module):
+    def __init__(self, call):
+        super().__init__()
+        self.layer = nn.Linear(20, 8, rng=np.random.default_rng(0))
+        self.call = call
+
+    def forward(self, x):
+        return self.call(self.layer, x)
+
+
+@pytest.mark.parametrize(
+    "call", [lambda layer, x: layer(x=x), lambda layer, x: layer.forward(x)], ids=["by name", "raw"]
+)
+def test_calls_of_layers_are_seen(call):
+    x = inputs(50, 20)
+    model = Called(call)
+    want = quantized.convert(Called(lambda layer, x: layer(x)), x)(x).data
+    np.testing.assert_array_equal(quantized.convert(model, x)(x).data, want)
+    assert "forward" not in vars(model.layer)
 
 
 @pytest.mark.parametrize("place", ["the whole", "a layer", "an activation", "an own forward"])
@@ -214,6 +248,42 @@ def test_a_state_that_a_layer_refuses_changes_nothing():
     for name, array in small.state_dict().items():
         np.testing.assert_array_equal(array, before[name])
     np.testing.assert_array_equal(small(x).data, want)
+
+
+class Tied(nn.Module):
+    """An autoencoder, whose second layer is the transpose of the first one."""
+
+    def __init__(self, activation=None):
+        super().__init__()
+        self.layer = nn.Linear(20, 8, rng=np.random.default_rng(0))
+        self.activation = activation
+
+    def forward(self, x):
+        return matmul(self.layer(x, activation=self.activation), self.layer.weight)
+
+
+@pytest.mark.parametrize("activation", [None, "relu", "gelu"])
+def test_what_forward_does_with_a_linear_layer(activation):
+    model, x = Tied(activation), inputs(200, 20)
+    small = quantized.convert(model, x)
+    with no_grad():
+        want = model(x).data
+    assert np.abs(small(x).data - want).max() < 0.03 * np.abs(want).max()
+    assert small.state_dict()["layer.weight"].dtype == np.int8
+    with pytest.raises(ValueError, match="read-only"):
+        small.layer.weight[0] = 0
+    with pytest.raises(ValueError, match="activation: expected None or 'relu', got 'tan'"):
+        small.layer(x, "tan")
+
+
+def test_activations_follow_that_of_the_layer_and_lead_to_its_outputs():
+    x, of_x = inputs(50, 4), quantized.fit(inputs(50, 4), "affine")
+    layer = quantized.QuantizedLinear(np.eye(4), None, of_x, "relu")
+    layer.outputs = quantized.Quantization(0.01, 0, np.uint8)
+    want = gelu(np.maximum(x, 0))
+    np.testing.assert_allclose(layer(x, "gelu").dequantize(), want, atol=0.02)
+    with pytest.raises(ValueError, match="activation: expected None or 'relu', got 'gelu'"):
+        quantized.QuantizedLinear(np.eye(4), None, of_x, "gelu")
 
 
 @pytest.mark.parametrize("bias", [[1.0, 2.0, 3.0], 1.0, [[1.0, 2.0]]])

@@ -258,6 +258,13 @@ def test_numbers_that_bytes_would_not_give_back_are_refused():
             quantized.QuantizedArray(np.ones((2, 3), np.int8), q)
 
 
+def test_types_are_checked_at_once():
+    with pytest.raises(TypeError, match=r"axis: expected an int or None, got 0\.0"):
+        quantized.Quantization([1.0], 0, np.uint8, axis=0.0)
+    with pytest.raises(TypeError, match="values: expected an ndarray, got list"):
+        quantized.QuantizedArray([1, 2], quantized.Quantization(1.0, 0, np.uint8))
+
+
 def test_a_quantization_does_not_change():
     """It keeps what it has computed of its scales."""
     scales = np.array([0.5, 0.25], np.float32)

@@ -26,7 +26,7 @@ def checkpoint(function: Callable[..., Tensor], *arguments: Any) -> Tensor:
         A function of `arguments` that returns one Tensor and may use parameters. The second call
         must return the same value. The default generator, and generators given to `dropout`, draw
         the same numbers in both calls. Side effects happen twice: the running statistics of batch
-        normalization change twice.
+        normalization change twice. Values computed inside collect no `grad`, even by `retain_grad`.
     *arguments
         Tensors and other objects.
 
@@ -81,7 +81,7 @@ class _Call:
         self.generators: dict[Any, np.random.Generator] = {None: np.random.default_rng(seed)}
 
     def __call__(self) -> tuple[Tensor, list[Node]]:
-        """Return the value, and the nodes that it depends on and that are older or still alive."""
+        """Return the value, and the nodes behind it that are older, or leaves that are alive."""
         newest = next_number()
         with random.repeated(self.generators):
             value = self.function()
@@ -91,7 +91,9 @@ class _Call:
             return value, []
 
         def ends(node: Node) -> bool:
-            return node.number <= newest or (node.tensor is not None and node.tensor() is not None)
+            # A leaf from inside that is alive may be a parameter, which another call uses again.
+            alive = node.tensor is not None and node.tensor() is not None
+            return node.number <= newest or (node.is_leaf and alive)
 
         _, inputs = behind(value.node, ends)
         return value, sorted(inputs, key=lambda node: node.number)
@@ -120,9 +122,10 @@ class _Replay:
         with enable_grad():
             value, inputs = self.call()
         if inputs != self.inputs or value.shape != self.shape:
+            differ = "" if len(inputs) != len(self.inputs) or inputs == self.inputs else " others,"
             raise RuntimeError(
                 "function: expected the tensors and the shape of the first call, "
-                f"{len(self.inputs)} and {self.shape}, got {len(inputs)} and {value.shape}"
+                f"{len(self.inputs)} and {self.shape}, got{differ} {len(inputs)} and {value.shape}"
             )
         # Another kernel may round in another way.
         size = np.abs(self.sample[np.isfinite(self.sample)]).max(initial=0.0)

@@ -18,6 +18,7 @@ import numpy as np
 
 import tropical
 from tropical import _core
+from tropical.arrays import is_kind
 
 from .operation import Operation, operand
 from .reduce import mean
@@ -153,6 +154,8 @@ def _product(a: Array, x: Array, windows: Windows, *, transposed: bool = False) 
     If `transposed`, the transpose of the windows.
     """
     dtype = np.result_type(a, x)
+    if is_kind(dtype, "bool", "integer"):
+        dtype = np.result_type(dtype, np.int64)  # as sums of bytes would wrap
     source = windows.padded(x, dtype).reshape(-1)
     rows, columns = _places_and_pixels(windows, x.shape)
     if transposed:
@@ -281,7 +284,8 @@ def conv2d(
     Returns
     -------
     Tensor, (n, filters, down, across)
-        ``down = (height + 2 padding - kernel height) // stride + 1``; across likewise.
+        ``down = (height + 2 padding - kernel height) // stride + 1``; across likewise. Of arrays of
+        integers, the sums are int64.
 
     Raises
     ------

@@ -47,7 +47,7 @@ _layer_norm: Operation = Operation(lambda x, weight, bias, eps, statistics, valu
 
 
 def _softmax_value(x: Array, axis: int) -> Array:
-    y = x - np.maximum.reduce(x, axis=axis, keepdims=True)
+    y = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     np.exp(y, out=y)
     y /= total(y, (axis,), keepdims=True)
     return y
@@ -58,8 +58,9 @@ def _softmax_rule(g: Any, y: Any, axis: int = -1) -> Any:
 
 
 def _log_softmax_value(x: Array, axis: int) -> Array:
-    y = x - np.maximum.reduce(x, axis=axis, keepdims=True)
-    y -= np.log(total(np.exp(y), (axis,), keepdims=True))
+    y = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+    if y.size:
+        y -= np.log(total(np.exp(y), (axis,), keepdims=True))
     return y
 
 
@@ -196,7 +197,7 @@ def mse(x: Operand, targets: Operand, *, reduction: str = "mean") -> Tensor:
     if got != expected:
         raise ValueError(f"targets: expected {expected}, the shape of x, got {got}")
     _check_reduction(reduction)
-    error = subtract(x, targets)
+    error = subtract(floats(x), targets)
     return (mean if reduction == "mean" else sum)(error * error)
 
 
@@ -241,8 +242,8 @@ def dropout(
 def standardize(x: Operand, axes: Sequence[int], eps: float = 1e-5) -> Tensor:
     """Return x minus its mean over `axes`, divided by sqrt(variance + eps)."""
     check_number("eps", eps)
-    ndim = np.ndim(data_of(x))
-    return _standardize(x, tuple(normal_axis(a, ndim, "axes") for a in axes), eps)
+    values = floats(x)
+    return _standardize(values, tuple(normal_axis(a, values.ndim, "axes") for a in axes), eps)
 
 
 def layer_norm(
@@ -275,6 +276,7 @@ def layer_norm(
     floating-point errors give no warnings.
     """
     check_number("eps", eps)
+    x = floats(x)
     if (fused := _fused_layer_norm(x, weight, bias, eps)) is not None:
         return fused
     y = standardize(x, (-1,), eps)
@@ -354,7 +356,8 @@ def batch_norm(
     -----
     Ioffe and Szegedy, "Batch normalization", ICML 2015, algorithm 1.
     """
-    array = np.asarray(operand(data_of(x)))
+    x = floats(x)
+    array = data_of(x)
     if array.ndim < 2:
         raise ValueError(f"x: expected (n, channels, ...), got {array.shape}")
     axes = (0, *range(2, array.ndim))
@@ -390,7 +393,7 @@ def batch_norm(
         check_number("eps", eps)
         scale = 1 / np.sqrt(running_var + eps)
         shifted = subtract(x, running_mean.reshape(along))
-        y = shifted * scale.astype(array.dtype, copy=False).reshape(along)
+        y = shifted * scale.astype(shifted.dtype, copy=False).reshape(along)
     if weight is not None:
         y = y * reshape(weight, along)
     return y if bias is None else y + reshape(bias, along)

@@ -72,7 +72,7 @@ def _finite(values: Array) -> Array:
 
 def _logsumexp_value(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     x = not_integers(x)
-    top = _finite(np.max(x, axis=axes, keepdims=True))
+    top = _finite(np.max(x, axis=axes, keepdims=True, initial=-np.inf))
     with np.errstate(divide="ignore", over="ignore"):  # for an empty axis, and for infinities
         value = np.log(total(np.exp(x - top), axes, keepdims=True)) + top
     return value if keepdims else np.squeeze(value, axis=axes)
@@ -114,7 +114,7 @@ def min(x: Operand, axis: Axes = None, out: None = None, keepdims: bool = False)
 
 
 def logsumexp(x: Operand, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return log(sum(exp(x))) over `axis`, without overflow."""
+    """Return log(sum(exp(x))) over `axis`, without overflow; -inf over no elements."""
     return _logsumexp(x, _axes(x, axis), keepdims)
 
 

@@ -100,6 +100,8 @@ def integers(values: Any) -> tuple[int, ...]:
     except TypeError:
         if (length := operator.length_hint(values)) > 64:
             raise ValueError(f"expected at most 64 integers, got {length}") from None
+        if not np.iterable(values):
+            raise TypeError(f"expected an integer or several, got {values!r}") from None
         return tuple(map(operator.index, values))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from tropical.arrays import is_kind, unmasked
+from tropical.arrays import is_kind, stored_dtype, unmasked
 
 from .value import Array, Handle, Hook, Node, leaf, recording
 
@@ -392,8 +392,13 @@ def _copied(kind: type[Tensor], data: Array, requires_grad: bool, grad: Tensor |
 
 
 def floats(x: Operand) -> Any:
-    """Return a Tensor unchanged, and another value as an array of float32 or float64."""
-    return x if isinstance(x, Tensor) else _float_array(x, None)
+    """Return a Tensor unchanged, and another value as an array of float32 or float64.
+
+    Integers become float64, and float16 and bfloat16 become float32, as their squares overflow.
+    """
+    if isinstance(x, Tensor):
+        return x
+    return _float_array(x, None if stored_dtype(x) is None else np.float32)
 
 
 def data_of(x: Any) -> Any:

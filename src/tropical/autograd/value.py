@@ -163,6 +163,8 @@ class Handle:
     """A registered hook."""
 
     def __init__(self, hooks: dict[int, Any], hook: object) -> None:
+        if not callable(hook):
+            raise TypeError(f"hook: expected a function, got {type(hook).__name__}")
         self._hooks = hooks
         self._number = next_number()
         hooks[self._number] = hook

@@ -44,19 +44,25 @@ def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         parts = enumerate(value)
     elif isinstance(value, dict):
         parts = value.items()
-    elif isinstance(value, (set, frozenset)) and any(
-        isinstance(part, (Module, Parameter)) for part in value
-    ):
-        raise TypeError(f"{name}: expected a list, tuple or dict of modules, got a set")
+    elif isinstance(value, (set, frozenset)) or _of_objects(value):
+        members = value.flat if isinstance(value, np.ndarray) else value
+        if any(isinstance(part, (Module, Parameter)) for part in members):
+            kind = "an array" if isinstance(value, np.ndarray) else "a set"
+            raise TypeError(f"{name}: expected a list, tuple or dict of modules, got {kind}")
     for key, part in parts:
         yield from _inside(f"{name}.{key}", part)
+
+
+def _of_objects(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.hasobject
 
 
 class _ModuleHandle(Handle):
     """A registered hook of a module, whose `_hooks` are empty when the last one is removed."""
 
     def __init__(self, hooks: dict[str, dict[int, Any]], kind: str, hook: object) -> None:
-        super().__init__(hooks.setdefault(kind, {}), hook)
+        super().__init__(hooks.get(kind, {}), hook)
+        hooks[kind] = self._hooks
         self._hooks_of_kinds = hooks
         self._kind = kind
 
@@ -92,9 +98,10 @@ class Module(metaclass=_Kind):
 
     A module lists its attributes that are a `Parameter`, a `Module`, or a buffer, which is state
     without training, in the order of their assignment. It also lists parameters and modules in
-    lists, tuples and dicts among its attributes, with names such as ``blocks.0.weight``. A buffer
-    is an array that the constructor sets, or `register_buffer`. Other arrays, such as those that
-    `forward` keeps for later, are no state.
+    lists, tuples and dicts among its attributes, with names such as ``blocks.0.weight``. These must
+    not contain themselves, and a module in a set or an array is an error. A buffer is an array that
+    the constructor sets, or `register_buffer`. Other arrays, such as those that `forward` keeps for
+    later, are no state.
 
     Examples
     --------
@@ -218,10 +225,10 @@ class Module(metaclass=_Kind):
     def _parts(self) -> Iterator[tuple[str, Any]]:
         """Yield the modules, parameters and buffers of this module itself, with names."""
         for name, value in vars(self).items():
-            if isinstance(value, np.ndarray):
-                if self._buffers is None or name in self._buffers:
-                    yield name, value
-            elif name not in ("_hooks", "_buffers"):
+            named = self._buffers is None or name in self._buffers
+            if isinstance(value, np.ndarray) and named:
+                yield name, value
+            if name not in ("_hooks", "_buffers"):
                 yield from _inside(name, value)
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
@@ -317,8 +324,9 @@ class Module(metaclass=_Kind):
         Raises
         ------
         ValueError
-            If a name is missing or unknown, a shape differs, a target is read-only, or a module
-            does not take the values; nothing is changed then.
+            If a name is missing or unknown, a shape differs, a target is read-only, a number is
+            beyond the range of its target, or a module does not take the values; nothing is
+            changed then.
         TypeError
             If an array does not cast to the dtype of its target; nothing is changed then.
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,18 @@ def matching(state: Mapping[str, Array], targets: Mapping[str, Array]) -> dict[s
             raise TypeError(f"state: {name}: expected {target.dtype}, got {array.dtype}")
         if not target.flags.writeable:
             raise ValueError(f"state: {name}: expected a writeable target, got a read-only one")
-    return {name: arrays[name].astype(target.dtype, copy=False) for name, target in targets.items()}
+    return {name: _cast(name, arrays[name], target.dtype) for name, target in targets.items()}
+
+
+def _cast(name: str, array: Array, dtype: np.dtype[Any]) -> Array:
+    """Return an array in a dtype; ValueError if a number is beyond the range of that dtype."""
+    with np.errstate(over="ignore"):
+        cast = array.astype(dtype, copy=False)
+    if cast is not array:
+        beyond = np.isinf(cast) & ~np.isinf(array) if cast.dtype.kind == "f" else cast != array
+        if beyond.any():
+            raise ValueError(f"state: {name}: expected numbers in the range of {dtype}, got others")
+    return cast
 
 
 def apart(arrays: Mapping[str, Array], targets: Iterable[Array]) -> dict[str, Array]:

@@ -35,7 +35,7 @@ class SGD(Optimizer):
     lr : float
         Learning rate.
     momentum, weight_decay : float, default 0
-        As above.
+        As above. A momentum that is set later starts with v = 0.
     nesterov : bool, default False
         I. Sutskever, J. Martens, G. Dahl and G. Hinton, "On the importance of initialization and
         momentum in deep learning", ICML 2013, section 2.
@@ -100,6 +100,11 @@ class SGD(Optimizer):
             return True
 
         return absorb
+
+    def _step(self, moving: list[int], careful: bool) -> None:
+        if self.momentum and not self.states[0]:  # set after the construction
+            self.states = [(np.zeros_like(p.data),) for p in self.parameters]
+        super()._step(moving, careful)
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
         """Return lr, momentum, and their product."""

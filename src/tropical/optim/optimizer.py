@@ -67,6 +67,8 @@ class Optimizer:
     ValueError
         If there is no parameter, a parameter comes twice or is not such a leaf, or a number is out
         of range.
+    TypeError
+        If `parameters` is one Tensor, or holds anything else.
 
     Notes
     -----
@@ -313,7 +315,8 @@ class Optimizer:
         state = {"optimizer": np.array(type(self).__name__), "steps": np.array(self.steps)}
         for name in self.hyperparameters:
             value = getattr(self, name)
-            state[name] = np.array(value, dtype=bool if isinstance(value, bool) else float)
+            kind = bool if isinstance(value, (bool, np.bool_)) else float
+            state[name] = np.array(value, dtype=kind)
         for number, arrays in enumerate(self.states):
             state.update({f"{number}.{i}": array.copy() for i, array in enumerate(arrays)})
         return state
@@ -324,8 +327,8 @@ class Optimizer:
         Raises
         ------
         ValueError
-            If the kind differs, a name is missing or unknown, a shape differs, or a hyperparameter
-            or a count of steps is out of range; nothing is changed then.
+            If the kind differs, a name is missing or unknown, a shape differs, or a number is out
+            of range; nothing is changed then.
         TypeError
             If an array does not cast to the dtype of its target; nothing is changed then.
         """
@@ -389,14 +392,17 @@ class _WarningsAfter:
 
 def _leaves(parameters: Iterable[Any]) -> list[Tensor]:
     """Return the parameters as a list, checked."""
+    if isinstance(parameters, Tensor) or not np.iterable(parameters):
+        raise TypeError(f"parameters: expected several Tensors, got {type(parameters).__name__}")
     leaves = list(parameters)
     if not leaves:
         raise ValueError("parameters: expected at least one, got none")
     if len({id(p) for p in leaves}) < len(leaves):
         raise ValueError("parameters: expected different tensors, got one twice")
     for number, p in enumerate(leaves):
-        leaf = isinstance(p, Tensor) and p.requires_grad and p.is_leaf
-        if not (leaf and p.data.flags.carray):
+        if not isinstance(p, Tensor):
+            raise TypeError(f"parameters[{number}]: expected a Tensor, got {type(p).__name__}")
+        if not (p.requires_grad and p.is_leaf and p.data.flags.carray):
             raise ValueError(
                 f"parameters[{number}]: expected a leaf that requires grad, with writeable, "
                 "contiguous data"

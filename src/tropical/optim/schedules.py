@@ -29,6 +29,11 @@ def _check_count(**counts: int) -> None:
             raise ValueError(f"{name}: expected at least 1, got {count}")
 
 
+def _check_factor(name: str, factor: object) -> None:
+    if not callable(factor):
+        raise TypeError(f"{name}: expected a function of the number of steps, got {factor!r}")
+
+
 def step_decay(every: int, factor: float = 0.1) -> Factor:
     """Return a factor that `factor` multiplies after each `every` steps."""
     _check_count(every=every)
@@ -51,6 +56,8 @@ def warm_up(steps: int, then: Factor | None = None) -> Factor:
     Goyal et al., "Accurate, large minibatch SGD", arXiv:1706.02677, section 2.2.
     """
     _check_count(steps=steps)
+    if then is not None:
+        _check_factor("then", then)
     return lambda step: (
         (step + 1) / steps if step < steps else then(step - steps) if then is not None else 1.0
     )
@@ -82,6 +89,7 @@ class Schedule:
     def __init__(self, optimizer: Optimizer, factor: Factor) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"optimizer: expected an Optimizer, got {type(optimizer).__name__}")
+        _check_factor("factor", factor)
         self.optimizer = optimizer
         self.factor = factor
         self.base_lr: float = optimizer.lr

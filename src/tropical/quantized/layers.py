@@ -6,6 +6,7 @@ import copy
 import math
 from collections import Counter, deque
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropical import nn
 from tropical.arrays import Array
-from tropical.autograd import Tensor, no_grad
+from tropical.autograd import Tensor, gelu, no_grad
 from tropical.autograd.tensor import data_of
 
-from .product import Activation, PackedArray, gemm, pack
+from .product import Activation, PackedArray, check_activation, gemm, pack
 from .quantization import Quantization, QuantizedArray, fit
 
 if TYPE_CHECKING:
@@ -46,8 +47,10 @@ class QuantizedLinear(nn.Module):
 
     Attributes
     ----------
-    weight, weight_scale, bias, input_scale, input_zero_point : ndarray
-        The state. After a change in place call `pack`.
+    weight : ndarray of float32, (outputs, inputs)
+        What the bytes of the weights stand for; read-only. The state has the bytes by this name.
+    weight_scale, bias, input_scale, input_zero_point : ndarray
+        The other parts of the state. After a change in place call `pack`.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class QuantizedLinear(nn.Module):
         activation: Activation | None = None,
     ) -> None:
         super().__init__()
+        check_activation(activation)
         rows = fit(weight, axis=0).quantize(weight)
         if len(rows.shape) != 2 or inputs.axis is not None:
             raise ValueError(
@@ -76,7 +80,7 @@ class QuantizedLinear(nn.Module):
             )
         if bias is not None and np.shape(bias) != rows.shape[:1]:
             raise ValueError(f"bias: expected shape {rows.shape[:1]}, got {np.shape(bias)}")
-        self.weight: NDArray[np.int8] = rows.values
+        vars(self)["weight"] = rows.values  # under the property of this name: part of the state
         self.weight_scale: NDArray[np.float32] = np.array(rows.quantization.scale)
         self.bias: NDArray[np.float32] | None = (
             None if bias is None else np.array(bias, dtype=np.float32)
@@ -91,8 +95,7 @@ class QuantizedLinear(nn.Module):
 
     def pack(self) -> None:
         """Pack the weights, which the products read in this form."""
-        scales = Quantization(self.weight_scale, 0, np.int8, axis=-1)
-        packed = pack(QuantizedArray(self.weight.T, scales))
+        packed = pack(self._rows().T)
         inputs = Quantization(self.input_scale, self.input_zero_point, self.input_dtype)
         self._packed: PackedArray = packed
         self._meaning.quantization = inputs
@@ -100,6 +103,17 @@ class QuantizedLinear(nn.Module):
     def state_loaded(self) -> None:
         """Pack the weights that were read."""
         self.pack()
+
+    def _rows(self) -> QuantizedArray:
+        scales = Quantization(self.weight_scale, 0, np.int8, axis=0)
+        return QuantizedArray(vars(self)["weight"], scales)
+
+    @property
+    def weight(self) -> NDArray[np.float32]:
+        """What the bytes of the weights stand for, as code for a `Linear` may multiply by it."""
+        weight = self._rows().dequantize()
+        weight.flags.writeable = False
+        return weight
 
     @property
     def inputs(self) -> Quantization:
@@ -127,22 +141,25 @@ class QuantizedLinear(nn.Module):
         vars(self).update(attributes)
         self.pack()
 
-    def forward(self, x: Any) -> Any:
-        """Return the new rows."""
+    def forward(self, x: Any, activation: Any = None) -> Any:
+        """Return the new rows; `activation`, as that of `Linear`, follows the layer's own."""
         inputs, outputs = self.inputs, self.outputs
         given = x if isinstance(x, QuantizedArray) else inputs.quantize(data_of(x))
+        later = activation == "gelu"
         result = gemm(
             given,
             self._packed,
             bias=self.bias,
-            activation=self.activation,
-            quantization=outputs,
+            activation=self.activation if later or activation is None else activation,
+            quantization=None if later else outputs,
         )
+        if later:
+            result = gelu(result) if outputs is None else outputs.quantize(gelu(result))
         return Tensor(result) if outputs is None else result
 
     def extra_repr(self) -> str:
         """Return the lengths."""
-        outputs, inputs = self.weight.shape
+        outputs, inputs = vars(self)["weight"].shape
         return f"{inputs}, {outputs}, activation={self.activation!r}"
 
 
@@ -170,7 +187,10 @@ def convert(model: nn.Module, calibration: Iterable[ArrayLike] | Array | Tensor)
     Raises
     ------
     ValueError
-        If there is no batch, or a layer gets no input, or one that is not finite.
+        If there is no batch, or a layer gets no input, or one that is not finite, or has a weight
+        that is not finite.
+    TypeError
+        If `model` is no module.
 
     Examples
     --------
@@ -187,6 +207,8 @@ def convert(model: nn.Module, calibration: Iterable[ArrayLike] | Array | Tensor)
     >>> bool(np.abs(small(x).data - model(x).data).max() < 0.02)
     True
     """
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model: expected a Module, got {type(model).__name__}")
     one = isinstance(calibration, (np.ndarray, Tensor))
     batches: list[Any] = [calibration] if one else list(calibration)
     ranges = _observe(model, batches)
@@ -201,35 +223,48 @@ def _observe(model: nn.Module, batches: list[Any]) -> dict[nn.Module, Quantizati
     """Return the quantization of the inputs of each layer that multiplies."""
     if not batches:
         raise ValueError("calibration: expected at least one batch, got none")
+    layers = [module for module in model.modules() if _is_linear(module)]
+    names = _weights(model, layers)
     seen: dict[nn.Module, list[float]] = {}
 
-    def note(layer: nn.Module, inputs: tuple[Any, ...]) -> None:
-        data = np.asarray(data_of(inputs[0]))
+    def noting(layer: Any, x: Any, activation: str | None = None) -> Tensor:
+        data = np.asarray(data_of(x))
         if not data.size:
             raise ValueError(
-                f"calibration: expected numbers for each layer, got an input of shape {data.shape}"
+                f"calibration: expected numbers for {names[layer]}, got shape {data.shape}"
             )
         limits = seen.setdefault(layer, [0.0, 0.0])
         limits[:] = min(limits[0], float(data.min())), max(limits[1], float(data.max()))
         if not all(map(math.isfinite, (limits[0], limits[1], float(data.sum(dtype=np.float64))))):
-            raise ValueError("calibration: expected finite inputs of each layer")
+            raise ValueError(f"calibration: expected finite inputs of {names[layer]}")
+        return nn.Linear.forward(layer, x, activation)
 
-    layers = [module for module in model.modules() if _is_linear(module)]
-    handles = [layer.register_forward_pre_hook(note) for layer in layers]
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
+        for layer in layers:  # no hooks, which see neither keywords nor calls of `forward` itself
+            vars(layer)["forward"] = partial(noting, layer)
         with no_grad():
             for batch in batches:
                 model(batch)
     finally:
-        for handle in handles:
-            handle.remove()
+        for layer in layers:
+            vars(layer).pop("forward", None)
         for module, mode in modes:
             module.training = mode
-    if len(seen) < len(set(layers)):
-        raise ValueError("calibration: expected inputs for each layer, got none for some")
+    if missing := [names[layer] for layer in layers if layer not in seen]:
+        raise ValueError(f"calibration: expected inputs for each layer, got none for {missing}")
     return {layer: fit(np.array(limits), "affine") for layer, limits in seen.items()}
+
+
+def _weights(model: nn.Module, layers: list[Any]) -> dict[nn.Module, str]:
+    """Return the names of the weights of layers; ValueError if one is not finite."""
+    known = {id(parameter): name for name, parameter in model.named_parameters()}
+    names = {layer: known.get(id(layer.weight), "weight") for layer in layers}
+    for layer, name in names.items():
+        if not np.isfinite(layer.weight.data).all():
+            raise ValueError(f"model: expected finite numbers in {name}, got an infinity or a NaN")
+    return names
 
 
 def _is_linear(module: Any) -> bool:

@@ -254,8 +254,7 @@ def _ends(
         if any(end is not None for end in (bias, activation, quantization)):
             raise TypeError("bias, activation, quantization: expected None for bytes alone")
         return _NONE
-    if activation not in (None, "relu"):
-        raise ValueError(f"activation: expected None or 'relu', got {activation!r}")
+    check_activation(activation)
     if quantization is not None and quantization.axis is not None:
         raise ValueError("quantization: expected one scale for the result")
     rows, columns = a.shape, b.shape
@@ -276,6 +275,12 @@ def _ends(
         1.0 if quantization is None else quantization.inverse,
         0 if quantization is None else int(quantization.zero_point),
     )
+
+
+def check_activation(activation: object) -> None:
+    """Raise ValueError unless the pass over the sums has the activation."""
+    if activation not in (None, "relu"):
+        raise ValueError(f"activation: expected None or 'relu', got {activation!r}")
 
 
 def _bias(bias: ArrayLike, shape: tuple[int, ...]) -> Array:

@@ -58,6 +58,8 @@ class Quantization:
     ) -> None:
         scales = np.array(scale, dtype=np.float32)
         found = byte_dtype("dtype", dtype)
+        if axis is not None and not isinstance(axis, (int, np.integer)):
+            raise TypeError(f"axis: expected an int or None, got {axis!r}")
         zeros = np.asarray(zero_point)
         if not is_kind(zeros.dtype, "integer"):
             raise TypeError(f"zero_point: expected integers, got {zeros.dtype}")
@@ -161,6 +163,8 @@ class QuantizedArray:
     quantization: Quantization
 
     def __post_init__(self) -> None:
+        if not isinstance(self.values, np.ndarray):
+            raise TypeError(f"values: expected an ndarray, got {type(self.values).__name__}")
         if self.values.dtype != self.quantization.dtype:
             raise TypeError(
                 f"values: expected {self.quantization.dtype}, as quantization has, got "
