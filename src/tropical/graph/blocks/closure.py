@@ -301,7 +301,7 @@ def _run_rounds(work: Work, hire: Callable[[], Crew], report: Report) -> None:
         for k in range(taken)
     )
 
-    def ended(task: Task) -> None:
+    def ended(task: Task, _: object) -> None:
         nonlocal done
         if schedule.end(task):
             folder.tidy(schedule.levels)

@@ -15,6 +15,8 @@ import numpy as np
 from tropical import extras
 from tropical.npz import load_arrays, replacing, save_arrays
 
+from ..blocks.chunks import checksum
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -73,21 +75,15 @@ class TableRows:
     def check_disk(self) -> None:
         """Do nothing: files are compressed, and pairs without a path take no room."""
 
-    def holds(self, first: int) -> bool:
-        """Return whether the file of the block of rows from `first` on is there."""
-        return self._file(first).exists()
-
-    def has(self, first: int, rows: Array) -> bool:
-        """Return whether the file of the rows from `first` on begins with these rows."""
+    def checksum(self, first: int, last: int) -> int | None:
+        """Return that of the file of the rows from `first` on; None if there is no file."""
         try:
-            found = library().ParquetFile(self._file(first)).read()
+            return checksum(np.fromfile(self._file(first), np.uint8))
         except FileNotFoundError:
-            return False
-        wanted = library("pyarrow").concat_tables(self._groups(first, rows)).cast(found.schema)
-        return bool(found.slice(0, len(wanted)).equals(wanted))
+            return None
 
-    def write(self, first: int, rows: Array) -> None:
-        """Write rows, and wait until they are on the disk."""
+    def write(self, first: int, rows: Array) -> int:
+        """Write rows, and wait until they are on the disk; return the checksum of their file."""
         groups = self._groups(first, rows)
         group = next(groups)
         # Without Arrow's schema, readers find columns of labels, not of numbers of labels.
@@ -99,6 +95,7 @@ class TableRows:
             writer.write_table(group)
             for group in groups:
                 writer.write_table(group)
+        return checksum(np.fromfile(self._file(first), np.uint8))
 
     def _file(self, first: int) -> Path:
         return self.path / f"rows-{first:09}.parquet"

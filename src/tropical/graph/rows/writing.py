@@ -99,8 +99,8 @@ def write_lengths(
     ------
     ValueError
         If `out` has another shape, or an earlier call wrote lengths of another graph to it, or to
-        other vertices; if `memory` cannot hold the rows that must be written at once; or for a
-        wrong graph, as in `factorize`.
+        other vertices; if it lacks rows that an earlier call wrote; if `memory` cannot hold the
+        rows that must be written at once; or for a wrong graph, as in `factorize`.
     TypeError
         If `out` has another dtype, or an argument is of a wrong type.
     FileExistsError
@@ -118,7 +118,8 @@ def write_lengths(
     -----
     Some hundred rows are computed at a time. A block of rows counts as written once the file
     `state` says so, which is replaced in one step; after a kill, only blocks in progress are
-    repeated. The lengths have the same bits, whatever the executor and the restarts.
+    repeated. The next call reads what is written and compares checksums. The lengths have the same
+    bits, whatever the executor and the restarts.
 
     A ``.npy`` file has a file ``.labels.npz`` beside it, with the arrays ``source`` and ``target``.
     A ``.zarr`` folder is a group of the arrays ``lengths``, ``source`` and ``target``, which xarray
@@ -188,7 +189,9 @@ def write_lengths(
     overhead = store.overhead if store is not None else stores.overhead_of(path)
     block, tasks = _block(begun, known, store, memory, executor, overhead)
     begun = replace(begun, block=block)
-    blocks = np.zeros(begun.count, np.bool_) if known is None else known.blocks()
+    sums: list[int | None] = [None] * begun.count
+    if known is not None:
+        sums[:] = known.sums
     if store is None:
         assert path is not None
         zero = finder.semiring.zero(finder.dtype)
@@ -197,7 +200,7 @@ def write_lengths(
         stores.create(path, begun, zero, (names[ends[0]], names[ends[1]]))
         store = stores.opened(path)
     if known is None:  # and no other process has made the file meanwhile
-        begun.write(side, blocks)
+        begun.write(side, sums)
     store.check_disk()
     work = Work(
         store,
@@ -209,9 +212,9 @@ def write_lengths(
         side.with_name(f".{side.name}.{begun.graph[:16]}.npz"),
         finder,
     )
-    _check_written(work, blocks)
+    _check_written(store, begun, sums)
     with shown(progress) as report:
-        run(work, blocks, side, report, executor, workers, tasks)
+        run(work, sums, side, report, executor, workers, tasks)
 
 
 def _side(out: Any, state: PathLike | None) -> Path:
@@ -288,19 +291,14 @@ def _check_same(begun: State, known: State, side: Path) -> None:
         raise ValueError(f"labels: expected those that {side} notes, got others")
 
 
-def _check_written(work: Work, blocks: NDArray[np.bool_]) -> None:
-    """Raise ValueError if rows that an earlier call wrote are not there: `out` was made anew.
-
-    Chunks that lack look like rows without paths, so each block counts where an array has chunks.
-    """
-    store, done = work.store, np.flatnonzero(blocks).tolist()
-    for number in done:
-        row = number * work.begun.block
-        compared = number == done[0] or isinstance(store, stores.ArrayRows)
-        if not store.holds(row) or (compared and not store.has(row, work.lengths(row, row + 1))):
+def _check_written(store: Store, begun: State, sums: list[int | None]) -> None:
+    """Raise ValueError if rows that an earlier call wrote are not there: `out` was made anew."""
+    for number, known in enumerate(sums):
+        first, last = begun.rows(number)
+        if known is not None and store.checksum(first, last) != known:
             raise ValueError(
-                f"out: expected the lengths of an earlier call in row {row}, got others or none; "
-                "pass resume=False to begin anew"
+                f"out: expected the lengths of an earlier call in rows {first} to {last - 1}, got "
+                "others or none; pass resume=False to begin anew"
             )
 
 
