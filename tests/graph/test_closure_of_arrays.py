@@ -1,6 +1,7 @@
 """Closures of memmaps, arrays of Zarr and datasets of HDF5, by blocks."""
 
 import errno
+import io
 import json
 import os
 import signal
@@ -418,7 +419,29 @@ def test_predecessors_need_an_array_of_their_own(tmp_path):
     array = np.memmap(tmp_path / "a.bin", "i4", "w+", shape=(5, 5))
     array[...] = 1
     same = np.memmap(tmp_path / "a.bin", "i4", "r+", shape=(5, 5))
-    for before in (array, same, np.asarray(array)):
+    os.link(tmp_path / "a.bin", tmp_path / "b.bin")
+    linked = np.memmap(tmp_path / "b.bin", "i4", "r+", shape=(5, 5))
+    os.truncate(tmp_path / "a.bin", 300)
+    half, behind = (np.memmap(tmp_path / "a.bin", "i4", "r+", b, (5, 5)) for b in (48, 100))
+    for before in (array, same, np.asarray(array), linked, half):
         with pytest.raises(ValueError, match="predecessors: expected another array than store"):
             closure_blocks(array, predecessors=before)
     assert (array == 1).all()
+    closure_blocks(array, predecessors=behind)
+    assert (array == 1 - np.eye(5)).all()
+
+
+def test_arrays_whose_files_are_not_there(tmp_path, monkeypatch):
+    """Their rounds would lie in a folder that is not beside them, and be lost."""
+    h5py = pytest.importorskip("h5py")
+    array = make_memmap(tmp_path, np.ones((5, 5)))[0]
+    monkeypatch.chdir(tmp_path)
+    with h5py.File(io.BytesIO(), "w") as memory, h5py.File("a.h5", "w") as file:
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        (tmp_path / "a.npy").unlink()
+        sets = [each.create_dataset("a", data=array) for each in (memory, file)]
+        for lost in (array, *sets):
+            with pytest.raises(ValueError, match="scratch: expected a folder for the rounds of a"):
+                closure_blocks(lost)
+    assert not list((tmp_path / "elsewhere").iterdir())
