@@ -531,6 +531,21 @@ def test_rows_that_were_lost(factor, suffix, tmp_path):
         write_lengths(factor, out)
 
 
+def test_a_memmap_whose_file_has_another_name_by_now(factor, tmp_path):
+    """The rows go through the map, and not into the file of the old name."""
+    file = tmp_path / "a.raw"
+    out = np.memmap(file, "f8", "w+", shape=(factor.n, factor.n))
+    file.rename(tmp_path / "b.raw")
+    file.write_bytes(bytes(out.nbytes))
+    write_lengths(factor, out)
+    assert_same_bits(np.asarray(out), factor.lengths())
+    assert file.read_bytes() == bytes(out.nbytes)
+    file.unlink()
+    with pytest.raises(ValueError, match="state: expected a path, as memmap has none"):
+        write_lengths(factor, out)
+    write_lengths(factor, out, state=tmp_path / "a.json")
+
+
 def anew(folder):
     """Arrays of 169 rows of no content, which a second call makes anew."""
     shape = 169, 1

@@ -125,10 +125,30 @@ def store_of(out: Any) -> Store:
     """Return the store of an array of the caller."""
     place = place_of(out)
     whole = isinstance(out, np.memmap) and isinstance(out.base, mmap.mmap)  # and no view of it
-    if whole and place is not None and out.flags.c_contiguous and out.mode != "c":
+    plain = whole and out.flags.c_contiguous and out.mode != "c"
+    if plain and place is not None and _is_mapped(out, Path(place)):
         return FileRows(Path(place), out.offset, out.shape, out.dtype)
     root = getattr(getattr(out, "store", None), "root", None)  # of a local store of Zarr
     return ArrayRows(out, root is not None)
+
+
+def _is_mapped(out: np.memmap[Any, Any], path: Path) -> bool:
+    """Return whether a file is the one that a memmap maps, and not another one of its name.
+
+    Only a write tells: the first byte changes for a moment.
+    """
+    if not out.size:
+        return True
+    byte = out.reshape(-1)[:1].view(np.uint8)[:1]
+    known = byte.copy()
+    try:
+        for value in (~known, known):
+            byte[:] = value
+            if not np.array_equal(np.fromfile(path, np.uint8, 1, offset=out.offset), value):
+                return False
+    finally:
+        byte[:] = known
+    return True
 
 
 def overhead_of(path: Path | None) -> int:
