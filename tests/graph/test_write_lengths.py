@@ -347,6 +347,24 @@ def test_a_full_disk(factor, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("suffix", ["npy", *LIBRARIES])
+def test_a_full_disk_while_the_state_is_written(factor, suffix, tmp_path, monkeypatch):
+    """There is then no file, as nothing would say whose it is."""
+    pytest.importorskip(LIBRARIES.get(suffix, "numpy"))
+    out = tmp_path / f"a.{suffix}"
+
+    def fails(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(writing.State, "write", fails)
+    with pytest.raises(OSError, match="No space left"):
+        write_lengths(factor, out)
+    assert not out.exists()
+    monkeypatch.undo()
+    write_lengths(factor, out)
+    assert_same_bits(array_in(out, factor.n), factor.closure())
+
+
+@pytest.mark.parametrize("suffix", ["npy", *LIBRARIES])
 def test_two_calls_at_once(factor, suffix, tmp_path, monkeypatch):
     """The second one prepares its graph while the first one makes the file and fills it."""
     pytest.importorskip(LIBRARIES.get(suffix, "numpy"))

@@ -233,6 +233,14 @@ def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> 
             _create_zarr(folder, begun, zero, labels)
 
 
+def remove(path: Path) -> None:
+    """Delete a file that `create` made."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
 def _exists(path: Path) -> FileExistsError:
     """Return the error of a path that another process took."""
     return FileExistsError(

@@ -195,11 +195,8 @@ def write_lengths(
     if store is None:
         assert path is not None
         zero = finder.semiring.zero(finder.dtype)
-        if not path.exists():
-            side.unlink(missing_ok=True)  # of a file that was deleted
-        stores.create(path, begun, zero, (names[ends[0]], names[ends[1]]))
-        store = stores.opened(path)
-    if known is None:  # and no other process has made the file meanwhile
+        store = _created(path, side, begun, zero, (names[ends[0]], names[ends[1]]))
+    elif known is None:
         begun.write(side, sums)
     store.check_disk()
     work = Work(
@@ -215,6 +212,19 @@ def write_lengths(
     _check_written(store, begun, sums)
     with shown(progress) as report:
         run(work, sums, side, report, executor, workers, tasks)
+
+
+def _created(path: Path, side: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> Store:
+    """Make a new file and its state, both or none."""
+    if not path.exists():
+        side.unlink(missing_ok=True)  # of a file that was deleted
+    stores.create(path, begun, zero, labels)  # fails if another process has made the file meanwhile
+    try:
+        begun.write(side, [None] * begun.count)
+    except BaseException:
+        stores.remove(path)
+        raise
+    return stores.opened(path)
 
 
 def _side(out: Any, state: PathLike | None) -> Path:
