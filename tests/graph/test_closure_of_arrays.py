@@ -302,6 +302,26 @@ def test_another_call_works_on_the_array(tmp_path):
     assert not folder.exists()
 
 
+def test_a_wrong_argument_leaves_nothing(tmp_path):
+    a = whole_numbers(50)
+    a[3, 40] = -1
+    array = make_memmap(tmp_path, a)[0]
+    for ring, how, why in (
+        ("minplus", {"memory": "33MB", "block": 48}, "memory: expected at least"),
+        ("maxtimes", {"block": 48}, "expected numbers of 0 or more"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            closure_blocks(array, ring, **how)
+        assert [path.name for path in tmp_path.iterdir()] == ["a.npy"]
+    array[3, 40] = np.nan
+    with pytest.raises(ValueError, match="got a NaN"):
+        closure_blocks(array)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.npy"]
+    array[3, 40] = a[3, 40] = 1
+    closure_blocks(array, block=20)
+    assert_same_bits(array, closure(a))
+
+
 def test_rounds_of_another_version(tmp_path):
     array, folder, _ = make_memmap(tmp_path, whole_numbers(20))
     folder.mkdir()

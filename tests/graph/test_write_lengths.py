@@ -400,6 +400,7 @@ def test_what_is_not_the_same(factor, tmp_path):
     for how, why in (
         ({"sources": [1]}, "sources, targets, limit: expected those"),
         ({"limit": 3.0}, "sources, targets, limit: expected those"),
+        ({"limit": float("nan")}, "limit: expected a number, got nan"),
         ({"memory": "1MB"}, "memory: expected at least 6[0-9]{7} bytes for 169 rows"),
         ({"workers": 0}, "workers: expected 1"),
         ({"labels": [1]}, r"labels: expected \(169,\), got \(1,\)"),
@@ -477,6 +478,18 @@ def test_labels_are_those_of_the_first_call(factor, tmp_path):
         write_lengths(factor, file, labels=names)
         with pytest.raises(ValueError, match=r"labels: expected those that .* notes, got others"):
             write_lengths(factor, file, labels=names[::-1])
+
+
+def test_wrong_arguments_leave_no_file(factor, tmp_path):
+    names = ["\udc80"] * factor.n
+    for suffix, how, why in (
+        ("npy", {"limit": float("nan")}, "limit: expected a number, got nan"),
+        ("parquet", {"labels": names}, "labels: expected text that UTF-8 has"),
+    ):
+        pytest.importorskip(LIBRARIES.get(suffix, "numpy"))
+        with pytest.raises(ValueError, match=why):
+            write_lengths(factor, tmp_path / f"a.{suffix}", **how)
+        assert not list(tmp_path.iterdir())
 
 
 def test_labels_of_another_file_stay(factor, tmp_path, monkeypatch):

@@ -37,6 +37,11 @@ def library(module: str = "pyarrow.parquet") -> Any:
 
 def create(folder: Path, zero: Any, dtype: np.dtype[Any], labels: tuple[Array, Array]) -> None:
     """Make the folder of a table: with the labels of sources and targets, and without a pair."""
+    try:
+        for names in labels:
+            library("pyarrow").array(names)
+    except UnicodeError as error:
+        raise ValueError(f"labels: expected text that UTF-8 has ({error})") from None
     folder.mkdir()
     known = {"source": labels[0], "target": labels[1], "zero": np.array(zero, dtype)}
     save_arrays(folder / _LABELS, known)

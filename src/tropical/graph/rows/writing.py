@@ -18,6 +18,7 @@ from ..blocks.arrays import check_writeable, place_of, view_of
 from ..blocks.crew import check_executor
 from ..blocks.sizes import IN_PROCESS, bytes_of
 from ..progress import Progress, shown
+from ..wanted import number_of
 from . import state as states
 from . import stores
 from .finders import Finder, checksum, checksum_of, edges_in, finder_of, method_of
@@ -141,7 +142,7 @@ def write_lengths(
     >>> lengths.shape, float(lengths[0, 899])
     ((900, 900), 58.0)
     """
-    ring = semirings.get(semiring)
+    ring, limit = semirings.get(semiring), number_of(limit)
     check_executor(executor, workers, threads)
     path = Path(out).absolute() if isinstance(out, (str, os.PathLike)) else None
     if path is None:
@@ -169,7 +170,7 @@ def write_lengths(
     names = _labels(labels, finder.n)
     shape = len(ends[0]), len(ends[1])
     kind = finder.dtype.str
-    asked = checksum(None if limit is None else float(limit), *ends)
+    asked = checksum(limit, *ends)
     begun = State(
         checksum_of(finder),
         asked,
