@@ -247,6 +247,23 @@ def test_a_file_of_the_name_of_the_state_stays(factor, executor, tmp_path):
 
 
 @pytest.mark.usefixtures("small_blocks")
+def test_two_calls_at_once_with_executors(factor, tmp_path):
+    """The first one to end leaves the other's file of the graph."""
+    file, seen = tmp_path / "a.npy", []
+
+    def second(share):
+        if share and not seen:
+            seen.append(share)
+            write_lengths(factor, file, executor=OneByOne(), workers=1)
+            finders._load.cache_clear()  # a worker that begins late reads its file
+
+    write_lengths(factor, file, executor=OneByOne(), workers=1, progress=second)
+    assert seen
+    assert_same_bits(np.load(file), factor.closure())
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.usefixtures("small_blocks")
 def test_a_worker_dies(factor, tmp_path):
     pools = []
 

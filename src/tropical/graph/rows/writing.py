@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -207,7 +208,7 @@ def write_lengths(
         None if targets is None else ends[1],
         limit,
         1 if threads is None and executor is not None else threads,
-        side.with_name(f".{side.name}.{begun.graph[:16]}.npz"),
+        side.with_name(f".{side.name}.{uuid4().hex}.npz"),  # another call has its own
         finder,
     )
     _check_written(store, begun, sums)
