@@ -16,6 +16,7 @@ from test_closure_blocks import random_matrix, whole_numbers
 
 from tropical import semirings
 from tropical.graph import closure, closure_blocks
+from tropical.graph.blocks.arrays import place_of
 from tropical.graph.blocks.layout import Layout
 
 
@@ -300,6 +301,19 @@ def test_another_call_works_on_the_array(tmp_path):
     closure_blocks(array)
     assert_same_bits(array, closure(a))
     assert not folder.exists()
+
+
+def test_arrays_of_one_file_have_places_of_their_own(tmp_path):
+    zarr = pytest.importorskip("zarr", minversion="3")
+    h5py = pytest.importorskip("h5py")
+    how = {"shape": (5, 5), "dtype": "f8"}
+    group, root = zarr.create_group(tmp_path / "z.zarr"), tmp_path / "z.zarr2"
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        sets = [file.create_dataset(name, **how) for name in ("a/b", "a-b", "a%2Db", "a%b")]
+        sets += [zarr.create_array(root, **how), group.create_array("2", **how)]
+        places = [place_of(array) for array in sets]
+    assert len(set(places)) == len(sets)
+    assert places[0] == str(tmp_path / "a.h5-a-b") and places[4] == str(root)
 
 
 def test_a_wrong_argument_leaves_nothing(tmp_path):

@@ -54,13 +54,16 @@ def _place(array: Any) -> tuple[Path, str] | None:
     if hasattr(array, "file"):  # of h5py
         name, inside = array.file.filename, array.name
     elif root := getattr(getattr(array, "store", None), "root", None):  # of a local store of Zarr
-        name, inside = root, array.path
+        name, inside = root, f"/{array.path}"
     if not isinstance(name, (str, os.PathLike)):
         return None
     path = Path(name).absolute()
+    inside = inside.rstrip("/")
     if not path.exists():  # deleted, relative to another folder, or never a file
         return None
-    return path, inside.rstrip("/").replace("/", "-")
+    for taken, instead in (("%", "%25"), ("-", "%2D"), ("/", "-")):  # names stay different
+        inside = inside.replace(taken, instead)
+    return path, inside
 
 
 def target_of(array: Any) -> str:
