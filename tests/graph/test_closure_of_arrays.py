@@ -1,6 +1,7 @@
 """Closures of memmaps, arrays of Zarr and datasets of HDF5, by blocks."""
 
 import errno
+import io
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from test_closure_blocks import random_matrix, whole_numbers
 
 from tropical import semirings
 from tropical.graph import closure, closure_blocks
+from tropical.graph.blocks.arrays import place_of
 from tropical.graph.blocks.layout import Layout
 
 
@@ -301,6 +303,39 @@ def test_another_call_works_on_the_array(tmp_path):
     assert not folder.exists()
 
 
+def test_arrays_of_one_file_have_places_of_their_own(tmp_path):
+    zarr = pytest.importorskip("zarr", minversion="3")
+    h5py = pytest.importorskip("h5py")
+    how = {"shape": (5, 5), "dtype": "f8"}
+    group, root = zarr.create_group(tmp_path / "z.zarr"), tmp_path / "z.zarr2"
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        sets = [file.create_dataset(name, **how) for name in ("a/b", "a-b", "a%2Db", "a%b")]
+        sets += [zarr.create_array(root, **how), group.create_array("2", **how)]
+        places = [place_of(array) for array in sets]
+    assert len(set(places)) == len(sets)
+    assert places[0] == str(tmp_path / "a.h5-a-b") and places[4] == str(root)
+
+
+def test_a_wrong_argument_leaves_nothing(tmp_path):
+    a = whole_numbers(50)
+    a[3, 40] = -1
+    array = make_memmap(tmp_path, a)[0]
+    for ring, how, why in (
+        ("minplus", {"memory": "33MB", "block": 48}, "memory: expected at least"),
+        ("maxtimes", {"block": 48}, "expected numbers of 0 or more"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            closure_blocks(array, ring, **how)
+        assert [path.name for path in tmp_path.iterdir()] == ["a.npy"]
+    array[3, 40] = np.nan
+    with pytest.raises(ValueError, match="got a NaN"):
+        closure_blocks(array)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.npy"]
+    array[3, 40] = a[3, 40] = 1
+    closure_blocks(array, block=20)
+    assert_same_bits(array, closure(a))
+
+
 def test_rounds_of_another_version(tmp_path):
     array, folder, _ = make_memmap(tmp_path, whole_numbers(20))
     folder.mkdir()
@@ -418,7 +453,29 @@ def test_predecessors_need_an_array_of_their_own(tmp_path):
     array = np.memmap(tmp_path / "a.bin", "i4", "w+", shape=(5, 5))
     array[...] = 1
     same = np.memmap(tmp_path / "a.bin", "i4", "r+", shape=(5, 5))
-    for before in (array, same, np.asarray(array)):
+    os.link(tmp_path / "a.bin", tmp_path / "b.bin")
+    linked = np.memmap(tmp_path / "b.bin", "i4", "r+", shape=(5, 5))
+    os.truncate(tmp_path / "a.bin", 300)
+    half, behind = (np.memmap(tmp_path / "a.bin", "i4", "r+", b, (5, 5)) for b in (48, 100))
+    for before in (array, same, np.asarray(array), linked, half):
         with pytest.raises(ValueError, match="predecessors: expected another array than store"):
             closure_blocks(array, predecessors=before)
     assert (array == 1).all()
+    closure_blocks(array, predecessors=behind)
+    assert (array == 1 - np.eye(5)).all()
+
+
+def test_arrays_whose_files_are_not_there(tmp_path, monkeypatch):
+    """Their rounds would lie in a folder that is not beside them, and be lost."""
+    h5py = pytest.importorskip("h5py")
+    array = make_memmap(tmp_path, np.ones((5, 5)))[0]
+    monkeypatch.chdir(tmp_path)
+    with h5py.File(io.BytesIO(), "w") as memory, h5py.File("a.h5", "w") as file:
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        (tmp_path / "a.npy").unlink()
+        sets = [each.create_dataset("a", data=array) for each in (memory, file)]
+        for lost in (array, *sets):
+            with pytest.raises(ValueError, match="scratch: expected a folder for the rounds of a"):
+                closure_blocks(lost)
+    assert not list((tmp_path / "elsewhere").iterdir())

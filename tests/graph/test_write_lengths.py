@@ -149,10 +149,10 @@ def test_tables(ring, tmp_path, monkeypatch):
         assert found["target"] == labels[np.array(columns, int)[j]].tolist()
         assert found["length"] == part[i, j].tolist()
     table.write_table(table.read_table(out), tmp_path / "0.parquet" / "rows-000000000.parquet")
-    with pytest.raises(ValueError, match="out: expected the lengths of an earlier call in row 0"):
+    with pytest.raises(ValueError, match="out: expected the lengths of an earlier call in rows 0"):
         write_lengths(a, tmp_path / "0.parquet", ring)
     (tmp_path / "0.parquet" / "rows-000000000.parquet").unlink()
-    with pytest.raises(ValueError, match="out: expected the lengths of an earlier call in row 0"):
+    with pytest.raises(ValueError, match="out: expected the lengths of an earlier call in rows 0"):
         write_lengths(a, tmp_path / "0.parquet", ring)
 
 
@@ -247,6 +247,23 @@ def test_a_file_of_the_name_of_the_state_stays(factor, executor, tmp_path):
 
 
 @pytest.mark.usefixtures("small_blocks")
+def test_two_calls_at_once_with_executors(factor, tmp_path):
+    """The first one to end leaves the other's file of the graph."""
+    file, seen = tmp_path / "a.npy", []
+
+    def second(share):
+        if share and not seen:
+            seen.append(share)
+            write_lengths(factor, file, executor=OneByOne(), workers=1)
+            finders._load.cache_clear()  # a worker that begins late reads its file
+
+    write_lengths(factor, file, executor=OneByOne(), workers=1, progress=second)
+    assert seen
+    assert_same_bits(np.load(file), factor.closure())
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.usefixtures("small_blocks")
 def test_a_worker_dies(factor, tmp_path):
     pools = []
 
@@ -327,7 +344,7 @@ def test_a_full_disk(factor, tmp_path, monkeypatch):
         writes.append(first)
         if len(writes) % 3 == 0:
             raise OSError(errno.ENOSPC, "No space left on device", str(store.path))
-        write(store, first, rows)
+        return write(store, first, rows)
 
     monkeypatch.setattr(stores.FileRows, "write", fails)
     errors = []
@@ -344,6 +361,24 @@ def test_a_full_disk(factor, tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
     with pytest.raises(OSError, match=r"out: expected .* GB of free disk"):
         write_lengths(factor, tmp_path / "b.npy")
+
+
+@pytest.mark.parametrize("suffix", ["npy", *LIBRARIES])
+def test_a_full_disk_while_the_state_is_written(factor, suffix, tmp_path, monkeypatch):
+    """There is then no file, as nothing would say whose it is."""
+    pytest.importorskip(LIBRARIES.get(suffix, "numpy"))
+    out = tmp_path / f"a.{suffix}"
+
+    def fails(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(writing.State, "write", fails)
+    with pytest.raises(OSError, match="No space left"):
+        write_lengths(factor, out)
+    assert not out.exists()
+    monkeypatch.undo()
+    write_lengths(factor, out)
+    assert_same_bits(array_in(out, factor.n), factor.closure())
 
 
 @pytest.mark.parametrize("suffix", ["npy", *LIBRARIES])
@@ -382,6 +417,7 @@ def test_what_is_not_the_same(factor, tmp_path):
     for how, why in (
         ({"sources": [1]}, "sources, targets, limit: expected those"),
         ({"limit": 3.0}, "sources, targets, limit: expected those"),
+        ({"limit": float("nan")}, "limit: expected a number, got nan"),
         ({"memory": "1MB"}, "memory: expected at least 6[0-9]{7} bytes for 169 rows"),
         ({"workers": 0}, "workers: expected 1"),
         ({"labels": [1]}, r"labels: expected \(169,\), got \(1,\)"),
@@ -397,9 +433,9 @@ def test_what_is_not_the_same(factor, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
         ["a.npy", "a.npy.rows.json", "a.labels.npz"]
     )
-    for version in (1, 3):
+    for version in (2, 4):
         side.write_text(json.dumps({"version": version}))
-        with pytest.raises(ValueError, match=f"expected version 2, got {version}; delete it"):
+        with pytest.raises(ValueError, match=f"expected version 3, got {version}; delete it"):
             write_lengths(factor, file)
     side.write_text("7")
     with pytest.raises(ValueError, match="expected a file of write_lengths: the file is damaged"):
@@ -459,6 +495,18 @@ def test_labels_are_those_of_the_first_call(factor, tmp_path):
         write_lengths(factor, file, labels=names)
         with pytest.raises(ValueError, match=r"labels: expected those that .* notes, got others"):
             write_lengths(factor, file, labels=names[::-1])
+
+
+def test_wrong_arguments_leave_no_file(factor, tmp_path):
+    names = ["\udc80"] * factor.n
+    for suffix, how, why in (
+        ("npy", {"limit": float("nan")}, "limit: expected a number, got nan"),
+        ("parquet", {"labels": names}, "labels: expected text that UTF-8 has"),
+    ):
+        pytest.importorskip(LIBRARIES.get(suffix, "numpy"))
+        with pytest.raises(ValueError, match=why):
+            write_lengths(factor, tmp_path / f"a.{suffix}", **how)
+        assert not list(tmp_path.iterdir())
 
 
 def test_labels_of_another_file_stay(factor, tmp_path, monkeypatch):
@@ -527,8 +575,64 @@ def test_rows_that_were_lost(factor, suffix, tmp_path):
     out = tmp_path / f"a.{suffix}"
     write_lengths(factor, out)
     lose_the_end(out)
-    with pytest.raises(ValueError, match="out: expected the lengths of an earlier call in row "):
+    with pytest.raises(ValueError, match="out: expected the lengths of an earlier call in rows "):
         write_lengths(factor, out)
+
+
+def test_a_memmap_whose_file_has_another_name_by_now(factor, tmp_path):
+    """The rows go through the map, and not into the file of the old name."""
+    file = tmp_path / "a.raw"
+    out = np.memmap(file, "f8", "w+", shape=(factor.n, factor.n))
+    file.rename(tmp_path / "b.raw")
+    file.write_bytes(bytes(out.nbytes))
+    write_lengths(factor, out)
+    assert_same_bits(np.asarray(out), factor.lengths())
+    assert file.read_bytes() == bytes(out.nbytes)
+    file.unlink()
+    with pytest.raises(ValueError, match="state: expected a path, as memmap has none"):
+        write_lengths(factor, out)
+    write_lengths(factor, out, state=tmp_path / "a.json")
+
+
+def anew(folder):
+    """Arrays of 169 rows of no content, which a second call makes anew."""
+    shape = 169, 1
+    yield lambda: np.memmap(folder / "a.raw", "f8", "w+", shape=shape)
+    if importlib.util.find_spec("zarr"):
+        import zarr
+
+        how = {"shape": shape, "dtype": "f8", "fill_value": np.inf, "overwrite": True}
+        yield lambda: zarr.create_array(folder / "a.zarr", **how)
+    if importlib.util.find_spec("h5py"):
+        import h5py
+
+        def dataset():
+            file = h5py.File(folder / "a.h5", "w")
+            return file.create_dataset("lengths", shape, "f8")
+
+        yield dataset
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_an_array_made_anew_whose_first_row_is_its_fill_value(factor, tmp_path):
+    """The length from a vertex to itself is 0, as is an empty memmap; beyond a limit, it is inf."""
+    for make in anew(tmp_path):
+        for target, limit in ((0, None), (168, 0.5)):
+            some = {"targets": [target], "limit": limit}
+            write_lengths(factor, make(), **some, resume=False)
+            with pytest.raises(ValueError, match="out: expected the lengths of an earlier call in"):
+                write_lengths(factor, make(), **some)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_rows_that_became_zeros(factor, tmp_path):
+    file = tmp_path / "a.npy"
+    write_lengths(factor, file)
+    size = file.stat().st_size
+    for length in (size // 2, size):
+        os.truncate(file, length)
+    with pytest.raises(ValueError, match="earlier call in rows 80 to 95, got others or none"):
+        write_lengths(factor, file)
 
 
 def test_every_damaged_byte_of_the_state_is_found(tmp_path):
@@ -560,7 +664,7 @@ def test_arrays_that_do_not_fit(factor, tmp_path):
         write_lengths(factor, np.memmap(tmp_path / "a.raw", "float64", "r", 0, shape))
     write_lengths(factor, out)
     out[:] = 0  # the array is made anew, but not what is noted about it
-    with pytest.raises(ValueError, match="out: expected the lengths of an earlier call in row 0"):
+    with pytest.raises(ValueError, match="out: expected the lengths of an earlier call in rows 0"):
         write_lengths(factor, out)
     write_lengths(factor, out, resume=False)
     assert_same_bits(np.asarray(out), factor.closure())

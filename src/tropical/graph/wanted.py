@@ -136,6 +136,25 @@ class Wanted:
 EVERYTHING = Wanted(None, None, None, False)
 
 
+def number_of(limit: float | None) -> float | None:
+    """Return a limit as a float, or None.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no number.
+    """
+    if limit is None:
+        return None
+    try:
+        found = float(limit)
+    except (TypeError, ValueError):
+        raise TypeError(f"limit: expected a number, got {limit!r}") from None
+    if math.isnan(found):
+        raise ValueError("limit: expected a number, got nan")
+    return found
+
+
 def wanted(
     graph: Array | Edges,
     indices: ArrayLike | None,
@@ -145,13 +164,7 @@ def wanted(
     name: str = "indices",
 ) -> Wanted:
     """Return the wanted paths, or raise the errors of `shortest_paths`."""
-    if limit is not None:
-        try:
-            limit = float(limit)
-        except (TypeError, ValueError):
-            raise TypeError(f"limit: expected a number, got {limit!r}") from None
-        if math.isnan(limit):
-            raise ValueError("limit: expected a number, got nan")
+    limit = number_of(limit)
     sources, ends = sources_of(indices, graph, name), sources_of(targets, graph, "targets")
     if min_only and not (number_of_vertices(graph) if sources is None else sources.size):
         raise ValueError(f"{name}: expected at least one vertex for min_only, got none")

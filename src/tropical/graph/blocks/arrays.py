@@ -43,7 +43,7 @@ def scratch_of(array: Any, scratch: PathLike | None) -> Path:
 
 
 def place_of(array: Any) -> str | None:
-    """Return the absolute path of an array's file, and its name inside; None if it has none."""
+    """Return the absolute path of an array's file, and its name inside; None without a file."""
     place = _place(array)
     return None if place is None else f"{place[0]}{place[1]}"
 
@@ -54,10 +54,16 @@ def _place(array: Any) -> tuple[Path, str] | None:
     if hasattr(array, "file"):  # of h5py
         name, inside = array.file.filename, array.name
     elif root := getattr(getattr(array, "store", None), "root", None):  # of a local store of Zarr
-        name, inside = root, array.path
+        name, inside = root, f"/{array.path}"
     if not isinstance(name, (str, os.PathLike)):
         return None
-    return Path(name).absolute(), inside.rstrip("/").replace("/", "-")
+    path = Path(name).absolute()
+    inside = inside.rstrip("/")
+    if not path.exists():  # deleted, relative to another folder, or never a file
+        return None
+    for taken, instead in (("%", "%25"), ("-", "%2D"), ("/", "-")):  # names stay different
+        inside = inside.replace(taken, instead)
+    return path, inside
 
 
 def target_of(array: Any) -> str:
@@ -87,6 +93,26 @@ def _offset_of(array: np.memmap[Any, Any], address: int) -> int:
     return whole.offset + address - whole.ctypes.data
 
 
+def _extent(array: np.memmap[Any, Any]) -> tuple[int, int]:
+    """Return the first byte of a memmap in its file, and the one behind the last."""
+    first, last = (_offset_of(array, p) for p in np.lib.array_utils.byte_bounds(array))
+    return first, last
+
+
+def _overlap(a: Any, b: Any) -> bool:
+    """Return whether two arrays may have elements in common, as their files or addresses say."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.may_share_memory(a, b):
+        return True
+    one, other = _place(a), _place(b)
+    if a is b or one is None or other is None:
+        return a is b
+    same = one[1] == other[1] and one[0].samefile(other[0])
+    if same and isinstance(a, np.memmap) and isinstance(b, np.memmap):
+        (begin, end), (first, last) = _extent(a), _extent(b)
+        return begin < last and first < end
+    return same
+
+
 def _allocate(array: Any, name: str) -> None:
     """Give a memmap the disk that it is to take, and raise OSError if there is too little.
 
@@ -96,7 +122,7 @@ def _allocate(array: Any, name: str) -> None:
         return
     if not array.size or not hasattr(os, "posix_fallocate"):
         return
-    first, last = (_offset_of(array, p) for p in np.lib.array_utils.byte_bounds(array))
+    first, last = _extent(array)
     try:
         file = os.open(array.filename, os.O_RDWR)
     except OSError:
@@ -134,9 +160,7 @@ def check_predecessors(array: Any, n: int, store: Any) -> None:
         raise TypeError(f"{name}: expected dtype int32, got {array.dtype}")
     if tuple(array.shape) != (n, n):
         raise ValueError(f"{name}: expected {(n, n)}, got {array.shape}")
-    arrays = isinstance(array, np.ndarray) and isinstance(store, np.ndarray)
-    same = array is store or (target_of(array) and target_of(array) == target_of(store))
-    if same or (arrays and np.may_share_memory(array, store)):
+    if _overlap(array, store):
         raise ValueError(f"{name}: expected another array than store")
     check_writeable(array, name)
 

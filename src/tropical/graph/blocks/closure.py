@@ -198,7 +198,12 @@ def closure_blocks(
     before = predecessors if keep else None
     with alone(path, keep=scratch is not None):
         folder = arrays.enter(store, before, path, choose, resume)
-        run_all(folder)
+        try:
+            run_all(folder)
+        except (TypeError, ValueError):
+            if folder.manifest.state == "matrix":  # a copy, which may not have the right blocks
+                folder.delete()
+            raise
         arrays.leave(store, before, folder)
     return store
 
@@ -301,7 +306,7 @@ def _run_rounds(work: Work, hire: Callable[[], Crew], report: Report) -> None:
         for k in range(taken)
     )
 
-    def ended(task: Task) -> None:
+    def ended(task: Task, _: object) -> None:
         nonlocal done
         if schedule.end(task):
             folder.tidy(schedule.levels)

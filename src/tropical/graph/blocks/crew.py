@@ -114,14 +114,16 @@ class Crew:
                 return found
         return os.cpu_count() or 1
 
-    def run(self, plan: Plan, work: Callable[..., object], ended: Callable[[Any], object]) -> None:
+    def run(
+        self, plan: Plan, work: Callable[..., object], ended: Callable[[Any, Any], object]
+    ) -> None:
         """Call `work` with each task of a plan; after each, call `ended` in this thread.
 
-        `ended` takes the task off the plan. If the executor is None, `work` also takes a lock and
-        holds it while it computes. Twice as many tasks as workers are handed over at once: more
-        would go before those that the next round waits for. If tasks may be repeated, a task that
-        takes long is given to another worker as well, once, where one is free: the first of the two
-        that ends counts.
+        `ended` gets the task and what `work` returned, and takes the task off the plan. If the
+        executor is None, `work` also takes a lock and holds it while it computes. Twice as many
+        tasks as workers are handed over at once: more would go before those that the next round
+        waits for. If tasks may be repeated, a task that takes long is given to another worker as
+        well, once, where one is free: the first of the two that ends counts.
 
         Raises
         ------
@@ -134,14 +136,14 @@ class Crew:
         while plan.left:
             try:
                 self._submit_ready(plan, work)
-                task = self._await(plan, work)
+                end = self._await(plan, work)
             except BrokenExecutor:
                 if self._make is None or max(self._deaths.values()) >= _TRIES:
                     raise
                 self._renew(plan, self._make)
                 continue
-            if task is not None:
-                ended(task)
+            if end is not None:
+                ended(*end)
 
     def _submit_ready(self, plan: Plan, work: Callable[..., object]) -> None:
         while len(self._running) < self._most and (task := plan.next()):
@@ -182,8 +184,8 @@ class Crew:
         since = oldest.begin if free else max(oldest.begin, self._last_end)
         return oldest.task, since + max(_LATE * median(self._times), _LEAST_LATE)
 
-    def _await(self, plan: Plan, work: Callable[..., object]) -> Task | None:
-        """Wait until a task ends, and return it; None if nothing has ended that was not before."""
+    def _await(self, plan: Plan, work: Callable[..., object]) -> tuple[Task, Any] | None:
+        """Wait until a task ends; return it and its result, None if it had ended before."""
         straggler = self._straggler()
         patience = max(straggler[1] - time.monotonic(), 0.0) if straggler else None
         try:
@@ -197,7 +199,7 @@ class Crew:
             return None
         task, _, begin = self._running.pop(number)
         try:
-            future.result()
+            result = future.result()
         except Exception as error:
             if not _is_death(error):
                 raise
@@ -209,7 +211,7 @@ class Crew:
         self._times.append(self._last_end - begin)
         if task in self._repeated:
             self._forget(task)
-        return task
+        return task, result
 
     def _forget(self, task: Task) -> None:
         """Cancel the other try of a task that has ended; what it does is ignored from now on."""

@@ -216,8 +216,12 @@ class BlockFolder(Blocks):
         layout = Layout(place, n, size, kind, identity=uuid4().hex)
         place.mkdir(parents=True, exist_ok=True)
         layout.begin()
-        check_disk(place, n * n * kind.itemsize)
-        fill(layout, function)
+        try:
+            check_disk(place, n * n * kind.itemsize)
+            fill(layout, function)
+        except BaseException:  # a part of a matrix is of no use
+            layout.delete()
+            raise
         return cls(place)
 
     @property

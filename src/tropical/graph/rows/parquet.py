@@ -15,6 +15,8 @@ import numpy as np
 from tropical import extras
 from tropical.npz import load_arrays, replacing, save_arrays
 
+from ..blocks.chunks import checksum
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -35,6 +37,11 @@ def library(module: str = "pyarrow.parquet") -> Any:
 
 def create(folder: Path, zero: Any, dtype: np.dtype[Any], labels: tuple[Array, Array]) -> None:
     """Make the folder of a table: with the labels of sources and targets, and without a pair."""
+    try:
+        for names in labels:
+            library("pyarrow").array(names)
+    except UnicodeError as error:
+        raise ValueError(f"labels: expected text that UTF-8 has ({error})") from None
     folder.mkdir()
     known = {"source": labels[0], "target": labels[1], "zero": np.array(zero, dtype)}
     save_arrays(folder / _LABELS, known)
@@ -73,21 +80,15 @@ class TableRows:
     def check_disk(self) -> None:
         """Do nothing: files are compressed, and pairs without a path take no room."""
 
-    def holds(self, first: int) -> bool:
-        """Return whether the file of the block of rows from `first` on is there."""
-        return self._file(first).exists()
-
-    def has(self, first: int, rows: Array) -> bool:
-        """Return whether the file of the rows from `first` on begins with these rows."""
+    def checksum(self, first: int, last: int) -> int | None:
+        """Return that of the file of the rows from `first` on; None if there is no file."""
         try:
-            found = library().ParquetFile(self._file(first)).read()
+            return checksum(np.fromfile(self._file(first), np.uint8))
         except FileNotFoundError:
-            return False
-        wanted = library("pyarrow").concat_tables(self._groups(first, rows)).cast(found.schema)
-        return bool(found.slice(0, len(wanted)).equals(wanted))
+            return None
 
-    def write(self, first: int, rows: Array) -> None:
-        """Write rows, and wait until they are on the disk."""
+    def write(self, first: int, rows: Array) -> int:
+        """Write rows, and wait until they are on the disk; return the checksum of their file."""
         groups = self._groups(first, rows)
         group = next(groups)
         # Without Arrow's schema, readers find columns of labels, not of numbers of labels.
@@ -99,6 +100,7 @@ class TableRows:
             writer.write_table(group)
             for group in groups:
                 writer.write_table(group)
+        return checksum(np.fromfile(self._file(first), np.uint8))
 
     def _file(self, first: int) -> Path:
         return self.path / f"rows-{first:09}.parquet"

@@ -6,16 +6,13 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from .. import json_files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-_VERSION = 2  # 1 had no checksum
+_VERSION = 3  # 1 had no checksum, and 2 none of the blocks
 
 
 @dataclass(frozen=True)
@@ -33,8 +30,8 @@ class State:
     dtype : str
     block : int
         Rows of a block.
-    done : str
-        A bit for each block, in hexadecimal digits.
+    sums : tuple of int or None
+        A checksum of each block that is written, as its store returns it; None for others.
     out : str
         Where the rows are, from the folder of a state that the caller named; else empty.
     labels : str
@@ -47,7 +44,7 @@ class State:
     shape: tuple[int, int]
     dtype: str
     block: int
-    done: str = ""
+    sums: tuple[int | None, ...] = ()
     out: str = ""
     labels: str = ""
 
@@ -56,14 +53,13 @@ class State:
         """Number of blocks."""
         return -(-self.shape[0] // self.block)
 
-    def blocks(self) -> NDArray[np.bool_]:
-        """Return whether each block is written, (count,)."""
-        bits = np.unpackbits(np.frombuffer(bytes.fromhex(self.done), np.uint8), count=self.count)
-        return bits.astype(np.bool_)
+    def rows(self, number: int) -> tuple[int, int]:
+        """Return the first row of a block, and the one behind its last row."""
+        return number * self.block, min((number + 1) * self.block, self.shape[0])
 
-    def write(self, path: Path, blocks: NDArray[np.bool_]) -> None:
-        """Write the file, with these blocks done."""
-        done = dataclasses.replace(self, done=np.packbits(blocks).tobytes().hex())
+    def write(self, path: Path, sums: Iterable[int | None]) -> None:
+        """Write the file, with these checksums of blocks."""
+        done = dataclasses.replace(self, sums=tuple(sums))
         json_files.write(path, _VERSION, dataclasses.asdict(done))
 
 
@@ -87,4 +83,4 @@ def read(path: Path) -> State | None:
             "begin anew"
         ) from None
     rows, columns = fields.pop("shape")
-    return State(**fields, shape=(rows, columns))
+    return State(**{**fields, "shape": (rows, columns), "sums": tuple(fields["sums"])})

@@ -23,6 +23,7 @@ from tropical.arrays import Array
 from tropical.npz import load_arrays, save_arrays
 
 from ..blocks.arrays import place_of
+from ..blocks.chunks import checksum
 from ..blocks.sizes import check_disk
 from . import parquet
 from .parquet import TableRows
@@ -60,23 +61,20 @@ class FileRows:
     def _size(self) -> int:
         return self.offset + self.shape[0] * self.shape[1] * self.dtype.itemsize
 
-    def holds(self, first: int) -> bool:
-        """Return whether the file is as long as its header says."""
-        return self.path.stat().st_size >= self._size()
-
-    def has(self, first: int, rows: Array) -> bool:
-        """Return whether the rows from `first` on are these."""
+    def checksum(self, first: int, last: int) -> int:
+        """Return what `write` returned, if the rows from `first` to before `last` are those."""
         offset = self.offset + first * self.shape[1] * self.dtype.itemsize
-        found: Array = np.fromfile(self.path, self.dtype, rows.size, offset=offset)
-        return np.array_equal(found, rows.ravel())
+        size = (last - first) * self.shape[1]
+        return checksum(np.fromfile(self.path, self.dtype, size, offset=offset))
 
-    def write(self, first: int, rows: Array) -> None:
-        """Write rows, and wait until they are on the disk."""
+    def write(self, first: int, rows: Array) -> int:
+        """Write rows, and wait until they are on the disk; return their checksum."""
         with self.path.open("r+b") as file:
             file.seek(self.offset + first * self.shape[1] * self.dtype.itemsize)
             file.write(np.ascontiguousarray(rows).data)
             file.flush()
             os.fsync(file.fileno())
+        return checksum(np.ascontiguousarray(rows))
 
 
 @dataclass(frozen=True)
@@ -107,20 +105,17 @@ class ArrayRows:
     def check_disk(self) -> None:
         """Do nothing: the array may be compressed, or lie anywhere."""
 
-    def holds(self, first: int) -> bool:
-        """Return True: only the rows themselves tell."""
-        return True
+    def checksum(self, first: int, last: int) -> int:
+        """Return what `write` returned, if the rows from `first` to before `last` are those."""
+        return checksum(np.ascontiguousarray(self.array[first:last]))
 
-    def has(self, first: int, rows: Array) -> bool:
-        """Return whether the rows from `first` on are these."""
-        return np.array_equal(self.array[first : first + len(rows)], rows)
-
-    def write(self, first: int, rows: Array) -> None:
-        """Write rows."""
+    def write(self, first: int, rows: Array) -> int:
+        """Write rows; return their checksum."""
         self.array[first : first + len(rows)] = rows
         file = getattr(self.array, "file", None)  # of h5py
         if file is not None:
             file.flush()
+        return checksum(np.ascontiguousarray(rows))
 
 
 Store: TypeAlias = FileRows | ArrayRows | TableRows
@@ -130,10 +125,30 @@ def store_of(out: Any) -> Store:
     """Return the store of an array of the caller."""
     place = place_of(out)
     whole = isinstance(out, np.memmap) and isinstance(out.base, mmap.mmap)  # and no view of it
-    if whole and place is not None and out.flags.c_contiguous and out.mode != "c":
+    plain = whole and out.flags.c_contiguous and out.mode != "c"
+    if plain and place is not None and _is_mapped(out, Path(place)):
         return FileRows(Path(place), out.offset, out.shape, out.dtype)
     root = getattr(getattr(out, "store", None), "root", None)  # of a local store of Zarr
     return ArrayRows(out, root is not None)
+
+
+def _is_mapped(out: np.memmap[Any, Any], path: Path) -> bool:
+    """Return whether a file is the one that a memmap maps, and not another one of its name.
+
+    Only a write tells: the first byte changes for a moment.
+    """
+    if not out.size:
+        return True
+    byte = out.reshape(-1)[:1].view(np.uint8)[:1]
+    known = byte.copy()
+    try:
+        for value in (~known, known):
+            byte[:] = value
+            if not np.array_equal(np.fromfile(path, np.uint8, 1, offset=out.offset), value):
+                return False
+    finally:
+        byte[:] = known
+    return True
 
 
 def overhead_of(path: Path | None) -> int:
@@ -216,6 +231,14 @@ def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> 
             parquet.create(folder, zero, dtype, labels)
         else:
             _create_zarr(folder, begun, zero, labels)
+
+
+def remove(path: Path) -> None:
+    """Delete a file that `create` made."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _exists(path: Path) -> FileExistsError:

@@ -20,6 +20,7 @@ from .state import State
 from .stores import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
@@ -50,13 +51,12 @@ class Work:
     file: Path
     finder: Finder | None
 
-    def __call__(self, number: int, turn: AbstractContextManager[Any] | None = None) -> None:
-        """Write block `number`; `turn` is held while computing."""
-        first = number * self.begun.block
-        last = min(first + self.begun.block, self.begun.shape[0])
+    def __call__(self, number: int, turn: AbstractContextManager[Any] | None = None) -> int:
+        """Write block `number` and return its checksum; `turn` is held while computing."""
+        first, last = self.begun.rows(number)
         with turn or nullcontext():
             rows = self.lengths(first, last)
-        self.store.write(first, rows)
+        return self.store.write(first, rows)
 
     def lengths(self, first: int, last: int) -> Array:
         """Return the rows from `first` to before `last`."""
@@ -74,9 +74,9 @@ class Work:
 class Blocks:
     """The numbers of the blocks that are not written: the plan of a `Crew`."""
 
-    def __init__(self, written: NDArray[np.bool_]) -> None:
-        self.left: int = int(np.count_nonzero(~written))
-        self._ready = deque((int(number),) for number in np.flatnonzero(~written))
+    def __init__(self, sums: Sequence[int | None]) -> None:
+        self._ready = deque((number,) for number, known in enumerate(sums) if known is None)
+        self.left: int = len(self._ready)
 
     def next(self) -> tuple[int] | None:
         """Return the first block that nobody writes, None if there is none."""
@@ -93,27 +93,27 @@ class Blocks:
 
 def run(
     work: Work,
-    blocks: NDArray[np.bool_],
+    sums: list[int | None],
     side: Path,
     report: Report,
     executor: Any,
     workers: int | None,
     tasks: int,
 ) -> None:
-    """Write the blocks that are not written, and note each in `blocks` and the file `side`.
+    """Write the blocks that are not written; note the checksum of each in `sums` and in `side`.
 
     `executor`, `workers` and `tasks` are those of a `Crew`.
     """
-    plan = Blocks(blocks)
-    report(1 - plan.left / max(len(blocks), 1))
+    plan = Blocks(sums)
+    report(1 - plan.left / max(len(sums), 1))
     if not plan.left:
         return
 
-    def ended(task: tuple[int]) -> None:
-        blocks[task] = True
-        work.begun.write(side, blocks)
+    def ended(task: tuple[int], found: int) -> None:
+        sums[task[0]] = found
+        work.begun.write(side, sums)
         plan.left -= 1
-        report(1 - plan.left / len(blocks))
+        report(1 - plan.left / len(sums))
 
     crew, saved = None, False
     try:
@@ -124,10 +124,10 @@ def run(
         crew = Crew(executor, workers, tasks)
         crew.run(plan, work, ended)
     except OSError as error:
-        written = len(blocks) - plan.left
+        written = len(sums) - plan.left
         raise OSError(
             error.errno,
-            f"{error.strerror or error}; {written} of {len(blocks)} blocks of rows are written, "
+            f"{error.strerror or error}; {written} of {len(sums)} blocks of rows are written, "
             "and the next call continues",
             error.filename,
         ) from error

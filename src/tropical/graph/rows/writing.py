@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ..blocks.arrays import check_writeable, place_of, view_of
 from ..blocks.crew import check_executor
 from ..blocks.sizes import IN_PROCESS, bytes_of
 from ..progress import Progress, shown
+from ..wanted import number_of
 from . import state as states
 from . import stores
 from .finders import Finder, checksum, checksum_of, edges_in, finder_of, method_of
@@ -99,8 +101,8 @@ def write_lengths(
     ------
     ValueError
         If `out` has another shape, or an earlier call wrote lengths of another graph to it, or to
-        other vertices; if `memory` cannot hold the rows that must be written at once; or for a
-        wrong graph, as in `factorize`.
+        other vertices; if it lacks rows that an earlier call wrote; if `memory` cannot hold the
+        rows that must be written at once; or for a wrong graph, as in `factorize`.
     TypeError
         If `out` has another dtype, or an argument is of a wrong type.
     FileExistsError
@@ -118,7 +120,8 @@ def write_lengths(
     -----
     Some hundred rows are computed at a time. A block of rows counts as written once the file
     `state` says so, which is replaced in one step; after a kill, only blocks in progress are
-    repeated. The lengths have the same bits, whatever the executor and the restarts.
+    repeated. The next call reads what is written and compares checksums. The lengths have the same
+    bits, whatever the executor and the restarts.
 
     A ``.npy`` file has a file ``.labels.npz`` beside it, with the arrays ``source`` and ``target``.
     A ``.zarr`` folder is a group of the arrays ``lengths``, ``source`` and ``target``, which xarray
@@ -140,7 +143,7 @@ def write_lengths(
     >>> lengths.shape, float(lengths[0, 899])
     ((900, 900), 58.0)
     """
-    ring = semirings.get(semiring)
+    ring, limit = semirings.get(semiring), number_of(limit)
     check_executor(executor, workers, threads)
     path = Path(out).absolute() if isinstance(out, (str, os.PathLike)) else None
     if path is None:
@@ -168,7 +171,7 @@ def write_lengths(
     names = _labels(labels, finder.n)
     shape = len(ends[0]), len(ends[1])
     kind = finder.dtype.str
-    asked = checksum(None if limit is None else float(limit), *ends)
+    asked = checksum(limit, *ends)
     begun = State(
         checksum_of(finder),
         asked,
@@ -188,16 +191,15 @@ def write_lengths(
     overhead = store.overhead if store is not None else stores.overhead_of(path)
     block, tasks = _block(begun, known, store, memory, executor, overhead)
     begun = replace(begun, block=block)
-    blocks = np.zeros(begun.count, np.bool_) if known is None else known.blocks()
+    sums: list[int | None] = [None] * begun.count
+    if known is not None:
+        sums[:] = known.sums
     if store is None:
         assert path is not None
         zero = finder.semiring.zero(finder.dtype)
-        if not path.exists():
-            side.unlink(missing_ok=True)  # of a file that was deleted
-        stores.create(path, begun, zero, (names[ends[0]], names[ends[1]]))
-        store = stores.opened(path)
-    if known is None:  # and no other process has made the file meanwhile
-        begun.write(side, blocks)
+        store = _created(path, side, begun, zero, (names[ends[0]], names[ends[1]]))
+    elif known is None:
+        begun.write(side, sums)
     store.check_disk()
     work = Work(
         store,
@@ -206,12 +208,25 @@ def write_lengths(
         None if targets is None else ends[1],
         limit,
         1 if threads is None and executor is not None else threads,
-        side.with_name(f".{side.name}.{begun.graph[:16]}.npz"),
+        side.with_name(f".{side.name}.{uuid4().hex}.npz"),  # another call has its own
         finder,
     )
-    _check_written(work, blocks)
+    _check_written(store, begun, sums)
     with shown(progress) as report:
-        run(work, blocks, side, report, executor, workers, tasks)
+        run(work, sums, side, report, executor, workers, tasks)
+
+
+def _created(path: Path, side: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> Store:
+    """Make a new file and its state, both or none."""
+    if not path.exists():
+        side.unlink(missing_ok=True)  # of a file that was deleted
+    stores.create(path, begun, zero, labels)  # fails if another process has made the file meanwhile
+    try:
+        begun.write(side, [None] * begun.count)
+    except BaseException:
+        stores.remove(path)
+        raise
+    return stores.opened(path)
 
 
 def _side(out: Any, state: PathLike | None) -> Path:
@@ -288,19 +303,14 @@ def _check_same(begun: State, known: State, side: Path) -> None:
         raise ValueError(f"labels: expected those that {side} notes, got others")
 
 
-def _check_written(work: Work, blocks: NDArray[np.bool_]) -> None:
-    """Raise ValueError if rows that an earlier call wrote are not there: `out` was made anew.
-
-    Chunks that lack look like rows without paths, so each block counts where an array has chunks.
-    """
-    store, done = work.store, np.flatnonzero(blocks).tolist()
-    for number in done:
-        row = number * work.begun.block
-        compared = number == done[0] or isinstance(store, stores.ArrayRows)
-        if not store.holds(row) or (compared and not store.has(row, work.lengths(row, row + 1))):
+def _check_written(store: Store, begun: State, sums: list[int | None]) -> None:
+    """Raise ValueError if rows that an earlier call wrote are not there: `out` was made anew."""
+    for number, known in enumerate(sums):
+        first, last = begun.rows(number)
+        if known is not None and store.checksum(first, last) != known:
             raise ValueError(
-                f"out: expected the lengths of an earlier call in row {row}, got others or none; "
-                "pass resume=False to begin anew"
+                f"out: expected the lengths of an earlier call in rows {first} to {last - 1}, got "
+                "others or none; pass resume=False to begin anew"
             )
 
 
