@@ -8,7 +8,7 @@ import oracle
 import pytest
 
 from tropical import semirings
-from tropical.bench import cliffs_command, obvious
+from tropical.bench import cliffs_command, families, obvious
 from tropical.bench.cliffs import (
     NEIGHBORS,
     ONE_THREAD,
@@ -60,6 +60,12 @@ def test_points_are_all_different_and_of_every_kind():
     assert {p.out for p in points} == set(LAYOUTS)
     assert {p.values for p in points} >= {"NaN", "wide", "zeros", "infinite"}
     assert min(p.m for p in points) == 1 and max(p.m for p in points) > 1000
+
+
+def test_points_of_one_product_end(monkeypatch):
+    monkeypatch.setattr(families, "kinds", lambda: [("orand", "bool", False)])
+    points = list(draw(0, 1))
+    assert len(points) > 1 and all(point.products == 1 for point in points)
 
 
 @pytest.mark.parametrize("point", some(120, seed=3), ids=repr)
@@ -238,6 +244,8 @@ def test_what_looks_slow_is_measured_again_and_time_ends(monkeypatch, capsys):
         ["--seconds", "0"],
         ["--seed", "-1"],
         ["--work", "0"],
+        ["--work", "1e-9"],
+        ["--work", "inf"],
         ["--threads", "0"],
         ["--rivals", "nobody"],
         ["--worst", "x"],

@@ -27,7 +27,7 @@ from tropical.bench.points import Point, parse
 from tropical.bench.record import Record
 from tropical.graph.progress import Report, shown
 from tropical.measure.contenders import require
-from tropical.measure.terminal import POSITIVE, integer, refusing
+from tropical.measure.terminal import ONE_OR_MORE, POSITIVE, integer, refusing
 from tropical.measure.timing import Budget, pinned
 
 FAST = Budget(sample=5e-4, seconds=0.0, rounds=5, least_rounds=5)
@@ -101,7 +101,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--seconds", type=POSITIVE, default=120.0, help="the most time to measure; default 120")
     add(
         "--work",
-        type=POSITIVE,
+        type=ONE_OR_MORE,
         default=1 << 25,
         metavar="N",
         help="the most products of elements in a product of matrices; default 2^25",

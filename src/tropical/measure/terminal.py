@@ -45,6 +45,7 @@ def number(expected: str, holds: Callable[[float], bool]) -> Callable[[str], flo
 
 
 POSITIVE = number("a positive number", lambda x: 0 < x < math.inf)
+ONE_OR_MORE = number("a number of at least 1", lambda x: 1 <= x < math.inf)
 NOT_NEGATIVE = number("a number of at least 0", lambda x: 0 <= x < math.inf)
 
 
