@@ -594,6 +594,18 @@ def test_more_errors(capsys, write):
         main(["paths", str(one_way), "--all-pairs", "."])
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress(write, terminal):
+    """The bar is on standard error, and only there where it is seen."""
+    pytest.importorskip("rich", reason="draws the bar")
+    asked = write("roads.csv", ROADS), "--from", "a", "--to", "c", "--progress"
+    environment = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}
+    environment |= {"FORCE_COLOR": "1"} if terminal else {}
+    command = sys.executable, "-m", "tropical", "paths", *map(str, asked)
+    done = run_command(*command, env=environment)
+    assert done.stdout == ANSWER and ("100%" in done.stderr if terminal else not done.stderr)
+
+
 def test_a_file_that_is_not_there(tmp_path):
     paths = "-m", "tropical", "paths", "none.csv", "--from", "a"
     done = run_command(sys.executable, *paths, cwd=tmp_path)

@@ -122,8 +122,9 @@ def _search(options: argparse.Namespace, found: Found) -> None:
     points = list(itertools.islice(draw(options.seed, options.work), options.points))
     time_point = functools.partial(measure, threads=options.threads, rivals=options.rivals)
     again = functools.partial(suspects, count=2 * options.worst)
+    seen = sys.stderr is not None and sys.stderr.isatty()  # None: it is closed
     # On more than one core, the threads are free.
-    with shown(sys.stdout.isatty()) as report, pinned() if options.threads == 1 else nullcontext():
+    with shown(seen) as report, pinned() if options.threads == 1 else nullcontext():
         search(found, points, options.seconds, time_point, again, report)
 
 

@@ -261,7 +261,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="A,B,WEIGHT",
         help="names or numbers of a CSV's columns; in GraphML, the name of the weight",
     )
-    parser.add_argument("--progress", action="store_true", help="show a bar (needs rich)")
+    parser.add_argument(
+        "--progress", action="store_true", help="show a bar on standard error (needs rich)"
+    )
     return parser
 
 
