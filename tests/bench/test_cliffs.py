@@ -2,10 +2,13 @@
 
 import itertools
 import json
+import shlex
+import sys
 
 import numpy as np
 import oracle
 import pytest
+from support import run_command
 
 from tropical import semirings
 from tropical.bench import cliffs_command, families, obvious
@@ -209,6 +212,16 @@ def test_threads(capsys):
         pytest.skip(str(absent))
     assert main(["--cliffs", "--points", "3", "--work", "100", "--threads", "2"]) == 0
     assert "times the time of one thread" in capsys.readouterr().out
+
+
+def test_more_threads_than_cores(capsys):
+    assert main(["--cliffs", "--points", "1", "--threads", "999999"]) == 2
+    assert "bench: error: 999999 threads need as many cores" in capsys.readouterr().err
+
+
+def test_without_any_output():
+    command = sys.executable, "-m", "tropical", "bench", "--cliffs", "--points", "1", "--work", "9"
+    run_command("bash", "-c", f"{shlex.join(command)} >&-").check_returncode()
 
 
 def test_an_interruption_shows_what_was_found(monkeypatch, capsys):

@@ -9,18 +9,23 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tropical.measure.contenders import NotInstalledError, require
+from tropical.measure.contenders import AbsentError, require
 
 
 def refusing(name: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Decorate a command's main: print errors of packages, files and values, and return 2."""
+    """Decorate a command's main: print errors of packages, files and values, and return 2.
+
+    A broken pipe is no error: its reader has seen enough.
+    """
 
     def decorate(main: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(main)
         def wrapped(argv: Sequence[str] | None = None) -> int:
             try:
                 return main(argv)
-            except (NotInstalledError, OSError, ValueError) as error:
+            except BrokenPipeError:
+                raise
+            except (AbsentError, OSError, ValueError) as error:
                 print(f"{name}: error: {error}", file=sys.stderr)
                 return 2
 
