@@ -2,10 +2,15 @@
 
 import json
 import math
+import os
+import shlex
+import sys
+from pathlib import Path
 
 import numpy as np
 import oracle
 import pytest
+from support import run_command
 
 import tropical
 from tropical.bench import plots, record, side_by_side
@@ -92,6 +97,28 @@ def test_report(tmp_path, capsys):
         assert 0 < row["low"] <= row["measured"] <= row["high"]
     printed = capsys.readouterr().out
     assert "maxplus int8, n = 16, 1 thread" in printed and "without numpy:" in printed
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_what_was_measured_is_kept_where_the_output_is_lost(tmp_path):
+    few = ["--points", "1", "--work", "9", "--seconds", "1"]
+    for command in (
+        ["bench", "--sizes", "8", "--seconds", "0", "--rounds", "3"],
+        ["bench", "--cliffs", *few],
+        ["table", "--quick", "--rows", "extension"],
+    ):
+        file = tmp_path / "kept.json"
+        lost = [sys.executable, "-m", "tropical", *command, "--json", str(file)]
+        done = run_command(
+            *("bash", "-c", f"{shlex.join(lost)} > /dev/full"),
+            env={
+                **os.environ,
+                "PYTHONUNBUFFERED": "",
+            },  # else headings fail before anything is lost
+        )
+        assert done.returncode and "No space left" in done.stderr
+        assert len(json.loads(file.read_text())["rows"]) == 1
+        file.unlink()
 
 
 def slowed(report, factor, spread=0.01):

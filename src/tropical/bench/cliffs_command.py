@@ -147,10 +147,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             _search(options, found)
     except KeyboardInterrupt:
         status = 130
-    for text in lines(found, options.worst):
-        print(text)
     if options.json:
         record.write(options.json, environment, list(found.values()), seed=options.seed)
     if options.plot and found:
         plots.save_shares([((p.m, p.k, p.n), share(row)) for p, row in found.items()], options.plot)
+    for text in lines(found, options.worst):
+        print(text)
     return status

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import importlib.metadata
 import json
 import os
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,21 @@ def write(
         rows.append({**dataclasses.asdict(record), **derived})
     report = {"format": FORMAT, "environment": environment, **more, "rows": rows}
     path.write_text(json.dumps(report, indent=1) + "\n")
+
+
+@contextlib.contextmanager
+def kept(path: Path | None, environment: dict[str, Any], **more: object) -> Iterator[list[Record]]:
+    """Yield a list for records, and write what it has at the end, also after an error.
+
+    The report has the seconds that the block took, too.
+    """
+    records: list[Record] = []
+    start = time.perf_counter()
+    try:
+        yield records
+    finally:
+        if path and records:
+            write(path, environment, records, **more, seconds=time.perf_counter() - start)
 
 
 def _record(row: dict[str, Any]) -> Record:

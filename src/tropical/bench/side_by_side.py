@@ -164,7 +164,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def _run(options: argparse.Namespace) -> list[Record]:
+def _run(options: argparse.Namespace, measured: list[Record]) -> None:
     budget = Budget(options.sample, options.seconds, options.rounds, warm_up=options.warm_up)
     every = itertools.product(options.semirings, options.dtypes, options.sizes, options.threads)
     cases = [case for case in every if case[1] in tropical.semirings.get(case[0]).dtypes]
@@ -173,13 +173,11 @@ def _run(options: argparse.Namespace) -> list[Record]:
             f"none of the semirings {options.semirings} is defined on the dtypes {options.dtypes}"
         )
     named = options.contenders is not None
-    measured = []
     for case in cases:
         row = measure(*case, options.contenders or RIVALS, budget, named=named)
         measured.append(row)
         for text in show.case_lines(row, options.baseline):
             print(text, flush=True)
-    return measured
 
 
 @refusing("bench")
@@ -196,9 +194,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for module in ("scipy.stats", *(["matplotlib"] if options.plots else [])):
         require(module)
     environment = record.environment()
-    rows = _run(options)
-    if options.json:
-        record.write(options.json, environment, rows)
+    with record.kept(options.json, environment) as rows:
+        _run(options, rows)
     if options.plots:
         for path in plots.draw(rows, options.plots):
             print(path)
