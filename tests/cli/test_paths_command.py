@@ -509,6 +509,31 @@ def test_all_pairs_by_rows(capsys, write, tmp_path, suffix):
         np.testing.assert_array_equal(found, np.where(want <= 3, want, np.inf))
 
 
+def test_outputs_that_are_inputs(capsys, write, tmp_path):
+    edges, names = write("roads.csv", ROADS), write("names.csv", "a\n")
+    (link := tmp_path / "link.csv").symlink_to(names)
+    np.save(matrix := tmp_path / "matrix.npy", np.zeros((2, 2)))
+    for name, file, *asked in (
+        ("EDGES", edges, edges, "--table", "all", "all"),
+        ("SOURCES", names, edges, "--table", names, "all"),
+        ("TARGETS", link, edges, "--table", "all", names),
+        ("--targets", names, edges, "--from", "a", "--targets", names, "--table", "all", "all"),
+        ("EDGES", matrix, matrix, "--resume", "--all-pairs"),
+    ):
+        before, option = file.read_bytes(), "--table" if "--table" in asked else "--all-pairs"
+        said = refused(capsys, *asked, file)
+        assert said == f"{option}: expected another file than {name}, got {file}"
+        assert file.read_bytes() == before
+
+
+def test_all_pairs_of_unknown_suffixes(capsys, write, tmp_path):
+    for out in (tmp_path / "out.csv", tmp_path / "out"):
+        said = refused(capsys, write("roads.csv", ROADS), "--all-pairs", out)
+        known = ".npz, .npy, .zarr, .parquet"
+        assert said == f"--all-pairs: expected OUT with one of {known}, got {out}"
+        assert not out.exists()
+
+
 def test_rows_that_are_refused(capsys, write, tmp_path):
     file = write("cycle.csv", "a,b,-3\nb,a,1\n")
     said = refused(capsys, file, "--all-pairs", tmp_path / "out.npy")
@@ -590,8 +615,9 @@ def test_more_errors(capsys, write):
     assert run(capsys, file, "--from", "a", "--to", "a") == "minplus (min, +): 0\na\n"
     one_way = write("way.csv", "a,b,1\n")
     assert run(capsys, one_way, "--from", "b", "--to", "a") == "no path from b to a\n"
+    (folder := one_way.with_name("folder.npz")).mkdir()
     with pytest.raises(IsADirectoryError):
-        main(["paths", str(one_way), "--all-pairs", "."])
+        main(["paths", str(one_way), "--all-pairs", str(folder)])
 
 
 @pytest.mark.parametrize("terminal", [False, True])

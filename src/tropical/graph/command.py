@@ -44,9 +44,6 @@ def main(argv: Sequence[str]) -> int:
     alone = arguments.all_pairs is None and arguments.table is None
     if arguments.start is None and (alone or arguments.end is not None):
         parser.error("--from: expected the first vertex of the paths, or --all-pairs, or --table")
-    if arguments.table and Path(arguments.table[2]).suffix.lower() not in SUFFIXES:
-        known = ", ".join(SUFFIXES)
-        parser.error(f"--table: expected OUT with one of {known}, got {arguments.table[2]}")
     if (arguments.memory or arguments.resume) and not _by_rows(arguments):
         option = "--memory" if arguments.memory else "--resume"
         parser.error(f"{option}: expected with --all-pairs OUT.zarr, OUT.parquet or OUT.npy")
@@ -55,6 +52,7 @@ def main(argv: Sequence[str]) -> int:
     inputs = {"EDGES": arguments.edges, "--targets": arguments.targets}
     if arguments.table:
         inputs |= {"SOURCES": arguments.table[0], "TARGETS": arguments.table[1]}
+    _check_outputs(parser, arguments, inputs)
     asking = [name for name, file in inputs.items() if file == "-"]
     if len(asking) > 1:
         got = " and ".join(asking)
@@ -74,6 +72,23 @@ def main(argv: Sequence[str]) -> int:
     except (EdgeFileError, extras.NotInstalledError, _OptionError) as error:
         parser.error(str(error))
     return 0
+
+
+def _check_outputs(
+    parser: argparse.ArgumentParser, arguments: argparse.Namespace, inputs: dict[str, str | None]
+) -> None:
+    """End the command if the suffix of an output is unknown, or if the output is an input."""
+    outputs = {"--all-pairs": (arguments.all_pairs, (".npz", *stores.SUFFIXES))}
+    if arguments.table:
+        outputs["--table"] = (arguments.table[2], SUFFIXES)
+    for option, (out, suffixes) in outputs.items():
+        if out is None:
+            continue
+        if Path(out).suffix.lower() not in suffixes:
+            parser.error(f"{option}: expected OUT with one of {', '.join(suffixes)}, got {out}")
+        for name, file in inputs.items():
+            if file and Path(out).exists() and Path(file).exists() and Path(out).samefile(file):
+                parser.error(f"{option}: expected another file than {name}, got {out}")
 
 
 def _print(line: str) -> None:
