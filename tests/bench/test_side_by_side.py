@@ -178,6 +178,9 @@ def test_compare_refuses_what_is_no_report(tmp_path, content, capsys):
         ["--threads", "0"],
         ["--json", "/no/such/folder/x.json"],
         ["--json", "/"],
+        ["--plots", __file__],
+        ["--plots", f"{__file__}/folder"],
+        ["--clif"],
     ],
 )
 def test_wrong_options(wrong, capsys):

@@ -500,6 +500,9 @@ def test_all_pairs_by_rows(capsys, write, tmp_path, suffix):
     assert run(capsys, *asked, "--resume") == ""
     said = refused(capsys, write("other.csv", ROADS.replace("7", "8")), *asked[1:], "--resume")
     assert "other.csv: expected the graph whose lengths " in said
+    (damaged := tmp_path / "bad.npy.rows.json").write_text("{")
+    said = refused(capsys, file, "--all-pairs", tmp_path / "bad.npy", "--resume")
+    assert said.startswith(f"--all-pairs: {damaged}: expected a file of write_lengths: ")
     said = refused(capsys, *asked[:3], "--resume", "--memory", "9kB")
     assert said.startswith("--memory: expected at least ")
     near = run(capsys, file, "--all-pairs", tmp_path / f"near.{suffix}", "--limit", 3, "--resume")
@@ -595,6 +598,11 @@ def test_errors(capsys, write, text, why):
     message = refused(capsys, file, "--from", start)
     assert why in message and message.startswith((str(file), "--from"))
     assert message.count(str(file)) <= 1
+
+
+def test_parts_of_options_are_refused(capsys, write):
+    asked = write("roads.csv", ROADS), "--from", "a", "--undir"
+    assert refused(capsys, *asked) == "unrecognized arguments: --undir"
 
 
 def test_more_errors(capsys, write):

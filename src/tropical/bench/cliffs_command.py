@@ -94,7 +94,9 @@ def lines(found: Found, count: int) -> Iterator[str]:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tropical bench --cliffs", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tropical bench --cliffs", description=__doc__, allow_abbrev=False
+    )
     add = parser.add_argument
     add("--seed", type=integer(0), default=0, help="of the products; default 0")
     add("--points", type=integer(1), default=500, metavar="N", help="products; default 500")

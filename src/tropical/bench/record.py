@@ -157,6 +157,15 @@ def check_file(parser: argparse.ArgumentParser, option: str, path: Path | None) 
         parser.error(f"{option}: expected a file in a folder that can be written to, got {path}")
 
 
+def check_folder(parser: argparse.ArgumentParser, option: str, path: Path | None) -> None:
+    """End the command if a folder cannot be made, or files in it, before anything is measured."""
+    if path is not None:
+        place = path.absolute()
+        there = next(part for part in (place, *place.parents) if os.access(part, os.F_OK))
+        if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+            parser.error(f"{option}: expected a folder that can be written to, got {path}")
+
+
 def write(
     path: Path, environment: dict[str, Any], records: Sequence[Record], **more: object
 ) -> None:

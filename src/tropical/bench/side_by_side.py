@@ -112,7 +112,10 @@ def compare(old: Path, new: Path) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tropical bench", description=__doc__)
+    # A part of --cliffs would not be seen by `main`.
+    parser = argparse.ArgumentParser(
+        prog="python -m tropical bench", description=__doc__, allow_abbrev=False
+    )
     add = parser.add_argument
     dtypes = dict.fromkeys(dtype for known in tropical.semirings.ALL for dtype in known.dtypes)
     rivals = f"of {', '.join(RIVALS)}"
@@ -161,6 +164,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     options = parser.parse_args(argv)
     record.check_file(parser, "--json", options.json)
+    record.check_folder(parser, "--plots", options.plots)
     return options
 
 

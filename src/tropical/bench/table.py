@@ -58,6 +58,7 @@ def _measure_all(chosen: Sequence[Bar], budget: Budget) -> Iterator[Record]:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tropical table",
+        allow_abbrev=False,
         description="Measure every figure of the manual on this machine.",
     )
     parser.add_argument(

@@ -170,7 +170,7 @@ def _write_rows(arguments: argparse.Namespace, named: Named, ring: Semiring) -> 
     out = Path(arguments.all_pairs)
     if out.exists() and not arguments.resume:
         raise _OptionError(f"--all-pairs: expected a new file, or --resume, got {out}")
-    with _named_errors(arguments.edges, named):
+    with _named_errors(arguments.edges, named, arguments.all_pairs):
         write_lengths(
             named.graph,
             out,
@@ -194,10 +194,11 @@ def _write_table(arguments: argparse.Namespace, named: Named, ring: Semiring) ->
 
 
 @contextmanager
-def _named_errors(file: str, named: Named) -> Iterator[None]:
+def _named_errors(file: str, named: Named, out: str | None = None) -> Iterator[None]:
     """Raise EdgeFileError, with the labels of vertices, for what is wrong with a graph.
 
-    What is wrong with another argument is an error of its option.
+    What is wrong with another argument, or with `out` and the files beside it, is an error of its
+    option.
     """
     try:
         yield
@@ -208,6 +209,8 @@ def _named_errors(file: str, named: Named) -> Iterator[None]:
     except (ValueError, TypeError) as error:
         what = str(error).removeprefix("a: ").removeprefix("w: ").removeprefix("graph: ")
         name, _, rest = what.partition(": ")
+        if out is not None and what.startswith(out):
+            raise _OptionError(f"{_OPTIONS['out']}: {what}") from None
         if name in _OPTIONS:
             raise _OptionError(f"{_OPTIONS[name]}: {rest}") from None
     raise EdgeFileError(f"{file}: {what}")
@@ -216,6 +219,7 @@ def _named_errors(file: str, named: Named) -> Iterator[None]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tropical paths",
+        allow_abbrev=False,
         description="Best paths in a graph: CSV (source, target, weight), TSV, GraphML, "
         "MatrixMarket (.mtx), DIMACS (.gr), .npy or .npz, also compressed (.gz).",
     )
