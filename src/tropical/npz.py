@@ -82,6 +82,10 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
         descriptor, has_name = _open_new(temporary)
+    except OSError as error:
+        error.filename = str(path)  # which the caller knows
+        raise
+    try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()

@@ -117,7 +117,7 @@ def test_settings(monkeypatch, tmp_path):
     ((verdict, text),) = found(doctor._settings)
     assert verdict == "WRONG" and str(path) in text and "holds no settings" in text
     path.unlink()
-    for settings, why in (({"block": -1}, "block: expected "), ({"blok": 1}, "blok")):
+    for settings, why in (({"block": -1}, "block: expected "), ({"unknown": 1}, "unknown")):
         tuning.write(path, settings)
         ((verdict, text),) = found(doctor._settings)
         assert verdict == "WRONG" and why in text

@@ -78,7 +78,8 @@ def _check_outputs(
     parser: argparse.ArgumentParser, arguments: argparse.Namespace, inputs: dict[str, str | None]
 ) -> None:
     """End the command if the suffix of an output is unknown, or if the output is an input."""
-    outputs = {"--all-pairs": (arguments.all_pairs, (".npz", *stores.SUFFIXES))}
+    outputs: dict[str, tuple[str | None, tuple[str, ...]]] = {}
+    outputs["--all-pairs"] = (arguments.all_pairs, (".npz", *stores.SUFFIXES))
     if arguments.table:
         outputs["--table"] = (arguments.table[2], SUFFIXES)
     for option, (out, suffixes) in outputs.items():
