@@ -15,7 +15,7 @@ from pathlib import Path
 
 from . import __version__, _core
 
-__all__ = ["check_replaceable", "file", "read", "use", "write"]
+__all__ = ["check_replaceable", "file", "is_absent", "read", "use", "write"]
 
 VARIABLE = "TROPICAL_TUNING"
 MOST_BYTES = 1 << 16
@@ -126,6 +126,12 @@ def write(path: Path, settings: dict[str, int]) -> None:
         part.unlink(missing_ok=True)
 
 
+def is_absent(reason: Exception) -> bool:
+    """Return whether an error of `read` means that nobody keeps settings, or asked for a file."""
+    none = (FileNotFoundError, NotADirectoryError, PermissionError)
+    return isinstance(reason, none) and not os.environ.get(VARIABLE)
+
+
 def use() -> None:
     """Let the scheduler use the settings of this machine, if there are any.
 
@@ -140,8 +146,7 @@ def use() -> None:
     try:
         _core.set_settings(read(path))
     except (OSError, ValueError, TypeError) as reason:
-        none = (FileNotFoundError, NotADirectoryError, PermissionError)
-        if isinstance(reason, none) and not os.environ.get(VARIABLE):
+        if is_absent(reason):
             return
         warnings.warn(
             f"tropical ignores its tuning file {path}: {reason}; "

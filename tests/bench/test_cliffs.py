@@ -2,13 +2,16 @@
 
 import itertools
 import json
+import shlex
+import sys
 
 import numpy as np
 import oracle
 import pytest
+from support import run_command
 
 from tropical import semirings
-from tropical.bench import cliffs_command, obvious
+from tropical.bench import cliffs_command, families, obvious
 from tropical.bench.cliffs import (
     NEIGHBORS,
     ONE_THREAD,
@@ -60,6 +63,12 @@ def test_points_are_all_different_and_of_every_kind():
     assert {p.out for p in points} == set(LAYOUTS)
     assert {p.values for p in points} >= {"NaN", "wide", "zeros", "infinite"}
     assert min(p.m for p in points) == 1 and max(p.m for p in points) > 1000
+
+
+def test_points_of_one_product_end(monkeypatch):
+    monkeypatch.setattr(families, "kinds", lambda: [("orand", "bool", False)])
+    points = list(draw(0, 1))
+    assert len(points) > 1 and all(point.products == 1 for point in points)
 
 
 @pytest.mark.parametrize("point", some(120, seed=3), ids=repr)
@@ -205,6 +214,16 @@ def test_threads(capsys):
     assert "times the time of one thread" in capsys.readouterr().out
 
 
+def test_more_threads_than_cores(capsys):
+    assert main(["--cliffs", "--points", "1", "--threads", "999999"]) == 2
+    assert "bench: error: 999999 threads need as many cores" in capsys.readouterr().err
+
+
+def test_without_any_output():
+    command = sys.executable, "-m", "tropical", "bench", "--cliffs", "--points", "1", "--work", "9"
+    run_command("bash", "-c", f"{shlex.join(command)} >&-").check_returncode()
+
+
 def test_an_interruption_shows_what_was_found(monkeypatch, capsys):
     calls = itertools.count()
 
@@ -238,6 +257,8 @@ def test_what_looks_slow_is_measured_again_and_time_ends(monkeypatch, capsys):
         ["--seconds", "0"],
         ["--seed", "-1"],
         ["--work", "0"],
+        ["--work", "1e-9"],
+        ["--work", "inf"],
         ["--threads", "0"],
         ["--rivals", "nobody"],
         ["--worst", "x"],

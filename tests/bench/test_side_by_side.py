@@ -2,10 +2,15 @@
 
 import json
 import math
+import os
+import shlex
+import sys
+from pathlib import Path
 
 import numpy as np
 import oracle
 import pytest
+from support import run_command
 
 import tropical
 from tropical.bench import plots, record, side_by_side
@@ -94,6 +99,28 @@ def test_report(tmp_path, capsys):
     assert "maxplus int8, n = 16, 1 thread" in printed and "without numpy:" in printed
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_what_was_measured_is_kept_where_the_output_is_lost(tmp_path):
+    few = ["--points", "1", "--work", "9", "--seconds", "1"]
+    for command in (
+        ["bench", "--sizes", "8", "--seconds", "0", "--rounds", "3"],
+        ["bench", "--cliffs", *few],
+        ["table", "--quick", "--rows", "extension"],
+    ):
+        file = tmp_path / "kept.json"
+        lost = [sys.executable, "-m", "tropical", *command, "--json", str(file)]
+        done = run_command(
+            *("bash", "-c", f"{shlex.join(lost)} > /dev/full"),
+            env={
+                **os.environ,
+                "PYTHONUNBUFFERED": "",
+            },  # else headings fail before anything is lost
+        )
+        assert done.returncode and "No space left" in done.stderr
+        assert len(json.loads(file.read_text())["rows"]) == 1
+        file.unlink()
+
+
 def slowed(report, factor, spread=0.01):
     """The report as if "packed" took `factor` times the time, in 30 rounds around it."""
     rng = np.random.default_rng(0)
@@ -151,6 +178,9 @@ def test_compare_refuses_what_is_no_report(tmp_path, content, capsys):
         ["--threads", "0"],
         ["--json", "/no/such/folder/x.json"],
         ["--json", "/"],
+        ["--plots", __file__],
+        ["--plots", f"{__file__}/folder"],
+        ["--clif"],
     ],
 )
 def test_wrong_options(wrong, capsys):

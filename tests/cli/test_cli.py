@@ -22,6 +22,7 @@ import tropical
 from tropical.cli import COMMANDS, main
 from tropical.cli.rates import rates_of
 from tropical.measure import contenders
+from tropical.measure.terminal import refusing
 from tropical.measure.timing import QUICK
 
 DATA = Path(tropical.__file__).parent / "data"
@@ -151,6 +152,15 @@ def test_output_that_cannot_be_written():
     done = subprocess.run(INFO, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writer)
     assert done.returncode == 1 and not done.stderr
+
+
+def test_a_broken_pipe_is_no_error_of_a_command():
+    @refusing("bench")
+    def broken(argv):
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        broken()
 
 
 def test_without_any_output():

@@ -98,9 +98,18 @@ class Wrong:
         return getattr(tropical, name)
 
 
+@pytest.fixture
+def _settings():
+    before = _core.settings()
+    yield
+    _core.set_settings(before)
+
+
+@pytest.mark.usefixtures("_settings")
 def test_settings(monkeypatch, tmp_path):
     path = tmp_path / "settings.json"
     monkeypatch.setattr(tuning, "file", lambda: path)
+    monkeypatch.delenv("TROPICAL_TUNING", raising=False)
     assert found(doctor._settings) == []
     tuning.write(path, {})
     assert found(doctor._settings) == []
@@ -108,9 +117,33 @@ def test_settings(monkeypatch, tmp_path):
     ((verdict, text),) = found(doctor._settings)
     assert verdict == "WRONG" and str(path) in text and "holds no settings" in text
     path.unlink()
-    monkeypatch.setattr(os, "access", lambda *arguments: False)
+    for settings, why in (({"block": -1}, "block: expected "), ({"unknown": 1}, "unknown")):
+        tuning.write(path, settings)
+        ((verdict, text),) = found(doctor._settings)
+        assert verdict == "WRONG" and why in text
+    path.unlink()
+    monkeypatch.setattr(os, "access", lambda path, mode: mode == os.F_OK)
     ((verdict, text),) = found(doctor._settings)
     assert verdict == "note" and str(tmp_path) in text
+
+
+def test_a_cache_that_cannot_be_entered(monkeypatch, tmp_path):
+    """Its files are absent, as they are for products."""
+    path, access = tmp_path / "closed" / "tropical" / "settings.json", os.access
+    real = Path.stat
+
+    def stat(self, **options):
+        if self.is_relative_to(tmp_path / "closed") and self != tmp_path / "closed":
+            raise PermissionError(13, "Permission denied", str(self))
+        return real(self, **options)
+
+    monkeypatch.delenv("TROPICAL_TUNING", raising=False)
+    monkeypatch.setattr(tuning, "file", lambda: path)
+    monkeypatch.setattr(Path, "stat", stat)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode == os.F_OK and access(path, mode))
+    (tmp_path / "closed").mkdir()
+    ((verdict, text),) = found(doctor._settings)
+    assert verdict == "note" and text.startswith(f"{tmp_path / 'closed'} cannot be written to")
 
 
 def test_extras(monkeypatch):

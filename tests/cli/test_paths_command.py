@@ -500,6 +500,9 @@ def test_all_pairs_by_rows(capsys, write, tmp_path, suffix):
     assert run(capsys, *asked, "--resume") == ""
     said = refused(capsys, write("other.csv", ROADS.replace("7", "8")), *asked[1:], "--resume")
     assert "other.csv: expected the graph whose lengths " in said
+    (damaged := tmp_path / "bad.npy.rows.json").write_text("{")
+    said = refused(capsys, file, "--all-pairs", tmp_path / "bad.npy", "--resume")
+    assert said.startswith(f"--all-pairs: {damaged}: expected a file of write_lengths: ")
     said = refused(capsys, *asked[:3], "--resume", "--memory", "9kB")
     assert said.startswith("--memory: expected at least ")
     near = run(capsys, file, "--all-pairs", tmp_path / f"near.{suffix}", "--limit", 3, "--resume")
@@ -507,6 +510,31 @@ def test_all_pairs_by_rows(capsys, write, tmp_path, suffix):
     if suffix == "npy":
         found = np.load(tmp_path / "near.npy")
         np.testing.assert_array_equal(found, np.where(want <= 3, want, np.inf))
+
+
+def test_outputs_that_are_inputs(capsys, write, tmp_path):
+    edges, names = write("roads.csv", ROADS), write("names.csv", "a\n")
+    (link := tmp_path / "link.csv").symlink_to(names)
+    np.save(matrix := tmp_path / "matrix.npy", np.zeros((2, 2)))
+    for name, file, *asked in (
+        ("EDGES", edges, edges, "--table", "all", "all"),
+        ("SOURCES", names, edges, "--table", names, "all"),
+        ("TARGETS", link, edges, "--table", "all", names),
+        ("--targets", names, edges, "--from", "a", "--targets", names, "--table", "all", "all"),
+        ("EDGES", matrix, matrix, "--resume", "--all-pairs"),
+    ):
+        before, option = file.read_bytes(), "--table" if "--table" in asked else "--all-pairs"
+        said = refused(capsys, *asked, file)
+        assert said == f"{option}: expected another file than {name}, got {file}"
+        assert file.read_bytes() == before
+
+
+def test_all_pairs_of_unknown_suffixes(capsys, write, tmp_path):
+    for out in (tmp_path / "out.csv", tmp_path / "out"):
+        said = refused(capsys, write("roads.csv", ROADS), "--all-pairs", out)
+        known = ".npz, .npy, .zarr, .parquet"
+        assert said == f"--all-pairs: expected OUT with one of {known}, got {out}"
+        assert not out.exists()
 
 
 def test_rows_that_are_refused(capsys, write, tmp_path):
@@ -572,6 +600,11 @@ def test_errors(capsys, write, text, why):
     assert message.count(str(file)) <= 1
 
 
+def test_parts_of_options_are_refused(capsys, write):
+    asked = write("roads.csv", ROADS), "--from", "a", "--undir"
+    assert refused(capsys, *asked) == "unrecognized arguments: --undir"
+
+
 def test_more_errors(capsys, write):
     file = write("graph.csv", "a,b,1\nb,a,2\n")
     assert (
@@ -590,8 +623,21 @@ def test_more_errors(capsys, write):
     assert run(capsys, file, "--from", "a", "--to", "a") == "minplus (min, +): 0\na\n"
     one_way = write("way.csv", "a,b,1\n")
     assert run(capsys, one_way, "--from", "b", "--to", "a") == "no path from b to a\n"
+    (folder := one_way.with_name("folder.npz")).mkdir()
     with pytest.raises(IsADirectoryError):
-        main(["paths", str(one_way), "--all-pairs", "."])
+        main(["paths", str(one_way), "--all-pairs", str(folder)])
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress(write, terminal):
+    """The bar is on standard error, and only there where it is seen."""
+    pytest.importorskip("rich", reason="draws the bar")
+    asked = write("roads.csv", ROADS), "--from", "a", "--to", "c", "--progress"
+    environment = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}
+    environment |= {"FORCE_COLOR": "1"} if terminal else {}
+    command = sys.executable, "-m", "tropical", "paths", *map(str, asked)
+    done = run_command(*command, env=environment)
+    assert done.stdout == ANSWER and ("100%" in done.stderr if terminal else not done.stderr)
 
 
 def test_a_file_that_is_not_there(tmp_path):

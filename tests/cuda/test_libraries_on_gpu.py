@@ -241,6 +241,11 @@ def test_viterbi(library, dtype):
     np.testing.assert_allclose(library.taken(got[1]), want[1], rtol=1e-6)
 
 
+def test_one_operand_on_the_cpu():
+    with pytest.raises(ValueError, match=r"a: expected an array on the GPU, got numpy\.ndarray"):
+        libraries.library_of(a=np.zeros(3))
+
+
 def test_operands_in_different_places(library):
     x = np.zeros((2, 2), np.float32)
     with pytest.raises(ValueError, match="b: expected an array on the GPU"):

@@ -153,7 +153,11 @@ def test_bad_arguments(tmp_path):
         (FileNotFoundError, "expected a folder of BlockFolder", tmp_path / "none", {}),
         (TypeError, "store: expected a folder or an array", [[1.0]], {}),
         (ValueError, "scratch: expected a folder", array, {}),
-        (ValueError, "a: expected", np.zeros((2, 3)), {"scratch": tmp_path / "x"}),
+        (TypeError, "threads: expected an integer or None, got str", folder, {"threads": "2"}),
+        *(
+            (ValueError, r"store: expected \(n, n\), got ", np.zeros(shape), {"scratch": "x"})
+            for shape in ((), (2,), (2, 3), (2, 2, 2))
+        ),
     )
     read_only = np.zeros((3, 3))
     read_only.flags.writeable = False
@@ -166,6 +170,8 @@ def test_bad_arguments(tmp_path):
     with pytest.raises(ValueError, match="store: expected a writeable"):
         closure_blocks(read_only, scratch=tmp_path / "r")
     assert folder.state == "matrix" and folder.rounds == 0
+    with pytest.raises(TypeError, match=r"executor: expected a function .* got NoneType"):
+        closure_blocks(folder, executor=lambda: None)
     with pytest.raises(IndexError, match="without a step"):
         folder[::2]
     with pytest.raises(IndexError, match="expected -10 <= index < 10, got 10"):

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import subprocess
 import sys
 
@@ -328,6 +329,7 @@ def test_files_of_other_things(tmp_path):
         ({"order": np.array([0, 0, 1])}, "expected a file of Factor.save .*order"),
         ({"target": np.array([7, 1])}, "expected a file of Factor.save .*target"),
         ({"source": np.array([7])}, "expected a file of Factor.save"),
+        ({"source": np.array([0, np.nan])}, "expected a file of Factor.save .*float64"),
         ({"semiring": np.array("none")}, "expected a file of Factor.save"),
         ({"weight": np.array([1, 2], complex)}, "expected a file of Factor.save"),
         ({"weight": np.array([1.0])}, "expected a file of Factor.save"),
@@ -342,6 +344,8 @@ def test_files_of_other_things(tmp_path):
     file.write_bytes(b"no archive")
     with pytest.raises(ValueError, match=r"some\.npz: expected an undamaged"):
         Factor.load(file)
+    with pytest.raises(FileNotFoundError, match=re.escape(f"'{tmp_path}/none/some.npz'")):
+        factorize(nx.path_graph(3)).save(tmp_path / "none" / "some.npz")
     with pytest.raises(FileNotFoundError):
         Factor.load(tmp_path / "none")
 

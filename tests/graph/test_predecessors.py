@@ -115,7 +115,7 @@ def test_what_the_core_refuses():
         (lambda: relax(lookup=before), ValueError, "before: .* apart from that of lookup"),
         (lambda: relax(before, before, others.copy()), ValueError, "before: .* apart"),
         (lambda: relax(w[None], out=np.zeros((1, 4, 4))), ValueError, "relax: expected matrices"),
-        (lambda: relax(ring="plustimes"), ValueError, "selects, got plustimes"),
+        (lambda: relax(ring="plustimes"), ValueError, "selective one, got plustimes"),
     ]:
         with pytest.raises(error, match=what):
             call()

@@ -437,9 +437,10 @@ def test_what_is_not_the_same(factor, tmp_path):
         side.write_text(json.dumps({"version": version}))
         with pytest.raises(ValueError, match=f"expected version 3, got {version}; delete it"):
             write_lengths(factor, file)
-    side.write_text("7")
-    with pytest.raises(ValueError, match="expected a file of write_lengths: the file is damaged"):
-        write_lengths(factor, file)
+    for content in ("7", "[" * 100_000, '{"version": Infinity}'):
+        side.write_text(content)
+        with pytest.raises(ValueError, match="a file of write_lengths: the file is damaged"):
+            write_lengths(factor, file)
     side.write_text("{")
     with pytest.raises(ValueError, match="expected a file of write_lengths"):
         write_lengths(factor, file)
@@ -633,6 +634,13 @@ def test_rows_that_became_zeros(factor, tmp_path):
         os.truncate(file, length)
     with pytest.raises(ValueError, match="earlier call in rows 80 to 95, got others or none"):
         write_lengths(factor, file)
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    out = tmp_path / "none" / "x.npy"
+    with pytest.raises(FileNotFoundError, match="out: expected a path in a folder") as error:
+        write_lengths(np.ones((2, 2)), out)
+    assert error.value.filename == str(out)
 
 
 def test_every_damaged_byte_of_the_state_is_found(tmp_path):

@@ -27,7 +27,7 @@ from tropical.bench.points import Point, parse
 from tropical.bench.record import Record
 from tropical.graph.progress import Report, shown
 from tropical.measure.contenders import require
-from tropical.measure.terminal import POSITIVE, integer, refusing
+from tropical.measure.terminal import ONE_OR_MORE, POSITIVE, integer, refusing
 from tropical.measure.timing import Budget, pinned
 
 FAST = Budget(sample=5e-4, seconds=0.0, rounds=5, least_rounds=5)
@@ -94,14 +94,16 @@ def lines(found: Found, count: int) -> Iterator[str]:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tropical bench --cliffs", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tropical bench --cliffs", description=__doc__, allow_abbrev=False
+    )
     add = parser.add_argument
     add("--seed", type=integer(0), default=0, help="of the products; default 0")
     add("--points", type=integer(1), default=500, metavar="N", help="products; default 500")
     add("--seconds", type=POSITIVE, default=120.0, help="the most time to measure; default 120")
     add(
         "--work",
-        type=POSITIVE,
+        type=ONE_OR_MORE,
         default=1 << 25,
         metavar="N",
         help="the most products of elements in a product of matrices; default 2^25",
@@ -122,8 +124,9 @@ def _search(options: argparse.Namespace, found: Found) -> None:
     points = list(itertools.islice(draw(options.seed, options.work), options.points))
     time_point = functools.partial(measure, threads=options.threads, rivals=options.rivals)
     again = functools.partial(suspects, count=2 * options.worst)
+    seen = sys.stderr is not None and sys.stderr.isatty()  # None: it is closed
     # On more than one core, the threads are free.
-    with shown(sys.stdout.isatty()) as report, pinned() if options.threads == 1 else nullcontext():
+    with shown(seen) as report, pinned() if options.threads == 1 else nullcontext():
         search(found, points, options.seconds, time_point, again, report)
 
 
@@ -146,10 +149,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             _search(options, found)
     except KeyboardInterrupt:
         status = 130
-    for text in lines(found, options.worst):
-        print(text)
     if options.json:
         record.write(options.json, environment, list(found.values()), seed=options.seed)
     if options.plot and found:
         plots.save_shares([((p.m, p.k, p.n), share(row)) for p, row in found.items()], options.plot)
+    for text in lines(found, options.worst):
+        print(text)
     return status

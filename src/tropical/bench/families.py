@@ -7,7 +7,6 @@ variations differ little, so their speeds should too.
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -83,7 +82,9 @@ def _family(rng: np.random.Generator, kind: tuple[str, str, bool], work: float) 
 
 
 def draw(seed: int, work: float) -> Iterator[Point]:
-    """Yield points without end, none twice; each has at most `work` products of elements.
+    """Yield points, none twice; each has at most `work` products of elements, 1 or more.
+
+    The points end where no kind yields another one, as after some thousands of one product each.
 
     Examples
     --------
@@ -92,8 +93,10 @@ def draw(seed: int, work: float) -> Iterator[Point]:
     True
     """
     rng = np.random.default_rng(seed)
-    every, seen = kinds(), set()
-    for _ in itertools.count():
+    every, seen = kinds(), set[Point]()
+    before = -1
+    while len(seen) > before:
+        before = len(seen)
         for number in rng.permutation(len(every)):
             for point in _family(rng, every[number], work):
                 if point not in seen:

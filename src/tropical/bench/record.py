@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import importlib.metadata
 import json
 import os
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,15 @@ def check_file(parser: argparse.ArgumentParser, option: str, path: Path | None) 
         parser.error(f"{option}: expected a file in a folder that can be written to, got {path}")
 
 
+def check_folder(parser: argparse.ArgumentParser, option: str, path: Path | None) -> None:
+    """End the command if a folder cannot be made, or files in it, before anything is measured."""
+    if path is not None:
+        place = path.absolute()
+        there = next(part for part in (place, *place.parents) if os.access(part, os.F_OK))
+        if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+            parser.error(f"{option}: expected a folder that can be written to, got {path}")
+
+
 def write(
     path: Path, environment: dict[str, Any], records: Sequence[Record], **more: object
 ) -> None:
@@ -173,6 +183,21 @@ def write(
         rows.append({**dataclasses.asdict(record), **derived})
     report = {"format": FORMAT, "environment": environment, **more, "rows": rows}
     path.write_text(json.dumps(report, indent=1) + "\n")
+
+
+@contextlib.contextmanager
+def kept(path: Path | None, environment: dict[str, Any], **more: object) -> Iterator[list[Record]]:
+    """Yield a list for records, and write what it has at the end, also after an error.
+
+    The report has the seconds that the block took, too.
+    """
+    records: list[Record] = []
+    start = time.perf_counter()
+    try:
+        yield records
+    finally:
+        if path and records:
+            write(path, environment, records, **more, seconds=time.perf_counter() - start)
 
 
 def _record(row: dict[str, Any]) -> Record:

@@ -112,7 +112,10 @@ def compare(old: Path, new: Path) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tropical bench", description=__doc__)
+    # A part of --cliffs would not be seen by `main`.
+    parser = argparse.ArgumentParser(
+        prog="python -m tropical bench", description=__doc__, allow_abbrev=False
+    )
     add = parser.add_argument
     dtypes = dict.fromkeys(dtype for known in tropical.semirings.ALL for dtype in known.dtypes)
     rivals = f"of {', '.join(RIVALS)}"
@@ -161,10 +164,11 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     options = parser.parse_args(argv)
     record.check_file(parser, "--json", options.json)
+    record.check_folder(parser, "--plots", options.plots)
     return options
 
 
-def _run(options: argparse.Namespace) -> list[Record]:
+def _run(options: argparse.Namespace, measured: list[Record]) -> None:
     budget = Budget(options.sample, options.seconds, options.rounds, warm_up=options.warm_up)
     every = itertools.product(options.semirings, options.dtypes, options.sizes, options.threads)
     cases = [case for case in every if case[1] in tropical.semirings.get(case[0]).dtypes]
@@ -173,13 +177,11 @@ def _run(options: argparse.Namespace) -> list[Record]:
             f"none of the semirings {options.semirings} is defined on the dtypes {options.dtypes}"
         )
     named = options.contenders is not None
-    measured = []
     for case in cases:
         row = measure(*case, options.contenders or RIVALS, budget, named=named)
         measured.append(row)
         for text in show.case_lines(row, options.baseline):
             print(text, flush=True)
-    return measured
 
 
 @refusing("bench")
@@ -196,9 +198,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for module in ("scipy.stats", *(["matplotlib"] if options.plots else [])):
         require(module)
     environment = record.environment()
-    rows = _run(options)
-    if options.json:
-        record.write(options.json, environment, rows)
+    with record.kept(options.json, environment) as rows:
+        _run(options, rows)
     if options.plots:
         for path in plots.draw(rows, options.plots):
             print(path)

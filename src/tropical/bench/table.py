@@ -58,6 +58,7 @@ def _measure_all(chosen: Sequence[Bar], budget: Budget) -> Iterator[Record]:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tropical table",
+        allow_abbrev=False,
         description="Measure every figure of the manual on this machine.",
     )
     parser.add_argument(
@@ -106,17 +107,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     numbers = (
         Record(f.group, f.case, bar=f.value, at_most=True, number=f.count()) for f in counted
     )
-    rows: list[Record] = []
-    for row in itertools.chain(_measure_all(chosen, QUICK if options.quick else Budget()), numbers):
-        if not rows or rows[-1].group != row.group:
-            print(row.group)
-        rows.append(row)
-        print(show.promise_line(row, promises=options.promises), flush=True)
+    measured = _measure_all(chosen, QUICK if options.quick else Budget())
+    group = ""
+    with record.kept(options.json, environment, quick=options.quick) as rows:
+        for row in itertools.chain(measured, numbers):
+            rows.append(row)
+            if group != (group := row.group):
+                print(group)
+            print(show.promise_line(row, promises=options.promises), flush=True)
     seconds = time.perf_counter() - start
     left_out = len(matching) - len(chosen)
     print(show.summary(rows, left_out, seconds, promises=options.promises))
-    if options.json:
-        record.write(options.json, environment, rows, quick=options.quick, seconds=seconds)
     if options.markdown:
         page = show.markdown(environment, rows, time.strftime("%Y-%m-%d"))
         first = f"{SHORT}\n\n" if options.quick else ""

@@ -120,17 +120,18 @@ def _settings() -> Iterator[Finding]:
         why = "TROPICAL_TUNING is off" if os.environ.get(tuning.VARIABLE) else "no folder for them"
         yield Finding("ok", "settings", f"from the caches ({why})")
         return
-    if path.exists():
-        try:
-            tuning.read(path)
-        except (OSError, ValueError) as error:
+    try:
+        _core.set_settings(tuning.read(path))  # as the first product does
+    except (OSError, ValueError, TypeError) as error:
+        if not tuning.is_absent(error):
             text = f"{path}: {error}; delete the file, or run `python -m tropical tune`"
             yield Finding("WRONG", "settings", text)
-        else:
-            yield Finding("ok", "settings", f"measured: {path}")
+            return
+    else:
+        yield Finding("ok", "settings", f"measured: {path}")
         return
     yield Finding("ok", "settings", "from the caches, as `python -m tropical tune` was not run")
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    folder = next(parent for parent in path.absolute().parents if os.access(parent, os.F_OK))
     if not os.access(folder, os.W_OK | os.X_OK):
         text = f"{folder} cannot be written to, so tune could not keep its settings"
         yield Finding("note", "", text)

@@ -223,10 +223,8 @@ def library_of(**arrays: Any) -> Library:
     for name, x in arrays.items():
         if not is_on_gpu(x):
             kind = f"{type(x).__module__}.{type(x).__qualname__}"
-            raise ValueError(
-                f"{name}: expected an array on the GPU where the other operand is, got {kind} on "
-                "the CPU"
-            )
+            where = " where the other operand is" if len(arrays) > 1 else ""
+            raise ValueError(f"{name}: expected an array on the GPU{where}, got {kind} on the CPU")
         module = type(x).__module__.partition(".")[0]
         here = (module, int(x.__dlpack_device__()[1]))
         if module not in LIBRARIES:

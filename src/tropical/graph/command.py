@@ -44,9 +44,6 @@ def main(argv: Sequence[str]) -> int:
     alone = arguments.all_pairs is None and arguments.table is None
     if arguments.start is None and (alone or arguments.end is not None):
         parser.error("--from: expected the first vertex of the paths, or --all-pairs, or --table")
-    if arguments.table and Path(arguments.table[2]).suffix.lower() not in SUFFIXES:
-        known = ", ".join(SUFFIXES)
-        parser.error(f"--table: expected OUT with one of {known}, got {arguments.table[2]}")
     if (arguments.memory or arguments.resume) and not _by_rows(arguments):
         option = "--memory" if arguments.memory else "--resume"
         parser.error(f"{option}: expected with --all-pairs OUT.zarr, OUT.parquet or OUT.npy")
@@ -55,6 +52,7 @@ def main(argv: Sequence[str]) -> int:
     inputs = {"EDGES": arguments.edges, "--targets": arguments.targets}
     if arguments.table:
         inputs |= {"SOURCES": arguments.table[0], "TARGETS": arguments.table[1]}
+    _check_outputs(parser, arguments, inputs)
     asking = [name for name, file in inputs.items() if file == "-"]
     if len(asking) > 1:
         got = " and ".join(asking)
@@ -74,6 +72,24 @@ def main(argv: Sequence[str]) -> int:
     except (EdgeFileError, extras.NotInstalledError, _OptionError) as error:
         parser.error(str(error))
     return 0
+
+
+def _check_outputs(
+    parser: argparse.ArgumentParser, arguments: argparse.Namespace, inputs: dict[str, str | None]
+) -> None:
+    """End the command if the suffix of an output is unknown, or if the output is an input."""
+    outputs: dict[str, tuple[str | None, tuple[str, ...]]] = {}
+    outputs["--all-pairs"] = (arguments.all_pairs, (".npz", *stores.SUFFIXES))
+    if arguments.table:
+        outputs["--table"] = (arguments.table[2], SUFFIXES)
+    for option, (out, suffixes) in outputs.items():
+        if out is None:
+            continue
+        if Path(out).suffix.lower() not in suffixes:
+            parser.error(f"{option}: expected OUT with one of {', '.join(suffixes)}, got {out}")
+        for name, file in inputs.items():
+            if file and Path(out).exists() and Path(file).exists() and Path(out).samefile(file):
+                parser.error(f"{option}: expected another file than {name}, got {out}")
 
 
 def _print(line: str) -> None:
@@ -155,7 +171,7 @@ def _write_rows(arguments: argparse.Namespace, named: Named, ring: Semiring) -> 
     out = Path(arguments.all_pairs)
     if out.exists() and not arguments.resume:
         raise _OptionError(f"--all-pairs: expected a new file, or --resume, got {out}")
-    with _named_errors(arguments.edges, named):
+    with _named_errors(arguments.edges, named, arguments.all_pairs):
         write_lengths(
             named.graph,
             out,
@@ -179,10 +195,11 @@ def _write_table(arguments: argparse.Namespace, named: Named, ring: Semiring) ->
 
 
 @contextmanager
-def _named_errors(file: str, named: Named) -> Iterator[None]:
+def _named_errors(file: str, named: Named, out: str | None = None) -> Iterator[None]:
     """Raise EdgeFileError, with the labels of vertices, for what is wrong with a graph.
 
-    What is wrong with another argument is an error of its option.
+    What is wrong with another argument, or with `out` and the files beside it, is an error of its
+    option.
     """
     try:
         yield
@@ -193,6 +210,8 @@ def _named_errors(file: str, named: Named) -> Iterator[None]:
     except (ValueError, TypeError) as error:
         what = str(error).removeprefix("a: ").removeprefix("w: ").removeprefix("graph: ")
         name, _, rest = what.partition(": ")
+        if out is not None and what.startswith(out):
+            raise _OptionError(f"{_OPTIONS['out']}: {what}") from None
         if name in _OPTIONS:
             raise _OptionError(f"{_OPTIONS[name]}: {rest}") from None
     raise EdgeFileError(f"{file}: {what}")
@@ -201,6 +220,7 @@ def _named_errors(file: str, named: Named) -> Iterator[None]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tropical paths",
+        allow_abbrev=False,
         description="Best paths in a graph: CSV (source, target, weight), TSV, GraphML, "
         "MatrixMarket (.mtx), DIMACS (.gr), .npy or .npz, also compressed (.gz).",
     )
@@ -261,7 +281,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="A,B,WEIGHT",
         help="names or numbers of a CSV's columns; in GraphML, the name of the weight",
     )
-    parser.add_argument("--progress", action="store_true", help="show a bar (needs rich)")
+    parser.add_argument(
+        "--progress", action="store_true", help="show a bar on standard error (needs rich)"
+    )
     return parser
 
 

@@ -44,7 +44,8 @@ def read(path: PathLike) -> Weights:
     if version > VERSION:
         raise ValueError(f"{name}: expected version {VERSION} at most, got {version}")
     try:
-        source, target = (arrays[end].astype(np.intp) for end in ("source", "target"))
+        ends = (arrays[end] for end in ("source", "target"))
+        source, target = (end.astype(np.intp, casting="safe") for end in ends)
         edges = Edges(len(arrays["order"]), source, target, arrays["weight"])
         ring = semirings.get(str(arrays["semiring"]))
         return Weights(edges, ring, bool(arrays["directed"]), arrays["order"])

@@ -37,7 +37,7 @@ def parse(content: bytes, version: int) -> dict[str, Any]:
     try:
         fields: dict[str, Any] = dict(json.loads(content))
         found = int(fields["version"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise ValueError(f"the file is damaged ({error!r})") from None
     checksum = fields.pop(_CHECKSUM, None)
     if checksum != _checksum(fields) and (found == version or checksum is not None):

@@ -149,7 +149,7 @@ def shortest_paths(
         None if there is no edge.
     progress : callable or bool, optional
         A function that is called now and then with the share that is done, up to 1; True draws a
-        bar (needs rich).
+        bar on standard error, if that is a terminal, or in a notebook (needs rich).
 
     Returns
     -------

@@ -17,14 +17,20 @@ Progress: TypeAlias = Report | bool | None
 
 @contextmanager
 def shown(progress: Progress) -> Iterator[Report]:
-    """Yield a function to call with the share that is done, from 0 to 1."""
+    """Yield a function to call with the share that is done, from 0 to 1.
+
+    True draws a bar on standard error, if that is a terminal, or in a notebook.
+    """
     if callable(progress):
         yield progress
     elif progress:
         bars = extras.require("rich.progress", "'tropical-blas[graph]'")
-        with bars.Progress(
-            bars.BarColumn(), bars.TaskProgressColumn(), bars.TimeRemainingColumn(), transient=True
-        ) as bar:
+        console = extras.require("rich.console", "'tropical-blas[graph]'").Console(stderr=True)
+        columns = bars.BarColumn(), bars.TaskProgressColumn(), bars.TimeRemainingColumn()
+        options = {"console": console, "transient": True, "redirect_stdout": False}
+        # Elsewhere rich would write an empty line.
+        unseen = not (console.is_terminal or console.is_jupyter)
+        with bars.Progress(*columns, **options, disable=unseen) as bar:
             task = bar.add_task("", total=1.0)
             yield lambda share: bar.update(task, completed=share)
     else:

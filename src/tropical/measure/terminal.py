@@ -9,18 +9,23 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tropical.measure.contenders import NotInstalledError, require
+from tropical.measure.contenders import AbsentError, require
 
 
 def refusing(name: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Decorate a command's main: print errors of packages, files and values, and return 2."""
+    """Decorate a command's main: print errors of packages, files and values, and return 2.
+
+    A broken pipe is no error: its reader has seen enough.
+    """
 
     def decorate(main: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(main)
         def wrapped(argv: Sequence[str] | None = None) -> int:
             try:
                 return main(argv)
-            except (NotInstalledError, OSError, ValueError) as error:
+            except BrokenPipeError:
+                raise
+            except (AbsentError, OSError, ValueError) as error:
                 print(f"{name}: error: {error}", file=sys.stderr)
                 return 2
 
@@ -45,6 +50,7 @@ def number(expected: str, holds: Callable[[float], bool]) -> Callable[[str], flo
 
 
 POSITIVE = number("a positive number", lambda x: 0 < x < math.inf)
+ONE_OR_MORE = number("a number of at least 1", lambda x: 1 <= x < math.inf)
 NOT_NEGATIVE = number("a number of at least 0", lambda x: 0 <= x < math.inf)
 
 

@@ -213,7 +213,9 @@ def tune(seconds: float) -> Iterator[Finding]:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tropical tune", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tropical tune", description=__doc__, allow_abbrev=False
+    )
     parser.add_argument(
         "--seconds", type=NOT_NEGATIVE, default=60.0, help="about how long to measure"
     )

@@ -189,8 +189,10 @@ def closure_blocks(
         kind = type(store).__name__
         raise TypeError(f"store: expected a folder or an array on disk, got {kind}")
     _check_ring(store.dtype, ring)
-    arrays.check_writeable(store)
     n = (*store.shape, 0)[0]
+    if tuple(store.shape) != (n, n):
+        raise ValueError(f"store: expected (n, n), got {tuple(store.shape)}")
+    arrays.check_writeable(store)
     if keep:
         arrays.check_predecessors(predecessors, n, store)
     path = arrays.scratch_of(store, scratch)

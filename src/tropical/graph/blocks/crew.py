@@ -93,6 +93,9 @@ class Crew:
         if executor is None:
             self._make = lambda: _Threads(tasks)
         self._executor: Any = self._make() if self._make else executor
+        if not hasattr(self._executor, "submit"):
+            kind = type(self._executor).__name__
+            raise TypeError(f"executor: expected a function that returns one, got {kind} from it")
         self._is_dask = hasattr(self._executor, "nthreads")
         self.workers: int = workers or self._workers()
         self._most = self.workers + (1 if executor is None else self.workers)
@@ -243,6 +246,8 @@ def check_executor(executor: Any, workers: int | None, threads: int | None) -> N
         kind = type(executor).__name__
         raise TypeError(f"executor: expected an object with submit, or a function, got {kind}")
     for name, number in (("workers", workers), ("threads", threads)):
+        if not (number is None or hasattr(number, "__index__")):
+            raise TypeError(f"{name}: expected an integer or None, got {type(number).__name__}")
         if number is not None and number < 1:
             raise ValueError(f"{name}: expected 1 or more, got {number}")
 

@@ -216,8 +216,14 @@ def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> 
     ------
     FileExistsError
         If there is a file by now: another process made it.
+    FileNotFoundError
+        If there is no folder for the file.
     """
     shape, dtype = begun.shape, np.dtype(begun.dtype)
+    if path.suffix != ".zarr" and not path.parent.is_dir():  # Zarr makes folders
+        raise FileNotFoundError(
+            errno.ENOENT, "out: expected a path in a folder that exists", str(path)
+        )
     if path.suffix == ".npy":
         with _new_file(path) as file:
             header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
