@@ -177,7 +177,7 @@ def _check_kind(name: str, given: Any) -> None:
     elif torch is not None and isinstance(given, torch.Tensor) and given.requires_grad:
         raise TypeError(
             f"{name}: expected an array, got {kind} that requires gradients; pass "
-            f"{name}.detach(), or call tropical.interop.torch.gemm, which has gradients"
+            f"{name}.detach(), or call a function of tropical.interop.torch, which has gradients"
         )
 
 

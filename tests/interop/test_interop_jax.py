@@ -216,6 +216,7 @@ def test_transformations_over_logplus():
 def test_lists_and_integers_of_64_bits():
     """The semiring's zero stays the zero where JAX has 32 bits, and other integers must fit."""
     assert gemm([[1.0, 2]], [[1.0], [2.0]]) == 4
+    assert gemm(np.array([[1, 2]], ">f4"), np.array([[1.0], [2.0]], ">f4")) == 4
     none = np.iinfo(np.int64).max
     with jax.enable_x64(False):
         assert gemm([[1.0, 2]], [[1.0], [2.0]]).dtype == np.float32

@@ -146,6 +146,9 @@ def test_sources_and_targets_that_are_not_there():
         compare_errors(missing, name, made, {0, 7})
         compare_errors(ValueError, name, made, set())
     compare_errors(none, "single_source_dijkstra", made, 0, 7)
+    made.add_edge(1, 0, weight=-3)  # of which networkx may complain on its way to nowhere
+    with pytest.raises(NotImplementedError, match="weight: weights are negative"):
+        ours("dijkstra_path", made, 0, 7)
 
 
 def test_what_networkx_itself_must_do():

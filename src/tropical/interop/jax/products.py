@@ -118,6 +118,8 @@ def _array(names: str, x: Any, ring: Semiring) -> Array:
     if any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(x)):
         return jnp.asarray(x)  # such as a list of traced numbers
     array = np.asarray(x)
+    if not array.dtype.isnative:  # which JAX does not take
+        x = array = array.astype(array.dtype.newbyteorder("="))
     dtype = jax.dtypes.canonicalize_dtype(array.dtype)
     if array.dtype == dtype or array.dtype.kind not in "iu" or array.dtype.name not in ring.dtypes:
         return jnp.asarray(x)

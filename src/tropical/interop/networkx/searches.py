@@ -110,12 +110,11 @@ def _to_node(
     paths: bool = True,
 ) -> tuple[Any, list[Node]] | None:
     """Return the length of a shortest path to one node, and the path; None if there is none."""
+    searcher = graph.searcher(weight)  # which refuses weights that networkx refuses
     end = graph.number.get(target)
     if end is None or (cutoff is not None and cutoff < 0):
         return None
-    found = graph.searcher(weight).lengths(
-        starts, [end], limit=cutoff, min_only=True, return_predecessors=paths
-    )
+    found = searcher.lengths(starts, [end], limit=cutoff, min_only=True, return_predecessors=paths)
     lengths, before = found[:2] if isinstance(found, tuple) else (found, None)
     if not lengths[0] < np.inf:
         return None
