@@ -535,6 +535,8 @@ def test_all_pairs_of_unknown_suffixes(capsys, write, tmp_path):
         known = ".npz, .npy, .zarr, .parquet"
         assert said == f"--all-pairs: expected OUT with one of {known}, got {out}"
         assert not out.exists()
+    if Path("/dev/null").is_char_device():
+        assert main(["paths", str(write("roads.csv", ROADS)), "--all-pairs", "/dev/null"]) == 0
 
 
 def test_rows_that_are_refused(capsys, write, tmp_path):

@@ -74,12 +74,20 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
+def _is_stream(out: str | None) -> bool:
+    """Return whether an output is a pipe or a device, whose name says nothing of a format."""
+    return (
+        out is not None and Path(out).exists() and not (Path(out).is_file() or Path(out).is_dir())
+    )
+
+
 def _check_outputs(
     parser: argparse.ArgumentParser, arguments: argparse.Namespace, inputs: dict[str, str | None]
 ) -> None:
     """End the command if the suffix of an output is unknown, or if the output is an input."""
     outputs: dict[str, tuple[str | None, tuple[str, ...]]] = {}
-    outputs["--all-pairs"] = (arguments.all_pairs, (".npz", *stores.SUFFIXES))
+    if not _is_stream(arguments.all_pairs):
+        outputs["--all-pairs"] = (arguments.all_pairs, (".npz", *stores.SUFFIXES))
     if arguments.table:
         outputs["--table"] = (arguments.table[2], SUFFIXES)
     for option, (out, suffixes) in outputs.items():
