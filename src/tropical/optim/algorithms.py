@@ -103,7 +103,7 @@ class SGD(Optimizer):
 
     def _step(self, moving: list[int], careful: bool) -> None:
         if self.momentum and not self.states[0]:  # set after the construction
-            self.states = [(np.zeros_like(p.data),) for p in self.parameters]
+            self.states[:] = [(np.zeros_like(p.data),) for p in self.parameters]
         super()._step(moving, careful)
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
