@@ -14,23 +14,23 @@ namespace tropical {
 namespace {
 
 template <class T>
-Array<T> values_of(const py::array& array, const char* name) {
+std::vector<T> values_of(const py::array& array, const char* name) {
     if (array.ndim() != 1 || !array.dtype().equal(py::dtype::of<T>()))
         throw py::value_error(std::string(name) + ": expected shape (n,) and dtype " +
                               std::string(py::str(py::dtype::of<T>())) + ", got " +
                               shape_text(array) + " and " + std::string(py::str(array.dtype())));
     const auto elements = py::array_t<T>(array).template unchecked<1>();
-    Array<T> values(static_cast<std::size_t>(elements.shape(0)));
-    for (py::ssize_t i = 0; i < elements.shape(0); ++i) values[i] = elements(i);
+    std::vector<T> values(static_cast<std::size_t>(elements.shape(0)));
+    for (py::ssize_t i = 0; i < elements.shape(0); ++i) values.data()[i] = elements(i);
     return values;
 }
 
 std::unique_ptr<Potentials> read_arcs(const py::array& start, const py::array& target,
                                       const py::array& weight, const py::array& sources) {
-    Array<ptrdiff_t> starts = values_of<ptrdiff_t>(start, "start");
-    Array<ptrdiff_t> targets = values_of<ptrdiff_t>(target, "target");
-    Array<double> weights = values_of<double>(weight, "weight");
-    const Array<ptrdiff_t> first = values_of<ptrdiff_t>(sources, "sources");
+    std::vector<ptrdiff_t> starts = values_of<ptrdiff_t>(start, "start");
+    std::vector<ptrdiff_t> targets = values_of<ptrdiff_t>(target, "target");
+    std::vector<double> weights = values_of<double>(weight, "weight");
+    const std::vector<ptrdiff_t> first = values_of<ptrdiff_t>(sources, "sources");
     const ptrdiff_t n = static_cast<ptrdiff_t>(starts.size()) - 1;
     if (targets.size() != weights.size())
         throw py::value_error("weight: expected shape " + shape_text(target) +
@@ -44,7 +44,9 @@ std::unique_ptr<Potentials> read_arcs(const py::array& start, const py::array& t
     std::unique_ptr<Potentials> made;
     without_gil([&] {
         made = std::make_unique<Potentials>(
-            ArcColumns{std::move(starts), std::move(targets), std::move(weights)}, first);
+            ArcColumns{Column(std::move(starts)), Column(std::move(targets)),
+                       Column(std::move(weights))},
+            first);
     });
     return made;
 }

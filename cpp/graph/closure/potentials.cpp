@@ -51,7 +51,7 @@ Potentials::Potentials(ArcColumns arcs, const std::vector<ptrdiff_t>& sources)
 // The vertices that the sources reach, each one after its predecessors unless on a cycle.
 std::vector<ptrdiff_t> Potentials::reverse_postorder(const std::vector<ptrdiff_t>& sources) {
     std::vector<ptrdiff_t> order, path;
-    Array<ptrdiff_t> next(n_, 0);  // the next arc of each vertex on the path
+    Column<ptrdiff_t> next(n_, 0);  // the next arc of each vertex on the path
     const auto enter = [&](ptrdiff_t vertex) {
         if (std::exchange(reached_[vertex], std::uint8_t{1})) return;
         next[vertex] = arcs_.start[vertex];

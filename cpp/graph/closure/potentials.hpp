@@ -4,19 +4,33 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
-
-#include "runtime/array.hpp"
 
 namespace tropical {
 
 using std::ptrdiff_t;
 
+// A vector indexed by vertices and arcs, which are signed.
+template <class T>
+class Column {
+  public:
+    Column() = default;
+    Column(ptrdiff_t length, T value) : values_(static_cast<std::size_t>(length), value) {}
+    explicit Column(std::vector<T> values) : values_(std::move(values)) {}
+    T& operator[](ptrdiff_t i) { return values_.data()[i]; }
+    const T& operator[](ptrdiff_t i) const { return values_.data()[i]; }
+    ptrdiff_t length() const { return static_cast<ptrdiff_t>(values_.size()); }
+
+  private:
+    std::vector<T> values_;
+};
+
 // The m arcs of n vertices: those of vertex i are start[i] to start[i + 1] - 1. start has n + 1
 // elements from 0 to m, which do not fall; targets are in [0, n).
 struct ArcColumns {
-    Array<ptrdiff_t> start, target;
-    Array<double> weight;
+    Column<ptrdiff_t> start, target;
+    Column<double> weight;
 };
 
 // Potentials h (n): h[j] <= h[i] + weight for each arc from i to j, but for rounding. h[j] is the
@@ -54,13 +68,13 @@ class Potentials {
 
     ArcColumns arcs_;
     ptrdiff_t n_;
-    Array<double> distance_;
+    Column<double> distance_;
     // The tree in preorder, a list in both directions. Vertex n is the root, at depth 0; a vertex
     // outside the tree has depth 0, too. `via_` is the arc from the parent, -1 below the root.
-    Array<ptrdiff_t> parent_, via_, depth_, next_, previous_;
+    Column<ptrdiff_t> parent_, via_, depth_, next_, previous_;
     // The queue, a ring: a vertex that left the tree stays in its place, but is not waiting.
-    Array<ptrdiff_t> ring_;
-    Array<std::uint8_t> waiting_, in_ring_, reached_;
+    Column<ptrdiff_t> ring_;
+    Column<std::uint8_t> waiting_, in_ring_, reached_;
     ptrdiff_t head_ = 0, queued_ = 0, left_in_pass_ = 0, passes_ = 0;
     ptrdiff_t tail_ = 0, arc_ = 0, last_arc_ = 0;  // the vertex that is scanned, and its arcs
     bool changed_ = false, done_ = false;

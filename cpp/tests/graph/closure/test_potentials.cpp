@@ -10,8 +10,8 @@ namespace {
 TEST_SUITE_BEGIN("potentials");
 
 struct Graph {
-    Array<ptrdiff_t> start{0}, target;
-    Array<double> weight;
+    std::vector<ptrdiff_t> start{0}, target;
+    std::vector<double> weight;
 };
 
 // Of whole weights from `least` on, up to four arcs a vertex.
@@ -48,7 +48,8 @@ TEST_CASE("Potentials are those of rounds over all arcs, or there is a cycle") {
         const Graph graph = random_graph(n, number % 2 ? -1 : -4, random);
         std::vector<ptrdiff_t> all(static_cast<std::size_t>(n));
         for (ptrdiff_t i = 0; i < n; ++i) all[static_cast<std::size_t>(i)] = i;
-        Potentials search(ArcColumns{graph.start, graph.target, graph.weight}, all);
+        Potentials search(
+            ArcColumns{Column(graph.start), Column(graph.target), Column(graph.weight)}, all);
         while (!search.done() && search.cycle().empty()) search.advance(1 + random.below(9));
         std::vector<double> h(static_cast<std::size_t>(n));
         ptrdiff_t round = 0;
