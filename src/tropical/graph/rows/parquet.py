@@ -15,7 +15,7 @@ import numpy as np
 from tropical import extras
 from tropical.npz import load_arrays, replacing, save_arrays
 
-from ..blocks.chunks import checksum
+from ..blocks.chunks import exact_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +83,7 @@ class TableRows:
     def checksum(self, first: int, last: int) -> int | None:
         """Return that of the file of the rows from `first` on; None if there is no file."""
         try:
-            return checksum(np.fromfile(self._file(first), np.uint8))
+            return exact_checksum(np.fromfile(self._file(first), np.uint8))
         except FileNotFoundError:
             return None
 
@@ -100,7 +100,7 @@ class TableRows:
             writer.write_table(group)
             for group in groups:
                 writer.write_table(group)
-        return checksum(np.fromfile(self._file(first), np.uint8))
+        return exact_checksum(np.fromfile(self._file(first), np.uint8))
 
     def _file(self, first: int) -> Path:
         return self.path / f"rows-{first:09}.parquet"

@@ -23,7 +23,7 @@ from tropical.arrays import Array
 from tropical.npz import load_arrays, save_arrays
 
 from ..blocks.arrays import place_of
-from ..blocks.chunks import checksum
+from ..blocks.chunks import exact_checksum
 from ..blocks.sizes import check_disk
 from . import parquet
 from .parquet import TableRows
@@ -65,7 +65,7 @@ class FileRows:
         """Return what `write` returned, if the rows from `first` to before `last` are those."""
         offset = self.offset + first * self.shape[1] * self.dtype.itemsize
         size = (last - first) * self.shape[1]
-        return checksum(np.fromfile(self.path, self.dtype, size, offset=offset))
+        return exact_checksum(np.fromfile(self.path, self.dtype, size, offset=offset))
 
     def write(self, first: int, rows: Array) -> int:
         """Write rows, and wait until they are on the disk; return their checksum."""
@@ -74,7 +74,7 @@ class FileRows:
             file.write(np.ascontiguousarray(rows).data)
             file.flush()
             os.fsync(file.fileno())
-        return checksum(np.ascontiguousarray(rows))
+        return exact_checksum(np.ascontiguousarray(rows))
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class ArrayRows:
 
     def checksum(self, first: int, last: int) -> int:
         """Return what `write` returned, if the rows from `first` to before `last` are those."""
-        return checksum(np.ascontiguousarray(self.array[first:last]))
+        return exact_checksum(np.ascontiguousarray(self.array[first:last]))
 
     def write(self, first: int, rows: Array) -> int:
         """Write rows; return their checksum."""
@@ -115,7 +115,7 @@ class ArrayRows:
         file = getattr(self.array, "file", None)  # of h5py
         if file is not None:
             file.flush()
-        return checksum(np.ascontiguousarray(rows))
+        return exact_checksum(np.ascontiguousarray(rows))
 
 
 Store: TypeAlias = FileRows | ArrayRows | TableRows
@@ -238,11 +238,12 @@ def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> 
 
 
 def remove(path: Path) -> None:
-    """Delete a file that `create` made."""
+    """Delete a file that `create` made, and its labels."""
     if path.is_dir():
         shutil.rmtree(path)
     else:
         path.unlink()
+        labels_of(path).unlink(missing_ok=True)
 
 
 def _exists(path: Path) -> FileExistsError:
