@@ -11,8 +11,8 @@ void note_openmp_threads();
 // The number of threads for the calling thread's products, at least 1: the number given to
 // set_num_threads, else TROPICAL_NUM_THREADS, else OpenMP's. If the calling thread's OpenMP number
 // is neither that at load nor that of a new thread, somebody has set it: then it takes the place of
-// the other two. The calling thread's limit is an
-// upper bound. Throws std::invalid_argument if TROPICAL_NUM_THREADS is not a number.
+// the other two. The calling thread's limit is an upper bound. Throws
+// std::invalid_argument if TROPICAL_NUM_THREADS is not a number.
 int get_num_threads();
 
 // Sets the number for the whole process, and removes the calling thread's limit. 0: back to
