@@ -3,6 +3,7 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -113,11 +114,15 @@ OfLines<T> of_lines(const std::optional<py::array_t<T, py::array::c_style>>& arr
     return {array->data(), 1};
 }
 
-const float* bias_of(const std::optional<Floats>& bias, py::ssize_t n) {
-    if (bias && (bias->ndim() != 1 || bias->shape(0) != n))
+const float* bias_of(const std::optional<Floats>& bias, py::ssize_t n, QuadResult result) {
+    if (!bias) return nullptr;
+    if (bias->ndim() != 1 || bias->shape(0) != n)
         throw py::value_error("bias: expected shape (" + std::to_string(n) + ",), got " +
                               shape_text(*bias));
-    return bias ? bias->data() : nullptr;
+    const bool bytes = result == QuadResult::int8 || result == QuadResult::uint8;
+    if (bytes && std::any_of(bias->data(), bias->data() + n, [](float x) { return x != x; }))
+        throw py::value_error("bias: expected no NaN, as no byte stands for it");
+    return bias->data();
 }
 
 struct Call {
@@ -161,7 +166,7 @@ void multiply_bytes(const py::array& a, const py::object& b, const py::array& ou
                               .column_zero = of_lines(b_zero, n, "b_zero"),
                               .row_scale = of_lines(a_scale, m, "a_scale"),
                               .column_scale = of_lines(b_scale, n, "b_scale"),
-                              .bias = bias_of(bias, n),
+                              .bias = bias_of(bias, n, result),
                               .relu = relu,
                               .inverse_scale = inverse_scale,
                               .zero_point = zero_point};
