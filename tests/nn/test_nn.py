@@ -974,6 +974,18 @@ def test_linear(shape, bias):
         layer(draw(5, 2))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_weight_of_linear_lies_in_columns(dtype):
+    """A row reads the columns from a cache line on; the values are drawn as for C order."""
+    layer = nn.Linear(5, 16, dtype=dtype, rng=RNG(0))
+    weight = layer.weight.data
+    assert weight.flags.f_contiguous and weight.ctypes.data % 64 == 0
+    assert_same_bits(weight, nn.init.fan_in_uniform((16, 5), dtype=dtype, rng=RNG(0)))
+    for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert_same_bits(other.weight.data, weight)
+        assert other.weight.data.flags.f_contiguous
+
+
 @pytest.mark.parametrize(
     "semiring, times, plus",
     [

@@ -34,9 +34,13 @@ _gemm: Any = tropical.gemm
 _fused: Any = _core.linear
 
 
-def weight_gradient(g: Any, x: Any) -> Any:
-    """Return the gradient of the weight of `linear`."""
-    return _matmul(swap_last(_rows(g)), _rows(x))
+def weight_gradient(g: Any, x: Any, by_inputs: bool) -> Any:
+    """Return the gradient of the weight of `linear`, with columns side by side if `by_inputs`."""
+    a, b = swap_last(_rows(g)), _rows(x)
+    if isinstance(g, Tensor) or not by_inputs:
+        return _matmul(a, b)
+    out = np.empty((a.shape[0], b.shape[1]), np.result_type(a, b), order="F")
+    return _gemm(a, b, semiring="plustimes", out=out)
 
 
 def bias_gradient(g: Any, bias_shape: tuple[int, ...]) -> Any:
@@ -77,11 +81,11 @@ _weighted: Operation = Operation(lambda u, r, v, s, t: weighted(u, r, v, s, t),
 replaced: Operation = Operation(lambda x, value: value,  # by an array of equal numbers
     lambda g: g)
 # The weight's rule comes after the one that needs the weight.
-_linear: Operation = Operation(lambda x, weight, bias: _fused(x, weight, bias),
+_linear: Operation = Operation(lambda x, weight, bias, by_inputs: _fused(x, weight, bias),
     lambda g, weight: _matmul(g, weight),
     weight_gradient,
     bias_gradient)
-_linear_without_bias: Operation = Operation(lambda x, weight: _fused(x, weight),
+_linear_without_bias: Operation = Operation(lambda x, weight, by_inputs: _fused(x, weight),
     *_linear.rules[:2])
 # fmt: on
 
@@ -276,10 +280,11 @@ def linear(
     if not recording.get() or activation == "gelu":
         return tensor_of(value, None)
     nodes = tuple([y.node if isinstance(y, Tensor) else None for y in inputs])
+    by_inputs = not matrix.flags.c_contiguous  # the optimizer then reads the gradient as it lies
     if bias is None:
-        result = _linear_without_bias.result(nodes[:2], (rows, matrix, value))
+        result = _linear_without_bias.result(nodes[:2], (rows, matrix, by_inputs, value))
     else:
-        result = _linear.result(nodes, (rows, matrix, row, value))
+        result = _linear.result(nodes, (rows, matrix, row, by_inputs, value))
     # The gradient of ReLU needs the value of ReLU only, so nothing keeps the sum.
     if activation == "relu" and result.node is not None:
         result = relu_operation.result((result.node,), (result.data, result.data))

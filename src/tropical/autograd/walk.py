@@ -263,15 +263,10 @@ def _runs_code_of_others(node: Node) -> bool:
 
 
 def _is_shared(part: Gradient, g: Gradient) -> bool:
-    """Return whether the array of a part of g may be shared, or is not in C order."""
+    """Return whether the array of a part of g may be shared, or has gaps between its elements."""
     if not isinstance(part, (np.ndarray, np.generic)):
         part, g = part.data, g.data
-    return (
-        part is g
-        or type(part) is not np.ndarray
-        or part.base is not None
-        or not part.flags.c_contiguous
-    )
+    return part is g or type(part) is not np.ndarray or part.base is not None or not part.flags.forc
 
 
 def _as_tensors(node: Node) -> tuple[tuple[Any, ...], ...]:

@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+def _in_columns(weight: Array) -> Array:
+    """Return a copy of a matrix in Fortran order whose memory begins at a cache line."""
+    room = np.empty(weight.size + 64 // weight.itemsize, weight.dtype)
+    skipped = -room.ctypes.data % 64 // room.itemsize
+    columns = room[skipped : skipped + weight.size].reshape(weight.T.shape).T
+    columns[...] = weight
+    return columns
+
+
 class Linear(Module):
     """``x @ weight.T + bias``.
 
@@ -35,6 +44,11 @@ class Linear(Module):
         The dtype of the parameters.
     rng : numpy.random.Generator, optional
         The generator of the initial weights, see `fan_in_uniform`.
+
+    Notes
+    -----
+    The weight has shape (outputs, inputs). It lies in memory column by column, as a row of `x`
+    times ``weight.T`` reads it.
     """
 
     def __init__(
@@ -48,7 +62,9 @@ class Linear(Module):
     ) -> None:
         super().__init__()
         check_sizes(inputs=inputs, outputs=outputs)
-        self.weight: Parameter = Parameter(fan_in_uniform((outputs, inputs), dtype=dtype, rng=rng))
+        weight = fan_in_uniform((outputs, inputs), dtype=dtype, rng=rng)
+        self.weight: Parameter = Parameter(weight)
+        self.weight.data = _in_columns(weight)
         bound = 1 / math.sqrt(max(inputs, 1))
         self.bias: Parameter | None = (
             Parameter(uniform((outputs,), bound, dtype=dtype, rng=rng)) if bias else None

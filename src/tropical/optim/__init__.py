@@ -1,7 +1,7 @@
 """Optimizers, schedules of learning rates, and clipping of gradients. All update in place.
 
 An update is one pass over parameter, gradient and states. A step allocates no array, except a copy
-of a gradient that is not contiguous or has another dtype.
+of a gradient that lies in memory otherwise than its parameter or has another dtype.
 """
 
 from .algorithms import SGD, Adagrad, Adam, AdamW, RMSProp

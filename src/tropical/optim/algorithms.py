@@ -90,7 +90,7 @@ class SGD(Optimizer):
                 return False
             data = self.parameters[number].data
             if rule is weight_gradient:
-                add_weight_gradient(data, -lr, g, *arguments)
+                add_weight_gradient(data, -lr, g, arguments[0])
             elif rule is bias_gradient:
                 data -= lr * rule(g, *arguments)
             else:

@@ -45,7 +45,8 @@ class Optimizer:
     Parameters
     ----------
     parameters : iterable of Tensors
-        The parameters to update: leaves that require grad, with writeable, contiguous data.
+        The parameters to update: leaves that require grad, with writeable, contiguous data, in C or
+        in Fortran order.
     lr : float
         The learning rate, an attribute that may change at any time.
     weight_decay : float
@@ -188,13 +189,16 @@ class Optimizer:
         return moving
 
     def _check_data(self, number: int) -> None:
+        """Raise ValueError unless a parameter can take a step; lay its states as it lies."""
         data, (shape, dtype) = self.parameters[number].data, self._kinds[number]
-        if data.shape != shape or data.dtype != dtype or not data.flags.carray:
-            layout = "" if data.flags.carray else ", read-only or not contiguous"
+        if data.shape != shape or data.dtype != dtype or not _dense(data):
+            layout = "" if _dense(data) else ", read-only or not contiguous"
             raise ValueError(
                 f"parameters[{number}].data: expected writeable, contiguous {dtype} of shape "
                 f"{shape}, as before, got {data.dtype} of shape {data.shape}{layout}"
             )
+        order: Any = "C" if data.flags.c_contiguous else "F"
+        self.states[number] = tuple([np.asarray(a, order=order) for a in self.states[number]])
 
     def _step(self, moving: list[int], careful: bool) -> None:
         """Update parameters; `careful`: NumPy may raise an error in the middle."""
@@ -234,9 +238,8 @@ class Optimizer:
             self.steps[number] += 1
             p, own = self.parameters[number], coefficients[self.steps[number]]
             assert p.grad is not None
-            faults |= _core.optimizer_step(
-                formula, p.data, p.grad.data, self.states[number], decay, own
-            )
+            data, gradient, *own_states = _in_c_order(p.data, p.grad.data, *self.states[number])
+            faults |= _core.optimizer_step(formula, data, gradient, own_states, decay, own)
         _meet(faults)
 
     def _update_in_pieces(
@@ -272,7 +275,7 @@ class Optimizer:
         data, gradient = p.data, p.grad.data
         decayed, scratch = self._scratch[data.dtype]
         decay, *coefficients = self._coefficients[data.dtype]
-        flat = [a.reshape(-1) for a in (data, gradient, *self.states[number])]
+        flat = [a.reshape(-1) for a in _in_c_order(data, gradient, *self.states[number])]
         for start in range(0, data.size, PIECE):
             piece, g, *own = [a[start : start + PIECE] for a in flat]
             if self.weight_decay and not self.decoupled:
@@ -390,6 +393,18 @@ class _WarningsAfter:
                 warnings.warn(f"{name} encountered in a step", RuntimeWarning, stacklevel=3)
 
 
+def _dense(array: Array) -> bool:
+    """Return whether an array is writeable and has its elements side by side, in any order."""
+    return bool(array.flags.behaved and array.flags.forc)
+
+
+def _in_c_order(data: Array, *others: Array) -> tuple[Array, ...]:
+    """Return arrays of one shape as they are, or all transposed if that puts `data` in C order."""
+    if data.flags.c_contiguous:
+        return data, *others
+    return data.T, *(other.T for other in others)
+
+
 def _leaves(parameters: Iterable[Any]) -> list[Tensor]:
     """Return the parameters as a list, checked."""
     if isinstance(parameters, Tensor) or not np.iterable(parameters):
@@ -402,7 +417,7 @@ def _leaves(parameters: Iterable[Any]) -> list[Tensor]:
     for number, p in enumerate(leaves):
         if not isinstance(p, Tensor):
             raise TypeError(f"parameters[{number}]: expected a Tensor, got {type(p).__name__}")
-        if not (p.requires_grad and p.is_leaf and p.data.flags.carray):
+        if not (p.requires_grad and p.is_leaf and _dense(p.data)):
             raise ValueError(
                 f"parameters[{number}]: expected a leaf that requires grad, with writeable, "
                 "contiguous data"
