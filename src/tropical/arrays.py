@@ -84,6 +84,28 @@ def check_apart(name: str, shape: Sequence[int], strides: Sequence[int], item: i
         reach += stride * (length - 1)
 
 
+def check_out(name: str, out: Any, shape: tuple[int, ...], dtype: DTypeLike) -> None:
+    """Raise TypeError or ValueError unless a result of this shape and dtype fits into `out`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical.arrays import check_out
+    >>> check_out("out", np.zeros((2, 3)), (3, 2), np.float64)
+    Traceback (most recent call last):
+    ValueError: out: expected shape (3, 2), got (2, 3)
+    """
+    if not isinstance(out, np.ndarray) or out.dtype != dtype:
+        got = getattr(out, "dtype", type(out).__name__)
+        raise TypeError(f"{name}: expected an array of {np.dtype(dtype)}, got {got}")
+    unmasked(name, out)
+    if out.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {out.shape}")
+    if not out.flags.writeable:
+        raise ValueError(f"{name}: expected a writeable array, got a read-only one")
+    check_apart(name, out.shape, out.strides, out.itemsize)
+
+
 def check_square(name: str, a: Array) -> None:
     """Raise ValueError unless `a` is a square matrix or a batch of them.
 
