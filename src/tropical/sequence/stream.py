@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections import deque
 
@@ -16,8 +17,12 @@ __all__ = ["Decoder"]
 
 
 def _floats(x: Array) -> Array:
-    """Return a copy of numbers in float64, in which the zero of integers is that of float64."""
-    return promote(x, np.float64, semirings.maxplus).copy()
+    """Return a copy of numbers in float64, in which the zero of integers is that of float64.
+
+    They are divided by a power of two, so that sums of very large numbers stay finite; which path
+    is best stays the same.
+    """
+    return promote(x, np.float64, semirings.maxplus) * 2.0**-10
 
 
 class Decoder:
@@ -80,6 +85,10 @@ class Decoder:
         self._transition = _floats(transition)
         self._initial = _floats(unmasked("log_initial", log_initial))
         self.reset()
+
+    def __copy__(self) -> Decoder:
+        """Return a decoder that goes on by itself: both would change one queue of steps."""
+        return copy.deepcopy(self)
 
     def reset(self) -> None:
         """Forget all steps."""
