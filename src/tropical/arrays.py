@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import sys
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -12,6 +13,7 @@ from . import _core
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import SupportsIndex
 
     from ._core import HasName
     from .semirings import Semiring
@@ -60,6 +62,25 @@ def check_number(name: str, value: object) -> None:
         array = np.asarray(value)
         if array.ndim or not is_kind(array.dtype, "bool", "integer", "floating"):
             raise TypeError(f"{name}: expected a number, got {value!r}")
+
+
+def read_count(name: str, number: object, least: int = 0) -> int:
+    """Return an integer as an int; raise TypeError or ValueError unless it is at least `least`.
+
+    Examples
+    --------
+    >>> from tropical.arrays import read_count
+    >>> read_count("k", 2.0)
+    Traceback (most recent call last):
+    TypeError: k: expected an integer, got 2.0
+    """
+    try:
+        count = operator.index(cast("SupportsIndex", number))
+    except TypeError:
+        raise TypeError(f"{name}: expected an integer, got {number!r}") from None
+    if count < least:
+        raise ValueError(f"{name}: expected {least} or more, got {count}")
+    return count
 
 
 def check_apart(name: str, shape: Sequence[int], strides: Sequence[int], item: int) -> None:

@@ -64,6 +64,8 @@ def test_impossible_and_again():
 def test_refused():
     with pytest.raises(ValueError, match="lag: expected 0 or more, got -1"):
         Decoder([0.0], [[0.0]], lag=-1)
+    with pytest.raises(TypeError, match="lag: expected an integer, got '5'"):
+        Decoder([0.0], [[0.0]], lag="5")
     with pytest.raises(ValueError, match=r"log_transition: expected \(s, s\)"):
         Decoder([0.0], [[[0.0]]])
     decoder = Decoder([0.0, 0.0], np.zeros((2, 2)))
@@ -104,7 +106,8 @@ def test_copies_go_on_by_themselves(copied):
     first = decoder.push(emission[:20]).tolist()
     other = copied(decoder)
     tails = emission[20:30], emission[30:]
-    ends = [[*one.push(tail), *one.finish()] for one, tail in zip((other, decoder), tails)]
-    for end, tail in zip(ends, tails):
+    pairs = zip((other, decoder), tails, strict=True)
+    ends = [[*one.push(tail), *one.finish()] for one, tail in pairs]
+    for end, tail in zip(ends, tails, strict=True):
         whole = np.concatenate([emission[:20], tail])
         assert first + end == viterbi(initial, transition, whole)[0].tolist()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import operator
 from collections import deque
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropical import semirings
-from tropical.arrays import Array, promote, unmasked
+from tropical.arrays import Array, promote, read_count, unmasked
 from tropical.sequence.chains import Layout, read
 
 __all__ = ["Decoder"]
@@ -72,9 +71,7 @@ class Decoder:
     def __init__(
         self, log_initial: ArrayLike, log_transition: ArrayLike, *, lag: int = 100
     ) -> None:
-        self.lag: int = operator.index(lag)
-        if self.lag < 0:
-            raise ValueError(f"lag: expected 0 or more, got {lag}")
+        self.lag: int = read_count("lag", lag)
         transition = unmasked("log_transition", log_transition)
         states = transition.shape[-1] if transition.ndim else 0
         read(log_initial, log_transition, np.zeros((1, max(states, 1))), Layout())
