@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import sys
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -12,6 +13,7 @@ from . import _core
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import SupportsIndex
 
     from ._core import HasName
     from .semirings import Semiring
@@ -62,6 +64,25 @@ def check_number(name: str, value: object) -> None:
             raise TypeError(f"{name}: expected a number, got {value!r}")
 
 
+def read_count(name: str, number: object, least: int = 0) -> int:
+    """Return an integer as an int; raise TypeError or ValueError unless it is at least `least`.
+
+    Examples
+    --------
+    >>> from tropical.arrays import read_count
+    >>> read_count("k", 2.0)
+    Traceback (most recent call last):
+    TypeError: k: expected an integer, got 2.0
+    """
+    try:
+        count = operator.index(cast("SupportsIndex", number))
+    except TypeError:
+        raise TypeError(f"{name}: expected an integer, got {number!r}") from None
+    if count < least:
+        raise ValueError(f"{name}: expected {least} or more, got {count}")
+    return count
+
+
 def check_apart(name: str, shape: Sequence[int], strides: Sequence[int], item: int) -> None:
     """Raise ValueError if elements of an array that is to be written may share memory.
 
@@ -82,6 +103,28 @@ def check_apart(name: str, shape: Sequence[int], strides: Sequence[int], item: i
                 f"{name}: expected elements that share no memory, got strides {tuple(strides)}"
             )
         reach += stride * (length - 1)
+
+
+def check_out(name: str, out: Any, shape: tuple[int, ...], dtype: DTypeLike) -> None:
+    """Raise TypeError or ValueError unless a result of this shape and dtype fits into `out`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical.arrays import check_out
+    >>> check_out("out", np.zeros((2, 3)), (3, 2), np.float64)
+    Traceback (most recent call last):
+    ValueError: out: expected shape (3, 2), got (2, 3)
+    """
+    if not isinstance(out, np.ndarray) or out.dtype != dtype:
+        got = getattr(out, "dtype", type(out).__name__)
+        raise TypeError(f"{name}: expected an array of {np.dtype(dtype)}, got {got}")
+    unmasked(name, out)
+    if out.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {out.shape}")
+    if not out.flags.writeable:
+        raise ValueError(f"{name}: expected a writeable array, got a read-only one")
+    check_apart(name, out.shape, out.strides, out.itemsize)
 
 
 def check_square(name: str, a: Array) -> None:

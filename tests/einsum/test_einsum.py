@@ -274,8 +274,8 @@ def test_errors_of_options():
     check_refused(
         lambda out: tropical.einsum("ij->i", a, out=out),
         (TypeError, "out: expected an array", [0.0, 0.0]),
-        (TypeError, "out: expected dtype float64, got float32", np.zeros(2, "f4")),
-        (ValueError, r"out: expected \(2,\), got \(2, 1\)", np.zeros((2, 1))),
+        (TypeError, "out: expected an array of float64, got float32", np.zeros(2, "f4")),
+        (ValueError, r"out: expected shape \(2,\), got \(2, 1\)", np.zeros((2, 1))),
         (ValueError, "out: expected a writeable array", read_only(np.zeros(2))),
     )
     check_refused(
@@ -578,4 +578,6 @@ def test_out_whose_elements_share_memory_is_refused(strides):
     out = np.lib.stride_tricks.as_strided(np.zeros(9), (3, 3), strides)
     with pytest.raises(ValueError, match="out: expected elements that share no memory"):
         tropical.einsum("ij,jk->ik", np.ones((3, 3)), np.ones((3, 3)), out=out)
+    with pytest.raises(TypeError, match="out is a masked array"):
+        tropical.einsum("ij,jk->ik", np.ones((3, 3)), np.ones((3, 3)), out=np.ma.zeros((3, 3)))
     assert not out.any()

@@ -42,7 +42,7 @@ def test_out_and_mixed_dtypes(dtype):
     out = np.zeros((5, 30), dtype)
     assert tropical.einsum("ij,jk", a, b, out=out) is out
     assert_same_bits(out, tropical.gemm(a, b))
-    with pytest.raises(TypeError, match=f"out: expected dtype {dtype}, got float32"):
+    with pytest.raises(TypeError, match=f"out: expected an array of {dtype}, got float32"):
         tropical.einsum("ij,jk", a, b, out=out.astype(np.float32))
     assert tropical.einsum("ij,jk", a, b.astype(np.float32)).dtype == np.float32
     empty = tropical.einsum("ij,jk", a[:, :0], b[:0], semiring="minplus")

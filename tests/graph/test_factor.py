@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.lib.stride_tricks import sliding_window_view
 from support import in_threads, interrupted
 
 import tropical
@@ -181,6 +182,8 @@ def test_out():
         (np.zeros((2, 6), "f4"), TypeError, "out: expected an array of float64, got float32"),
         ([0.0], TypeError, "out: expected an array of float64, got list"),
         (read_only, ValueError, "out: expected a writeable array"),
+        (sliding_window_view(np.zeros(7), 6, writeable=True), ValueError, "out: .* no memory"),
+        (np.ma.zeros((2, 6)), TypeError, "out is a masked array"),
     ):
         with pytest.raises(error, match=message):
             factor.lengths([1, 4], out=wrong)

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 from support import random_bits
 
 import tropical
@@ -93,6 +94,14 @@ def test_out_may_overlap_an_operand():
     want = a.astype(np.int32) @ a.astype(np.int32)
     quantized.gemm(a, a, out=out)
     np.testing.assert_array_equal(out, want)
+
+
+def test_out_without_masks_whose_elements_share_no_memory():
+    windows = sliding_window_view(np.zeros(5, np.int32), 4, writeable=True)
+    for out, error in ((windows[:, :2], ValueError), (np.ma.zeros((2, 2), "i4"), TypeError)):
+        for b, place in ((RAW.T, out), (RAW.T[None], out[None])):
+            with pytest.raises(error, match=r"out: .* no memory|out is a masked array"):
+                quantized.gemm(RAW, b, out=place)
 
 
 def test_out_of_a_matrix_times_a_vector():

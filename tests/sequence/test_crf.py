@@ -123,6 +123,12 @@ def test_states_of_any_integers_and_layout():
         crf_log_likelihood(*parts, given, [4, 3])  # which does not read it
 
 
+def test_no_steps():
+    """An empty list has no integers, and is enough for a sequence without steps."""
+    known = crf_log_likelihood(np.zeros(2), np.zeros((2, 2)), np.zeros((0, 2)), [])
+    assert known.value == 0 and not known.initial.any() and known.emission.shape == (0, 2)
+
+
 @pytest.mark.parametrize(
     "states,error,message",
     [

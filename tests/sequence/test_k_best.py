@@ -99,7 +99,7 @@ def test_k_best_refuses():
     arguments = np.zeros(2), np.zeros((2, 2)), np.zeros((3, 2))
     with pytest.raises(ValueError, match="k: expected 1 or more, got 0"):
         k_best(*arguments, 0)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"k: expected an integer, got 2\.0"):
         k_best(*arguments, 2.0)
     with pytest.raises(ValueError, match="semiring: expected maxplus or minplus, got maxmin"):
         k_best(*arguments, 2, semiring="maxmin")

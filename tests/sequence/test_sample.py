@@ -180,7 +180,7 @@ def test_refused():
     parts = model(3, 5)
     with pytest.raises(ValueError, match="size: expected 0 or more, got -1"):
         sample(*parts, -1)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"size: expected an integer, got 2\.5"):
         sample(*parts, 2.5)
     parts[2][3, 1] = np.nan
     with pytest.raises(ValueError, match=r"log_emission: .* got nan at \(3, 1\)"):

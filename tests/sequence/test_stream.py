@@ -1,10 +1,17 @@
 """Streams against `viterbi` on the whole sequence."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from support import random_bits
 
 from tropical.sequence import Decoder, viterbi
+
+
+def by_pickle(x):
+    return pickle.loads(pickle.dumps(x))
 
 
 def model(states, steps, seed):
@@ -57,6 +64,8 @@ def test_impossible_and_again():
 def test_refused():
     with pytest.raises(ValueError, match="lag: expected 0 or more, got -1"):
         Decoder([0.0], [[0.0]], lag=-1)
+    with pytest.raises(TypeError, match="lag: expected an integer, got '5'"):
+        Decoder([0.0], [[0.0]], lag="5")
     with pytest.raises(ValueError, match=r"log_transition: expected \(s, s\)"):
         Decoder([0.0], [[[0.0]]])
     decoder = Decoder([0.0, 0.0], np.zeros((2, 2)))
@@ -76,3 +85,29 @@ def test_integers_and_masks():
     with pytest.raises(TypeError, match="log_emission is a masked array"):
         decoder.push(np.ma.masked_array(np.zeros((1, 2)), [[True, False]]))
     assert decoder.finish().size == 0
+
+
+def test_very_large_numbers():
+    """Sums beyond float64 are neither impossible nor alike."""
+    most = np.finfo(float).max
+    for large in (most, -most, most / 8):
+        initial, emission = np.full(2, large), np.full((6, 2), large) * [1, 0.5]
+        transition = np.array([[large, 0], [0, large]])
+        decoder = Decoder(initial, transition, lag=9)
+        got = [*decoder.push(emission), *decoder.finish()]
+        assert got == viterbi(initial, transition, emission)[0].tolist()
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, by_pickle])
+def test_copies_go_on_by_themselves(copied):
+    initial, _, emission = model(4, 60, 5)
+    transition = np.where(np.eye(4), 0, -np.inf)  # paths that never meet: all steps wait
+    decoder = Decoder(initial, transition, lag=60)
+    first = decoder.push(emission[:20]).tolist()
+    other = copied(decoder)
+    tails = emission[20:30], emission[30:]
+    pairs = zip((other, decoder), tails, strict=True)
+    ends = [[*one.push(tail), *one.finish()] for one, tail in pairs]
+    for end, tail in zip(ends, tails, strict=True):
+        whole = np.concatenate([emission[:20], tail])
+        assert first + end == viterbi(initial, transition, whole)[0].tolist()

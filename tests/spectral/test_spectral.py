@@ -334,7 +334,7 @@ def test_schedule_of_other_shapes_and_dtypes():
     ):
         with pytest.raises(ValueError, match=message):
             schedule(**{"a": [[1]], "x0": [0], "steps": 1, **wrong})
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"steps: expected an integer, got 1\.5"):
         schedule([[1]], [0], 1.5)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropical import semirings
-from tropical.arrays import check_apart, is_stored, narrowed, promote, unmasked, widened
+from tropical.arrays import check_out, is_stored, narrowed, promote, unmasked, widened
 
 from . import counting, order
 from .arrays import Arrays
@@ -45,7 +45,7 @@ def compute(
     whole, dtype = _operands(arrays, ring, return_counts)
     read = resolve_once(inputs, output, tuple(term.values.shape for term in whole))
     if out is not None:
-        _check_out(out, read.shape(), dtype)
+        check_out("out", out, read.shape(), dtype)
     choices: list[Choice] | None = [] if return_argmax else None
     if any(read.sizes[index] == 0 for index in read.summed()):
         values = np.full(read.shape(), ring.zero(dtype), whole[0].values.dtype)
@@ -129,18 +129,6 @@ def _operands(
         counts = counting.counts_of(value, given, ring, i) if counted else None
         terms.append(Term((), value, counts))
     return terms, dtype
-
-
-def _check_out(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    if not isinstance(out, np.ndarray):
-        raise TypeError(f"out: expected an array, got {out!r}")
-    if out.dtype != dtype:
-        raise TypeError(f"out: expected dtype {dtype}, got {out.dtype}")
-    if out.shape != shape:
-        raise ValueError(f"out: expected {shape}, got {out.shape}")
-    if not out.flags.writeable:
-        raise ValueError("out: expected a writeable array, got one that is read-only")
-    check_apart("out", out.shape, out.strides, out.itemsize)
 
 
 def _contract(

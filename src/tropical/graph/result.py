@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tropical.arrays import Array
+from tropical.arrays import Array, check_out
 
 
 class Result:
@@ -26,7 +26,7 @@ class Result:
         if out is None:
             self._array: Array = np.empty(shape, dtype)
         else:
-            _check(name, out, shape, dtype)
+            check_out(name, out, shape, dtype)
             self._array = out.view(np.ndarray)
         contiguous = self._array.flags.c_contiguous
         self._computed = self._array if contiguous else np.empty(shape, dtype)
@@ -40,13 +40,3 @@ class Result:
         if self._computed is not self._array:
             self._array[...] = self._computed
         return self._array if self._out is None else self._out
-
-
-def _check(name: str, out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    if not isinstance(out, np.ndarray) or out.dtype != dtype:
-        got = getattr(out, "dtype", type(out).__name__)
-        raise TypeError(f"{name}: expected an array of {dtype}, got {got}")
-    if out.shape != shape:
-        raise ValueError(f"{name}: expected shape {shape}, got {out.shape}")
-    if not out.flags.writeable:
-        raise ValueError(f"{name}: expected a writeable array, got a read-only one")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tropical import _core
-from tropical.arrays import Array, check_product, unmasked
+from tropical.arrays import Array, check_out, check_product, unmasked
 
 from .quantization import Quantization, QuantizedArray, byte_dtype, numbers
 
@@ -160,9 +160,9 @@ def gemm(
     TypeError
         If a dtype is wrong, or one operand alone is quantized.
     ValueError
-        If shapes do not fit, scales differ along another axis, `out` is read-only, or k exceeds
-        33,025 for quantized arrays, whose sums might then leave int32. Sums of bytes alone wrap, as
-        NumPy's int32 does. With `quantization`: if `bias` holds a NaN.
+        If shapes do not fit, scales differ along another axis, `out` is read-only or its elements
+        share memory, or k exceeds 33,025 for quantized arrays, whose sums might then leave int32.
+        Sums of bytes alone wrap, as NumPy's int32 does. With `quantization`: if `bias` holds a NaN.
     RuntimeError
         If another thread is using `workspace`.
 
@@ -201,7 +201,7 @@ def gemm(
     if quantization is not None:
         dtype = quantization.dtype
     if out is not None:
-        _check_out(out, shape, dtype)
+        check_out("out", out, shape, dtype)
     if isinstance(b, PackedArray) and instructions not in (None, b.instructions):
         raise ValueError(f"instructions: b is packed for {b.instructions}, got {instructions!r}")
     how = (*ends, threads, workspace, instructions)
@@ -220,16 +220,6 @@ def _bytes_of(name: str, x: ArrayLike | QuantizedArray) -> Array:
     if values.ndim == 0:
         raise ValueError(f"{name}: expected at least 1 dimension, got ()")
     return values
-
-
-def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    if not isinstance(out, np.ndarray) or out.dtype != dtype:
-        found = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
-        raise TypeError(f"out: expected an array of {dtype}, got {found}")
-    if out.shape != shape:
-        raise ValueError(f"out: expected shape {shape}, got {out.shape}")
-    if not out.flags.writeable:
-        raise ValueError("out: expected a writeable array, got a read-only one")
 
 
 def _check_axis(name: str, q: Quantization, ndim: int, own: int) -> None:

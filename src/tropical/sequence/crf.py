@@ -132,7 +132,7 @@ def read_model(
 def _states(states: ArrayLike, batch: Batch) -> NDArray[np.intp]:
     """Return checked states, (sequences * t,); any number beyond the lengths."""
     chosen = unmasked("states", states)
-    if not is_kind(chosen.dtype, "integer"):
+    if not is_kind(chosen.dtype, "integer") and chosen.size:
         raise TypeError(f"states: expected integers, got {chosen.dtype}")
     wanted = (*batch.shape, batch.steps or 0)
     if chosen.shape != wanted:

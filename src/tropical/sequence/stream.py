@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import operator
+import copy
 from collections import deque
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropical import semirings
-from tropical.arrays import Array, promote, unmasked
+from tropical.arrays import Array, promote, read_count, unmasked
 from tropical.sequence.chains import Layout, read
 
 __all__ = ["Decoder"]
 
 
 def _floats(x: Array) -> Array:
-    """Return a copy of numbers in float64, in which the zero of integers is that of float64."""
-    return promote(x, np.float64, semirings.maxplus).copy()
+    """Return a copy of numbers in float64, in which the zero of integers is that of float64.
+
+    They are divided by a power of two, so that sums of very large numbers stay finite; which path
+    is best stays the same.
+    """
+    return promote(x, np.float64, semirings.maxplus) * 2.0**-10
 
 
 class Decoder:
@@ -67,9 +71,7 @@ class Decoder:
     def __init__(
         self, log_initial: ArrayLike, log_transition: ArrayLike, *, lag: int = 100
     ) -> None:
-        self.lag: int = operator.index(lag)
-        if self.lag < 0:
-            raise ValueError(f"lag: expected 0 or more, got {lag}")
+        self.lag: int = read_count("lag", lag)
         transition = unmasked("log_transition", log_transition)
         states = transition.shape[-1] if transition.ndim else 0
         read(log_initial, log_transition, np.zeros((1, max(states, 1))), Layout())
@@ -80,6 +82,10 @@ class Decoder:
         self._transition = _floats(transition)
         self._initial = _floats(unmasked("log_initial", log_initial))
         self.reset()
+
+    def __copy__(self) -> Decoder:
+        """Return a decoder that goes on by itself: both would change one queue of steps."""
+        return copy.deepcopy(self)
 
     def reset(self) -> None:
         """Forget all steps."""
