@@ -188,8 +188,9 @@ def shortest_paths(
 
     A length beyond the dtype becomes +inf (the dtype's greatest integer), which also means "no
     path": pass a wider dtype if paths may be that long. Johnson's algorithm rounds as much as the
-    largest sum of negative weights is rounded. If Ctrl-C interrupts the call, `w` is unchanged;
-    with `overwrite`, `w` is then between `w` and the result.
+    largest sum of negative weights is rounded. A cycle whose weight is below 0 by no more than sums
+    are rounded may pass unnoticed. If Ctrl-C interrupts the call, `w` is unchanged; with
+    `overwrite`, `w` is then between `w` and the result.
 
     Examples
     --------
