@@ -220,8 +220,7 @@ def shortest_paths(
     bounded = targets is not None or limit is not None or min_only
     graph = prepare(w, directed, unweighted, weight, keep=bounded)
     want = wanted(graph, indices, targets, limit, min_only)
-    if want.limit is not None and want.limit < 0:
-        raise ValueError(f"limit: expected 0 or more, got {limit}")
+    want.check_lengths()
     negative, two_way = is_negative(graph), leads_both_ways(graph, directed)
     choice = choose(graph, method, want, return_predecessors, negative, two_way)
     if choice.method == "FW":
