@@ -20,7 +20,7 @@ from .cycles import NegativeCycleError
 from .edges import Edges, dense_of, edges_of, leads_both_ways
 from .method import RING, choose, is_negative, prepare
 from .shortest import shortest
-from .star import DivergenceError
+from .star import DivergenceError, check_divergence
 from .wanted import wanted
 
 if TYPE_CHECKING:
@@ -273,6 +273,7 @@ def _by_blocks(
         lengths, before = all_pairs(
             graph, RING, False, predecessors and exact, None if twice else progress
         )
+        check_divergence(lengths, RING, "w")  # of rounded sums, as blocks miss some
     except DivergenceError:
         if exact:
             _potentials(graph)
