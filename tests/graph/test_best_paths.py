@@ -107,6 +107,17 @@ def test_longest_paths_name_a_cycle():
     )
 
 
+@pytest.mark.parametrize("function", [widest_paths, minimax_paths, longest_paths])
+def test_limits_of_batches(function):
+    rng = np.random.default_rng(4)
+    batch = np.stack([acyclic(rng, 5), acyclic(rng, 5)])
+    if function is minimax_paths:
+        batch = -batch
+    got = function(batch, limit=1.5)
+    np.testing.assert_array_equal(got, [function(w, limit=1.5) for w in batch])
+    assert not np.array_equal(got, function(batch))
+
+
 def test_other_kinds_of_graphs():
     sparse = pytest.importorskip("scipy.sparse", reason="its arrays")
     nx = pytest.importorskip("networkx", reason="its graphs")

@@ -1,5 +1,6 @@
 """Elimination: the lengths of a factor are those of closures, for every order and kind of graph."""
 
+import contextlib
 import copy
 import pickle
 import re
@@ -23,6 +24,7 @@ from tropical.graph import (
     closure,
     elimination,
     factorize,
+    nearest_facilities,
     shortest_paths,
 )
 from tropical.graph.available import available_bytes
@@ -112,6 +114,24 @@ def test_rounding_makes_no_negative_cycle():
     w[0, 1], w[1, 2], w[2, 3], w[3, 0] = 1, 2.0**-53, 2.0**-53, -1 - 2.0**-52
     factor = factorize(w, ordering=[1, 2, 0, 3])
     np.testing.assert_allclose(factor.closure(), shortest_paths(w), atol=1e-15)
+
+
+def test_rounding_shortens_no_path_of_no_edges():
+    """Among differences of potentials, all cycles have the weight 0, but for rounding."""
+    seen = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        h = 1000 * rng.random(9)
+        w = np.where(rng.random((9, 9)) < 0.5, h[:, None] - h, np.inf)
+        with contextlib.suppress(NegativeCycleError):  # one whose exact sum is below 0
+            factor = factorize(w)
+            whole, _ = factor.predecessors(return_lengths=True)
+            for lengths in (factor.lengths(), whole, shortest_paths(w, "E")):
+                assert (np.diagonal(lengths) == 0).all()
+            assert (factor.lengths([3, 5, 3], [3, 1, 3, 5])[[0, 0, 1, 2], [0, 2, 3, 0]] == 0).all()
+            assert nearest_facilities(factor, 4)[0][4] == 0
+            seen += 1
+    assert seen > 5
 
 
 def test_negative_cycles_are_named():

@@ -123,6 +123,7 @@ def test_accessibility(kind, way):
     want = (near * amounts[:, None]).sum(axis=1)
     np.testing.assert_array_equal(graph.accessibility(way(made), radii, amounts), want)
     np.testing.assert_array_equal(graph.accessibility(way(made), 2.5, amounts), want[:, 2])
+    assert graph.accessibility(way(made), 2.5, amounts, 3) == want[3, 2]
 
 
 @pytest.mark.parametrize("outward", [False, True])

@@ -93,6 +93,14 @@ def test_masked_and_unweighted(dtype):
 
 
 @pytest.mark.parametrize("dtype", STORED_DTYPES)
+def test_where_paths_lead(dtype):
+    w = weights(12, dtype, 0, cycles=False)
+    for options in ({}, {"limit": 2}, {"indices": [3, 1]}):
+        want = graph.transitive_closure(w.astype(np.float32), **options)
+        np.testing.assert_array_equal(graph.transitive_closure(w, **options), want)
+
+
+@pytest.mark.parametrize("dtype", STORED_DTYPES)
 def test_limits_are_those_of_float32(dtype):
     """A length is compared before it is rounded."""
     w = np.full((3, 3), np.inf, dtype)

@@ -15,6 +15,7 @@ from tropical import _core, graph, semirings
 from tropical.graph import (
     NegativeCycleError,
     Searcher,
+    explain_shortest_paths,
     minimax_paths,
     path,
     shortest_paths,
@@ -197,10 +198,11 @@ def test_searcher():
     assert Searcher(np.array([[3, 4], [4, 4]]), directed=False).dtype == "float64"
 
 
-def test_refuses():
+@pytest.mark.parametrize("function", [shortest_paths, explain_shortest_paths])
+def test_refuses_options(function):
     graph = graphs.random_csr(2, 5, 9)
     check_refused(
-        lambda options: shortest_paths(graph, **options),
+        lambda options: function(graph, **options),
         (ValueError, "limit: expected 0 or more, got -1", {"limit": -1}),
         (ValueError, "limit: expected a number, got nan", {"limit": np.nan}),
         (TypeError, "limit: expected a number, got 'far'", {"limit": "far"}),
@@ -208,6 +210,10 @@ def test_refuses():
         (TypeError, "targets: expected integers, got dtype float64", {"targets": [0.5]}),
         (ValueError, "indices: expected at least one", {"indices": [], "min_only": True}),
     )
+
+
+def test_refuses():
+    graph = graphs.random_csr(2, 5, 9)
     nan = graph.copy()
     nan.data[3] = np.nan
     check_refused(

@@ -1,5 +1,6 @@
 """Shortest paths: against SciPy, against every path enumerated, of all kinds of graphs."""
 
+import contextlib
 import itertools
 import math
 import pickle
@@ -323,6 +324,22 @@ def test_cycles_that_are_negative_by_rounding_alone(method):
         there = lengths < INF
         np.testing.assert_allclose(lengths[there], (h[:, None] - h)[there], atol=1e-9)
     assert found > 20
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rounding_shortens_no_path_of_no_edges(method):
+    """Cycles of weight 0, but for rounding, through blocks of the closure."""
+    n, seen = 130, 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        h, (i, j) = 1000 * rng.random(n), rng.integers(0, n, (2, 2 * n))
+        w = np.full((n, n), INF)
+        w[i, j] = np.where(rng.random(2 * n) < 0.6, 0, 1e-12 * rng.random(2 * n)) + h[i] - h[j]
+        np.fill_diagonal(w, INF)
+        with contextlib.suppress(NegativeCycleError):  # one whose exact sum is below 0
+            assert (np.diagonal(shortest_paths(w, method)) == 0).all()
+            seen += 1
+    assert seen > 5
 
 
 @pytest.mark.parametrize("method", ["FW", "J", "E"])

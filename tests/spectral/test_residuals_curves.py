@@ -280,6 +280,15 @@ def test_curves_of_network_calculus():
     assert backlog([inf], [3]) == inf
 
 
+def test_a_server_of_infinite_rate_only_delays():
+    late = rate_latency(np.inf, 2, np.arange(6))
+    assert token_bucket(3, np.inf, [0, 1]).tolist() == [0, np.inf]
+    assert late.tolist() == [0, 0, 0, np.inf, np.inf, np.inf]
+    flow = token_bucket(5, 1, np.arange(6))
+    assert convolve(flow, late, mode="curve").tolist() == [0, 0, 0, 6, 7, 8]
+    assert delay(flow, late) == 2
+
+
 @pytest.mark.parametrize("dtype", ["u1", "i1", "u8", "i8"])
 def test_sampled_curves_do_not_wrap(dtype):
     times = np.arange(4, dtype=dtype)

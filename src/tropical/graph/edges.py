@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropical import semirings
 from tropical.arrays import Array, check_square, is_kind, unmasked, widened
 
 from .edge_arrays import Compressed
@@ -187,6 +188,7 @@ def read_pattern(a: GraphLike) -> NDArray[np.bool_] | Edges:
     if _is_from("networkx", "Graph", a) or is_sparse(a):
         return _from_sparse(a, "a") if is_sparse(a) else _from_networkx(a, None)
     values = unmasked("a", a.filled(0) if isinstance(a, np.ma.MaskedArray) else a)
+    values = widened(values, semirings.minplus)
     check_square("a", values)
     if not is_kind(values.dtype, "bool", "integer", "floating", "complexfloating"):
         raise TypeError(f"a: expected numbers or booleans, got dtype {values.dtype}")

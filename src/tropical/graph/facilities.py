@@ -73,7 +73,7 @@ def accessibility(
     weights = None if amounts is None else _amounts(found, amounts)
     wanted = found.vertices(vertices)
     sums = found.fold("within", wanted, progress, weights=weights, radii=radii.ravel())
-    return np.ascontiguousarray(sums.T).reshape(*wanted.shape, *radii.shape)
+    return np.ascontiguousarray(sums.T).reshape((*wanted.shape, *radii.shape))
 
 
 def _amounts(found: Distances, amounts: ArrayLike) -> NDArray[np.float64]:

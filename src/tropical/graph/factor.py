@@ -140,12 +140,11 @@ class Factor:
             for vertices, name in ((sources, "sources"), (targets, "targets"))
         )
         result = Result("out", out, (*rows.shape, *columns.shape), self.dtype)
+        table, ends = result.table(rows.size, columns.size), columns.ravel()
         self._weights.elimination.rows(
-            *self._weights.arrays,
-            rows.ravel(),
-            None if targets is None else columns.ravel(),
-            result.table(rows.size, columns.size),
+            *self._weights.arrays, rows.ravel(), None if targets is None else ends, table
         )
+        keep_one(table, self.semiring, rows.ravel(), None if targets is None else ends)
         return result.finished()
 
     @overload
@@ -215,14 +214,16 @@ class Factor:
         first, second = _pair(out) if return_lengths else (None, out)
         lengths = Result("out", first, shape, self.dtype)
         before = Result("out", second, shape, np.dtype(np.int32))
+        table = lengths.table(vertices.size, self.n)
         self._weights.elimination.trees(
             *self._weights.arrays,
             vertices.ravel(),
-            lengths.table(vertices.size, self.n),
+            table,
             self._weights.edges.weight,
             before.table(vertices.size, self.n),
         )
         if return_lengths:
+            keep_one(table, self.semiring, vertices.ravel())
             return lengths.finished(), before.finished()
         return before.finished()
 
@@ -476,6 +477,27 @@ class Factor:
 
 def _restored(edges: Edges, ring: Semiring, directed: bool, order: Array) -> Factor:
     return Factor._of(Weights(edges, ring, directed, order))
+
+
+def keep_one(
+    table: Array,
+    ring: Semiring,
+    sources: NDArray[np.intp],
+    targets: NDArray[np.intp] | None = None,
+) -> None:
+    """Let paths from a vertex to itself have no edges: rounding makes some cycles seem better.
+
+    The columns of `table` are the targets, by default all vertices.
+    """
+    one = ring.one(table.dtype)
+    if targets is None:
+        table[np.arange(len(sources)), sources] = one
+        return
+    order = np.argsort(targets)
+    place, end = (np.searchsorted(targets, sources, side, order) for side in ("left", "right"))
+    while (rows := np.flatnonzero(place < end)).size:  # as often as a target stands there
+        table[rows, order[place[rows]]] = one
+        place[rows] += 1
 
 
 def _pair(out: Any) -> tuple[Any, Any]:

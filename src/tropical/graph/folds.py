@@ -19,7 +19,7 @@ from tropical.arrays import Array, is_kind
 from .all_pairs import sources_of
 from .counting import Task
 from .edges import Edges, Mirrored, edges_of, read
-from .factor import Factor
+from .factor import Factor, keep_one
 from .method import RING, Choice, cheapest
 from .paths import shortest_paths
 from .progress import Progress, share_of, shown
@@ -148,6 +148,7 @@ class Distances:
         out = np.empty((len(vertices), self.n), self.factor.dtype)
         up, down = _ways(self.factor, inward)
         self.factor._weights.elimination.rows(up, down, RING.name, vertices, None, out)
+        keep_one(out, RING, vertices)
         if is_kind(out.dtype, "integer"):
             return np.where(out == RING.zero(out.dtype), np.inf, out)
         return out

@@ -123,6 +123,7 @@ def explain_shortest_paths(
     bounded = targets is not None or limit is not None or min_only
     graph = prepare(w, directed, unweighted, weight, keep=bounded)
     want = wanted(graph, indices, targets, limit, min_only)
+    want.check_lengths()
     negative, two_way = is_negative(graph), leads_both_ways(graph, directed)
     choice = choose(graph, method, want, return_predecessors, negative, two_way)
     n, m = number_of_vertices(graph), number_of_edges(graph, RING)

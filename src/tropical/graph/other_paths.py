@@ -229,8 +229,6 @@ def star_paths(
             return eliminated_paths(edges, ring, want, predecessors, progress, two_way, core)
         return Search(edges, ring).find(want, predecessors, progress)
     found = all_pairs(graph, ring, in_place, predecessors, progress, symmetric=not directed)
-    if want.limit is not None and improves(edges_of(graph, ring), ring):
-        want.check_limit(predecessors)
     return want.select(*found, ring)
 
 

@@ -20,7 +20,7 @@ from .cycles import NegativeCycleError
 from .edges import Edges, dense_of, edges_of, leads_both_ways
 from .method import RING, choose, is_negative, prepare
 from .shortest import shortest
-from .star import DivergenceError
+from .star import DivergenceError, check_divergence
 from .wanted import wanted
 
 if TYPE_CHECKING:
@@ -188,8 +188,9 @@ def shortest_paths(
 
     A length beyond the dtype becomes +inf (the dtype's greatest integer), which also means "no
     path": pass a wider dtype if paths may be that long. Johnson's algorithm rounds as much as the
-    largest sum of negative weights is rounded. If Ctrl-C interrupts the call, `w` is unchanged;
-    with `overwrite`, `w` is then between `w` and the result.
+    largest sum of negative weights is rounded. A cycle whose weight is below 0 by no more than sums
+    are rounded may pass unnoticed. If Ctrl-C interrupts the call, `w` is unchanged; with
+    `overwrite`, `w` is then between `w` and the result.
 
     Examples
     --------
@@ -219,8 +220,7 @@ def shortest_paths(
     bounded = targets is not None or limit is not None or min_only
     graph = prepare(w, directed, unweighted, weight, keep=bounded)
     want = wanted(graph, indices, targets, limit, min_only)
-    if want.limit is not None and want.limit < 0:
-        raise ValueError(f"limit: expected 0 or more, got {limit}")
+    want.check_lengths()
     negative, two_way = is_negative(graph), leads_both_ways(graph, directed)
     choice = choose(graph, method, want, return_predecessors, negative, two_way)
     if choice.method == "FW":
@@ -273,6 +273,7 @@ def _by_blocks(
         lengths, before = all_pairs(
             graph, RING, False, predecessors and exact, None if twice else progress
         )
+        check_divergence(lengths, RING, "w")  # of rounded sums, as blocks miss some
     except DivergenceError:
         if exact:
             _potentials(graph)

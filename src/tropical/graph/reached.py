@@ -122,8 +122,7 @@ def reached_rows(edges: Edges, want: Wanted, reflexive: bool | None, progress: P
 
     `reflexive` is that of `transitive_closure`.
     """
-    if want.limit is not None and want.limit < 0:
-        raise ValueError(f"limit: expected 0 or more, got {want.limit:g}")
+    want.check_lengths()
     graph = _Graph(edges, want.limit)
     starts, ends, n = want.starts(edges.n), want.ends(), edges.n
     if want.min_only:

@@ -146,8 +146,7 @@ def count_shortest_paths(
     if is_kind(edges.dtype, "integer"):
         edges = edges.with_weight(edges.weight.astype(np.float64))
     want = wanted(edges, indices, targets, limit, False)
-    if want.limit is not None and want.limit < 0:
-        raise ValueError(f"limit: expected 0 or more, got {limit}")
+    want.check_lengths()
     counts = Search(edges, semirings.minplus).count(want, progress)[1]
     return counts if counts.ndim else counts[()]
 

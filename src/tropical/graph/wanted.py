@@ -65,6 +65,11 @@ class Wanted:
                 "within the limit may pass vertices beyond it"
             )
 
+    def check_lengths(self) -> None:
+        """Raise ValueError for a limit that no length is within."""
+        if self.limit is not None and self.limit < 0:
+            raise ValueError(f"limit: expected 0 or more, got {self.limit:g}")
+
     def starts(self, n: int) -> NDArray[np.int32]:
         """Return the sources in one row."""
         if self.sources is None:

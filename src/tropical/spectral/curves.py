@@ -205,7 +205,8 @@ def token_bucket(burst: float, rate: float, times: ArrayLike) -> Array:
     array([0, 7, 9])
     """
     t = _times(times)
-    return np.where(t > 0, burst + rate * t, 0)
+    with np.errstate(invalid="ignore"):  # of an infinite rate at time 0
+        return np.where(t > 0, burst + rate * t, 0)
 
 
 def rate_latency(rate: float, latency: float, times: ArrayLike) -> Array:
@@ -214,6 +215,7 @@ def rate_latency(rate: float, latency: float, times: ArrayLike) -> Array:
     Parameters
     ----------
     rate, latency : float
+        A server of infinite rate delays the flow by the latency and does no more.
     times : array_like
         The times of the samples.
 
@@ -223,7 +225,9 @@ def rate_latency(rate: float, latency: float, times: ArrayLike) -> Array:
     >>> rate_latency(3, 1, [0, 1, 2])
     array([0, 0, 3])
     """
-    return np.asarray(rate * np.maximum(_times(times) - latency, 0))
+    late = np.maximum(_times(times) - latency, 0)
+    with np.errstate(invalid="ignore"):
+        return np.where(late == 0, 0, rate * late)
 
 
 def _times(given: ArrayLike) -> Array:
