@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -60,6 +61,25 @@ def check_number(name: str, value: object) -> None:
         array = np.asarray(value)
         if array.ndim or not is_kind(array.dtype, "bool", "integer", "floating"):
             raise TypeError(f"{name}: expected a number, got {value!r}")
+
+
+def count_of(name: str, number: int, least: int = 0) -> int:
+    """Return an integer; raise TypeError for anything else, and ValueError for less than `least`.
+
+    Examples
+    --------
+    >>> from tropical.arrays import count_of
+    >>> count_of("k", 2.0)
+    Traceback (most recent call last):
+    TypeError: k: expected an integer, got 2.0
+    """
+    try:
+        count = operator.index(number)
+    except TypeError:
+        raise TypeError(f"{name}: expected an integer, got {number!r}") from None
+    if count < least:
+        raise ValueError(f"{name}: expected {least} or more, got {count}")
+    return count
 
 
 def check_apart(name: str, shape: Sequence[int], strides: Sequence[int], item: int) -> None:
@@ -270,9 +290,8 @@ def check_computed(name: str, dtype: np.dtype[Any], ring: Semiring) -> None:
     TypeError: a: dtype float16 is not supported here; pass a.astype("float32")
     """
     if is_stored(dtype, ring):
-        raise TypeError(
-            f'{name}: dtype {dtype} is not supported here; pass {name}.astype("float32")'
-        )
+        wider = ", ".join(f'{each}.astype("float32")' for each in name.split(", "))
+        raise TypeError(f"{name}: dtype {dtype} is not supported here; pass {wider}")
 
 
 def promote(x: Array, dtype: DTypeLike, semiring: str | HasName) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tropical import _core, semirings
-from tropical.arrays import Array, check_square, narrowed, stored_dtype, widened
+from tropical.arrays import Array, check_square, count_of, narrowed, stored_dtype, widened
 from tropical.foreign import answers_alike
 
 from .edge_arrays import Edges, in_core
@@ -78,7 +77,7 @@ def matrix_power(a: GraphLike, n: int, semiring: str | Semiring | None = None) -
     ring = semirings.get(semiring or "maxplus")
     given = matrix_of(a, ring)
     check_square("a", given)
-    left = _count("n", n)
+    left = count_of("n", n)
     return narrowed(_power(widened(given, ring), left, ring), stored_dtype(given))
 
 
@@ -100,16 +99,6 @@ def _power(base: Array, left: int, ring: Semiring) -> Array:
         i = np.arange(base.shape[-1])
         power[..., i, i] = ring.one(base.dtype)
     return power
-
-
-def _count(name: str, number: int) -> int:
-    try:
-        count = operator.index(number)
-    except TypeError:
-        raise TypeError(f"{name}: expected an integer, got {number!r}") from None
-    if count < 0:
-        raise ValueError(f"{name}: expected 0 or more, got {count}")
-    return count
 
 
 @dataclass(frozen=True)
@@ -242,7 +231,7 @@ def k_edge_paths(
     ring = semirings.get(semiring)
     if not ring.selective:
         raise ValueError(f"semiring: expected a selective one, got {ring.name}")
-    k = _count("k", k)
+    k = count_of("k", k)
     graph = read(w, ring, weight)
     want = wanted(graph, indices, targets, limit, min_only)
     n = number_of_vertices(graph)

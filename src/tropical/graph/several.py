@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tropical import _core, semirings
-from tropical.arrays import Array, is_kind
+from tropical.arrays import Array, count_of, is_kind
 from tropical.foreign import answers_alike
 
 from .all_pairs import sources_of
@@ -84,12 +83,7 @@ def k_shortest_paths(
         _vertex(edges, vertex, name) for vertex, name in ((source, "source"), (target, "target"))
     )
     if k is not None:
-        try:
-            k = operator.index(k)
-        except TypeError:
-            raise TypeError(f"k: expected an integer, got {k!r}") from None
-        if k < 0:
-            raise ValueError(f"k: expected 0 or more, got {k}")
+        k = count_of("k", k)
     own, lengths = edges, None
     if edges.least < 0:
         h = potentials(edges)

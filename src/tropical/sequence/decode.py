@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from functools import partial
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropical import _core, semirings
-from tropical.arrays import Array
+from tropical.arrays import Array, count_of
 from tropical.foreign import answers_alike
 from tropical.semirings import Semiring
 from tropical.sequence.chains import Batch, Layout, read
@@ -187,13 +186,12 @@ def k_best(
     ring = _selective(semiring)
     if hasattr(log_transition, "tocsc"):
         raise TypeError("log_transition: expected a dense matrix for k_best, got a sparse one")
-    if operator.index(k) < 1:
-        raise ValueError(f"k: expected 1 or more, got {k}")
+    k = count_of("k", k, least=1)
     if ring not in (semirings.maxplus, semirings.minplus):
         raise ValueError(f"semiring: expected maxplus or minplus, got {ring.name}")
     layout = Layout(lengths, symbols, concatenated, per_step, ring, floating=True)
     model = log_initial, log_transition, log_emission
-    batch, states, scores = best_paths(partial(read, *model, layout), ring, operator.index(k))
+    batch, states, scores = best_paths(partial(read, *model, layout), ring, k)
     ranked = np.moveaxis(scores, 0, -1)
     paths = batch.shaped(states.T)
     if concatenated:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropical import _core
+from tropical.arrays import count_of
 from tropical.foreign import answers_alike
 from tropical.sequence.chains import Layout, read
 
@@ -74,9 +73,7 @@ def sample(
     >>> posteriors(initial, transition, emission).states[:, 1].round(2)
     array([0.14, 0.2 , 0.81])
     """
-    size = operator.index(size)
-    if size < 0:
-        raise ValueError(f"size: expected 0 or more, got {size}")
+    size = count_of("size", size)
     batch = read(
         log_initial, log_transition, log_emission, Layout(lengths, symbols, concatenated, per_step)
     )

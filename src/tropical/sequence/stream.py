@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections import deque
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropical import semirings
-from tropical.arrays import Array, promote, unmasked
+from tropical.arrays import Array, count_of, promote, unmasked
 from tropical.sequence.chains import Layout, read
 
 __all__ = ["Decoder"]
@@ -67,9 +66,7 @@ class Decoder:
     def __init__(
         self, log_initial: ArrayLike, log_transition: ArrayLike, *, lag: int = 100
     ) -> None:
-        self.lag: int = operator.index(lag)
-        if self.lag < 0:
-            raise ValueError(f"lag: expected 0 or more, got {lag}")
+        self.lag: int = count_of("lag", lag)
         transition = unmasked("log_transition", log_transition)
         states = transition.shape[-1] if transition.ndim else 0
         read(log_initial, log_transition, np.zeros((1, max(states, 1))), Layout())

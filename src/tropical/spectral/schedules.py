@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 import tropical
-from tropical.arrays import Array
+from tropical.arrays import Array, count_of
 
 from .operands import plus_ring, promote, square_matrix
 
@@ -77,9 +76,7 @@ def schedule(
     """
     ring = plus_ring(semiring)
     given = {"a": square_matrix(a, ring), "x0": x0}
-    steps = operator.index(steps)
-    if steps < 0:
-        raise ValueError(f"steps: expected 0 or more, got {steps}")
+    steps = count_of("steps", steps)
     if inputs is not None:
         given["inputs"] = inputs
     matrix, first, *late = promote(ring, **given)
