@@ -139,7 +139,8 @@ def check_square(name: str, a: Array) -> None:
     ValueError: w: expected (..., n, n), got (3, 4)
     """
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"{name}: expected (..., n, n), got {a.shape}")
+        got = a.shape or type(a.item()).__name__  # an object that is no array, such as a Factor
+        raise ValueError(f"{name}: expected (..., n, n), got {got}")
 
 
 def check_product(a: tuple[int, ...], b: tuple[int, ...]) -> None:
@@ -312,9 +313,8 @@ def check_computed(name: str, dtype: np.dtype[Any], ring: Semiring) -> None:
     TypeError: a: dtype float16 is not supported here; pass a.astype("float32")
     """
     if is_stored(dtype, ring):
-        raise TypeError(
-            f'{name}: dtype {dtype} is not supported here; pass {name}.astype("float32")'
-        )
+        wider = ", ".join(f'{each}.astype("float32")' for each in name.split(", "))
+        raise TypeError(f"{name}: dtype {dtype} is not supported here; pass {wider}")
 
 
 def promote(x: Array, dtype: DTypeLike, semiring: str | HasName) -> Array:

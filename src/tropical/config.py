@@ -122,14 +122,12 @@ def explain(
     ----------
     m, n, k : int
         Sizes of the product.
-    dtype : dtype
+    dtype : dtype, default "float32"
         Element type, after promotion of the operands.
-    semiring, threads, kernel, return_argmax, epilogue
+    semiring, threads, kernel, return_argmax, epilogue, precision
         As `tropical.gemm` takes them.
-    batch : int
+    batch : int, default 1
         Number of such products in the call.
-    precision
-        As `tropical.gemm` takes it.
 
     Returns
     -------

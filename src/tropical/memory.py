@@ -47,7 +47,7 @@ class MemoryStats:
     steps : int
         Steps that ended.
     step_allocations : int
-        ``allocations`` of the last step; 0 in a loop of equal steps, from the third step on.
+        ``allocations`` of the last step; 0 in a loop of equal steps, from the fourth step on.
     activation_bytes : int
         Bytes that the forward part of the last step allocated and that were live when its backward
         part began.

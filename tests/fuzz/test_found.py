@@ -69,7 +69,17 @@ def sgd():
             TypeError,
             "number: expected an integer",
         ),
-        (lambda: autograd.seed(1.5), TypeError, "number: expected an integer or None, got 1.5"),
+        (lambda: autograd.seed(1.5), TypeError, "number: expected an integer, got 1.5"),
+        (lambda: autograd.seed(-1), ValueError, "number: expected 0 or more, got -1"),
+        (lambda: spectral.schedule([[1]], [0], 1.5), TypeError, "steps: expected an integer"),
+        (lambda: sequence.k_best([0.0], [[0.0]], [[0.0]], "2"), TypeError, "k: .* got '2'"),
+        (lambda: sequence.sample([0.0], [[0.0]], [[0.0]], 1.5), TypeError, "size: .* got 1.5"),
+        (lambda: sequence.Decoder([0.0], [[0.0]], lag=1.5), TypeError, "lag: expected an integer"),
+        (
+            lambda: spectral.convolve(np.float16([1]), np.float16([1])),
+            TypeError,
+            r'pass f\.astype\("float32"\), g\.astype\("float32"\)$',
+        ),
     ],
 )
 def test_wrong_arguments(call, error, message):

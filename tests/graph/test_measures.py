@@ -330,6 +330,8 @@ def test_wrong_arguments_of_betweenness():
         with pytest.raises(ValueError, match=r"^graph: expected weights above 0, got"):
             graph.betweenness(nx.Graph([(0, 1, {"weight": weight})]))
     assert graph.betweenness(nx.Graph([(0, 1, {"weight": 0})]), unweighted=True).tolist() == [0, 0]
+    with pytest.raises(ValueError, match=r"got Factor$"):  # which other measures take
+        graph.betweenness(factorize(np.ones((4, 4))))
     with pytest.raises(ValueError, match=r"^sources: expected each vertex at most once$"):
         graph.betweenness(nx.path_graph(4), [1, -3])
     with pytest.raises(ValueError, match=r"^sources: expected -4 <= index < 4"):

@@ -260,7 +260,7 @@ def test_errors_name_the_labels():
     check_refused(
         frames.from_edges,
         (ValueError, "edges: expected 'source' and 'target' in row 3", lacking),
-        (KeyError, "km", edges, "source", "target", "km"),
+        (KeyError, "edges: expected one column .km., got none", edges, "source", "target", "km"),
         *((ValueError, f"one column '{name}', got 2", frame) for name, frame in twice.items()),
         (TypeError, "edges: expected ends that can be sorted", edge_list([0, "a", (0, 1), 2])),
     )

@@ -1,6 +1,7 @@
 """Modules, layers, initializers, parameter files."""
 
 import copy
+import inspect
 import io
 import itertools
 import os
@@ -241,6 +242,18 @@ def test_representation():
     ]
     for layer in layers().values():
         assert repr(layer).startswith(f"{type(layer).__name__}(")
+
+
+def test_signatures_are_those_of_constructors():
+    """The manual and `help` show them; what the metaclass calls takes any arguments."""
+    shown = ["inputs", "outputs", "bias", "dtype", "rng"]
+    assert list(inspect.signature(nn.Linear).parameters) == shown
+    assert list(inspect.signature(Scale).parameters) == ["size"]
+    for name in nn.__all__:
+        layer = getattr(nn, name)
+        if isinstance(layer, type) and issubclass(layer, nn.Module):
+            arguments = inspect.signature(layer).parameters
+            assert all(argument in inspect.getdoc(layer) for argument in arguments), name
 
 
 def test_a_module_without_forward_says_so():

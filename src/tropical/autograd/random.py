@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import operator
 import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from tropical.arrays import read_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,8 +105,5 @@ def seed(number: int | None = None) -> None:
     True
     """
     if number is not None:
-        try:
-            number = operator.index(number)
-        except TypeError:
-            raise TypeError(f"number: expected an integer or None, got {number!r}") from None
+        number = read_count("number", number)
     generator().bit_generator.state = np.random.default_rng(number).bit_generator.state

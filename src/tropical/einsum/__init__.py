@@ -79,7 +79,7 @@ def einsum(
     Returns
     -------
     result : ndarray or Counted
-        A new array; a scalar if the result has no index.
+        `out`, if that is given; otherwise a new array, or a scalar if the result has no index.
     where : dict, with `return_argmax`
         For each summed index an array of intp of the result's shape: the value of the index that
         attains each element, or -1 if the sum is empty. If several configurations attain an

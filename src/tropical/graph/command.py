@@ -246,7 +246,7 @@ def _parser() -> argparse.ArgumentParser:
         default="minplus",
         choices=[ring.name for ring in semirings.ALL if ring.selective],
         help="minplus: shortest (default); maxplus: longest, without cycles; maxmin: widest; "
-        "minmax: lowest; maxtimes: most probable",
+        "minmax: lowest; maxtimes: most probable; mintimes: least product",
     )
     parser.add_argument(
         "--all-pairs",

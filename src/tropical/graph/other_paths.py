@@ -299,7 +299,7 @@ def longest_paths(
     lengths : ndarray, (..., n, n), or ``(..., *indices.shape, n)``
         -inf (the least integer) where there is no path, 0 from a vertex to itself. A length beyond
         the dtype saturates; below the least number it also means "no path".
-    predecessors : ndarray of int32
+    predecessors, sources : ndarray of int32
         As in `shortest_paths`.
 
     Raises

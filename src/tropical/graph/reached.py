@@ -80,7 +80,7 @@ def transitive_closure(
     Sparse graphs stay sparse: one sweep over the strong components finds the rows of 512 sources.
     For arrays, strong components on packed bits (P. Purdom, "A transitive closure algorithm", BIT
     10, 1970). If too many edges lead between components, S. Warshall's loops take over ("A theorem
-    on Boolean matrices", Journal of the ACM 9, 1962). Decisions gives the reasons.
+    on Boolean matrices", Journal of the ACM 9, 1962).
 
     Examples
     --------

@@ -26,7 +26,8 @@ def gemm(a: Any, b: Any, *, out: Any = None, **options: Any) -> Any:
     out : array, (..., m, n), optional
         The array to write the product to, perhaps of another library.
     **options
-        Options of `tropical.gemm`: semiring, accumulate, workspace, threads, kernel, return_argmax.
+        Options of `tropical.gemm`: semiring, accumulate, workspace, threads, kernel, return_argmax,
+        epilogue, precision.
 
     Returns
     -------

@@ -48,6 +48,16 @@ def fan_in_uniform(
 
     The variance is a third of that in Y. LeCun, L. Bottou, G. Orr and K.-R. Müller, "Efficient
     backprop", 1998, section 4.6.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        (outputs, inputs), or (filters, channels, height, width): an element of the result then
+        has channels * height * width inputs. The other functions of weights take the same.
+    dtype : dtype, default float32
+        float32 or float64.
+    rng : numpy.random.Generator, optional
+        `tropical.autograd.generator()` by default.
     """
     return uniform(shape, 1 / math.sqrt(max(_fans(shape)[0], 1)), dtype=dtype, rng=rng)
 

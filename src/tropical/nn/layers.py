@@ -196,7 +196,17 @@ class _Pool(Module):
 
 
 class MaxPool2d(_Pool):
-    """The largest pixel of each window; see `tropical.autograd.max_pool2d`."""
+    """The largest pixel of each window; see `tropical.autograd.max_pool2d`.
+
+    Parameters
+    ----------
+    kernel : int or pair of int
+        Height and width of a window.
+    stride : int or pair of int, optional
+        Down and across; the size of the window by default.
+    padding : int or pair of int, default 0
+        The width of a border of -inf, at most half of the window.
+    """
 
     def forward(self, x: Any) -> Tensor:
         """Return the smaller images."""
@@ -204,7 +214,13 @@ class MaxPool2d(_Pool):
 
 
 class AvgPool2d(_Pool):
-    """The mean of each window; see `tropical.autograd.avg_pool2d`."""
+    """The mean of each window; see `tropical.autograd.avg_pool2d`.
+
+    Parameters
+    ----------
+    kernel, stride, padding
+        As for `MaxPool2d`, with a border of zeros, which count in the mean.
+    """
 
     def forward(self, x: Any) -> Tensor:
         """Return the smaller images."""
@@ -267,7 +283,17 @@ class BatchNorm(Module):
 
 
 class LayerNorm(Module):
-    """Normalization of the last axis; see `tropical.autograd.layer_norm`."""
+    """Normalization of the last axis; see `tropical.autograd.layer_norm`.
+
+    Parameters
+    ----------
+    length : int
+        Length of the last axis.
+    eps : float, default 1e-5
+        Added to the variance.
+    dtype : dtype, default float32
+        The dtype of the parameters.
+    """
 
     def __init__(self, length: int, *, eps: float = 1e-5, dtype: DTypeLike = np.float32) -> None:
         super().__init__()
@@ -287,7 +313,17 @@ class LayerNorm(Module):
 
 
 class Embedding(Module):
-    """A table of rows; see `tropical.autograd.embedding`."""
+    """A table of rows; see `tropical.autograd.embedding`.
+
+    Parameters
+    ----------
+    rows, length : int
+        The number of rows, and the length of a row.
+    dtype : dtype, default float32
+        The dtype of the table.
+    rng : numpy.random.Generator, optional
+        The generator of the initial rows: normal of deviation 1.
+    """
 
     def __init__(
         self, rows: int, length: int, *, dtype: DTypeLike = np.float32, rng: Rng = None
@@ -308,7 +344,15 @@ class Embedding(Module):
 
 
 class Dropout(Module):
-    """Zeros with probability p in training; see `tropical.autograd.dropout`."""
+    """Zeros with probability p in training; see `tropical.autograd.dropout`.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        In [0, 1).
+    rng : numpy.random.Generator, optional
+        The generator of the zeros, `tropical.autograd.generator()` by default.
+    """
 
     def __init__(self, p: float = 0.5, *, rng: Rng = None) -> None:
         super().__init__()

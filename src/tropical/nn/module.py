@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from abc import ABCMeta
 from collections import deque
 from functools import partial
+from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -85,6 +87,11 @@ class _Kind(ABCMeta):
             name for name, value in vars(module).items() if isinstance(value, np.ndarray)
         }
         return module
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """What help and the manual show: that of the constructor, not that of `__call__`."""
+        return inspect.signature(MethodType(cls.__init__, cls))  # type: ignore[misc]
 
 
 def _copy(arrays: Mapping[str, Array], targets: Mapping[str, Array]) -> None:

@@ -23,7 +23,7 @@ class CRFLikelihood(NamedTuple):
     value : ndarray, (...)
     initial : ndarray, (..., s)
         The gradient with respect to the scores of the first states.
-    transition : ndarray, (..., s, s) or (..., t - 1, s, s)
+    transition : ndarray, (..., s, s)
         That with respect to the scores of transitions.
     emission : ndarray, (..., t, s)
         That with respect to the scores of states; 0 beyond the length of a sequence.

@@ -140,7 +140,7 @@ def k_best(
     Parameters
     ----------
     log_initial, log_transition, log_emission, lengths, symbols, concatenated, per_step
-        As for `viterbi`.
+        As for `viterbi`, but no sparse array.
     k : int
         How many paths, at least 1.
     semiring : {"maxplus", "minplus"}, optional

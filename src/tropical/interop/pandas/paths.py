@@ -33,8 +33,9 @@ def read_edges(
     """Return the numbers of the ends of edges, the weights and the labels; see `from_edges`."""
     check_frame("edges", edges)
     for label in (source, target, *(() if weight is None else (weight,))):
-        if (count := edges.columns.tolist().count(label)) > 1:
-            raise ValueError(f"edges: expected one column {label!r}, got {count}")
+        if (count := edges.columns.tolist().count(label)) != 1:
+            error = ValueError if count else KeyError
+            raise error(f"edges: expected one column {label!r}, got {count or 'none'}")
     ends = edges[[source, target]]
     if ends.isna().any(axis=None):
         row = edges.index[ends.isna().any(axis=1)].tolist()[0]
