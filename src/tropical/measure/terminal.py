@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import functools
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from tropical.measure.contenders import AbsentError, require
@@ -69,6 +71,27 @@ def integer(least: int) -> Callable[[str], int]:
     return parse
 
 
+def new_file(text: str) -> Path:
+    """Return the path of a file to write, as argparse's ``type``: refused before work is done."""
+    path = Path(text)
+    if path.is_dir() or not _is_writable(path.parent):
+        expected = "a file in a folder that can be written to"
+        raise argparse.ArgumentTypeError(f"expected {expected}, got {text}")
+    return path
+
+
+def new_folder(text: str) -> Path:
+    """Return the path of a folder for files, which is there or can be made, as `new_file` does."""
+    place = Path(text).absolute()
+    if not _is_writable(next(x for x in (place, *place.parents) if os.access(x, os.F_OK))):
+        raise argparse.ArgumentTypeError(f"expected a folder that can be written to, got {text}")
+    return Path(text)
+
+
+def _is_writable(folder: Path) -> bool:
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+
+
 def new_console() -> Any:
     """Return a console, wide enough for a table if the output is not a terminal."""
     console = require("rich.console").Console()
@@ -77,12 +100,12 @@ def new_console() -> Any:
     return console
 
 
-def new_table(title: str, headings: Iterable[str] = (), *, justify: str = "left") -> Any:
-    """Return a table whose first column names the rows and has no heading."""
+def new_table(title: str, headings: Iterable[str]) -> Any:
+    """Return a table of numbers, whose first column names the rows and has no heading."""
     table = require("rich.table").Table(
         title=title, title_justify="left", box=require("rich.box").SIMPLE
     )
     table.add_column("", no_wrap=True)
     for heading in headings:
-        table.add_column(heading, justify=justify, no_wrap=True)
+        table.add_column(heading, justify="right", no_wrap=True)
     return table
