@@ -277,12 +277,6 @@ def test_gradients_of_layers_need_no_copies(kind, options):
     assert all(layouts.values()), layouts
 
 
-def test_gradients_of_transposed_use_are_contiguous():
-    p = nn.Parameter(np.ones((3, 4)))
-    (p.T * RNG(0).standard_normal((4, 3))).sum().backward()
-    assert p.grad.data.flags.c_contiguous
-
-
 @each
 def test_gradients_of_another_dtype(kind, options):
     ours, theirs = (parameters((3, 5), dtype="float32") for _ in range(2))
@@ -594,21 +588,6 @@ def test_other_contiguous_data_is_taken():
     assert p.data.tolist() == [0, 1, 2]
 
 
-def test_optimizers_of_modules():
-    model = nn.Sequential(nn.Linear(2, 3, rng=RNG(1)), nn.ReLU(), nn.Linear(3, 1, rng=RNG(2)))
-    optimizer = optim.Adam(model.parameters(), lr=0.05)
-    x = RNG(0).standard_normal((32, 2)).astype(np.float32)
-    losses = []
-    for _ in range(40):
-        optimizer.zero_grad()
-        loss = autograd.mse(model(x), x.sum(axis=1, keepdims=True))
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert losses[-1] < losses[0] / 2
-    assert {p.dtype for p in model.parameters()} == {np.dtype("float32")}
-
-
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("kind, options", CASES, ids=IDS)
 def test_minimize_is_backward_and_step(kind, options, dtype):
@@ -775,31 +754,6 @@ def test_minimize_changes_nothing_if_it_cannot():
         with pytest.raises(ValueError, match=r"parameters\[3\].data: expected"):
             optimizer.minimize(loss)
         last.data = last.data.astype(np.float32)
-
-
-@pytest.mark.parametrize(
-    "kind, options",
-    [
-        (optim.SGD, {"lr": 0.05}),
-        (optim.SGD, {"lr": 0.02, "momentum": 0.9}),
-        (optim.SGD, {"lr": 0.02, "momentum": 0.9, "nesterov": True}),
-        (optim.Adam, {"lr": 0.2}),
-        (optim.AdamW, {"lr": 0.2, "weight_decay": 1e-6}),
-        (optim.Adagrad, {"lr": 1.0}),
-        (optim.RMSProp, {"lr": 0.1}),
-    ],
-)
-def test_a_quadratic_is_minimised(kind, options):
-    target, weights = np.array([1.0, -2.0, 3.0]), np.array([1.0, 0.3, 5.0])
-    x = nn.Parameter(np.zeros(3))
-    optimizer = kind([x], **options)
-    schedule = optim.Schedule(optimizer, optim.cosine_decay(400))
-    for _ in range(400):
-        optimizer.zero_grad()
-        (weights * (x - target) ** 2).sum().backward()
-        optimizer.step()
-        schedule.step()
-    np.testing.assert_allclose(x.data, target, atol=1e-2)
 
 
 # --- schedules ---
