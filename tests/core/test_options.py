@@ -3,7 +3,6 @@
 import dataclasses
 import io
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -97,15 +96,6 @@ def test_wrong_sizes(name):
             tropical.explain(**{**sizes, name: wrong})
     with pytest.raises(ValueError, match="too large"):
         tropical.explain(2**40, 2**40, 2**40)
-
-
-def test_options_are_per_thread():
-    seen = []
-    with tropical.options(kernel="naive", isa="baseline"):
-        within = now()
-        in_threads(lambda _: seen.append(now()), 1)
-    inherited = getattr(sys.flags, "thread_inherit_context", 0)  # CPython without a GIL
-    assert seen == [within if inherited else now()]
 
 
 def test_arguments_go_before_options():
