@@ -23,38 +23,31 @@ def test_maps(tmp_path):
     assert entries[0] == "Shortest: MFR - RDM - IDA - MSP - BTV" and len(set(entries)) == 3
 
 
-def test_halvings(tmp_path, capsys):
+def test_halvings():
     rows = halvings.compare(64, seconds=0.1)
     assert [row.halvings for row in rows] == [0, 1, 2, 3]
     for row in rows:
         assert 0 < row.mean < row.largest < 1e-4 and row.time > 0
-    with pytest.raises(ValueError, match=r"side: .*got 7"):
-        halvings.compare(7)
-    with pytest.raises(SystemExit):
-        halvings.main(["7"])
-    assert "side: expected at least 8, got 7" in capsys.readouterr().err
-    drawn = tmp_path / "strassen.svg"
-    picture = ["--picture", str(drawn)] if importlib.util.find_spec("matplotlib") else []
-    halvings.main(["64", "--seconds", "0", *picture])
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 5 and lines[1].split()[:2] == ["0", "1.00"]
-    assert not picture or drawn.read_text().count("<svg") == 1
 
 
-def test_precisions(tmp_path, capsys):
+def test_precisions():
     rows = precisions.compare(64, seconds=0.1)
     assert [row.precision for row in rows] == list(precisions.PRECISIONS)
     for row in rows:
         assert 0 < row.mean < row.largest < 2**-7 and row.time > 0
     assert rows[1].mean > 50 * rows[2].mean > 500 * rows[3].mean
+
+
+@pytest.mark.parametrize("example, least, first", [(halvings, 8, "0"), (precisions, 1, "float32")])
+def test_comparisons_run(example, least, first, tmp_path, capsys):
     with pytest.raises(SystemExit):
-        precisions.main(["0"])
-    assert "side: expected at least 1, got 0" in capsys.readouterr().err
-    drawn = tmp_path / "precisions.svg"
+        example.main([str(least - 1)])
+    assert f"side: expected at least {least}, got {least - 1}" in capsys.readouterr().err
+    drawn = tmp_path / "drawn.svg"
     picture = ["--picture", str(drawn)] if importlib.util.find_spec("matplotlib") else []
-    precisions.main(["64", "--seconds", "0", *picture])
+    example.main(["64", "--seconds", "0", *picture])
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 5 and lines[1].split()[:2] == ["float32", "1.00"]
+    assert len(lines) == 5 and lines[1].split()[:2] == [first, "1.00"]
     assert not picture or drawn.read_text().count("<svg") == 1
 
 
