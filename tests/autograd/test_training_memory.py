@@ -99,8 +99,3 @@ def test_blocks_that_no_step_needs_go_back(empty_pool):
             step()
     held = memory_stats().reserved_bytes - before
     assert kept.nbytes < held < 2 << 20
-
-
-def test_without_pool_every_step_allocates(digits):
-    steps, _ = epoch(digits, "mlp", Settings(BATCH, memory="off"))
-    assert min(step.step_allocations for step in steps) > 10

@@ -214,17 +214,6 @@ def test_pieces_do_not_change_bits(kind, options, piece, monkeypatch):
     assert_all_same_bits(*results)
 
 
-@pytest.mark.parametrize("size", [0, 1, 5])
-@each
-def test_parameters_larger_than_a_piece(kind, options, size):
-    several = parameters((2, optim.optimizer.PIECE + size))
-    optimizer, reference = kind(several, **options), Reference(kind, options, several)
-    for t in (1, 2):
-        give_gradients(several, t)
-        optimizer.step()
-        reference.step(rtol=1e-11, atol=1e-13)
-
-
 @pytest.mark.parametrize("order", ["fortran", "strided", "broadcast"])
 @each
 def test_gradients_in_any_order(kind, options, order):
@@ -923,12 +912,6 @@ def test_clip_grad_norm_neither_overflows_nor_vanishes(dtype, size):
     assert optim.clip_grad_norm(several, size) == pytest.approx(13 * size, rel=1e-6)
     for p, want in zip(several, ([3, 4], [[12]]), strict=True):
         np.testing.assert_allclose(p.grad.data, np.array(want) * (size / 13), rtol=1e-6)
-
-
-def test_clip_grad_norm_of_gradients_larger_than_a_piece(monkeypatch):
-    monkeypatch.setattr(optim.clipping, "PIECE", 3)
-    several = with_gradients(np.full((4, 4), 3.0), 4.0)
-    assert optim.clip_grad_norm(several, math.inf) == pytest.approx(math.sqrt(160), rel=1e-15)
 
 
 def test_one_parameter_may_be_clipped_alone():
