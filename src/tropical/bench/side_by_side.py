@@ -127,7 +127,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     dtypes = dict.fromkeys(dtype for known in tropical.semirings.ALL for dtype in known.dtypes)
     rivals = f"of {', '.join(RIVALS)}"
-    count, share = integer(1), number("a number from 0 to 100", lambda x: 0 <= x <= 100)
+    count, share = integer(1), number(float, "a number from 0 to 100", lambda x: 0 <= x <= 100)
     add("--sizes", nargs="+", type=count, default=SIZES, metavar="N", help="default 64 256 1024")
     add("--semirings", nargs="+", choices=tropical.semirings.names(), default=["maxplus"])
     add("--dtypes", nargs="+", choices=list(dtypes), default=["float32"])

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tropical.measure.contenders import AbsentError, require
+
+Number = TypeVar("Number", int, float)
 
 
 def refusing(name: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -36,39 +39,28 @@ def refusing(name: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     return decorate
 
 
-def number(expected: str, holds: Callable[[float], bool]) -> Callable[[str], float]:
+def number(
+    kind: Callable[[str], Number], expected: str, holds: Callable[[Number], bool]
+) -> Callable[[str], Number]:
     """Return the argparse type of numbers for which `holds`; its refusal names what is expected."""
 
-    def parse(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not holds(value):
-            raise argparse.ArgumentTypeError(f"expected {expected}, got {text}")
-        return value
+    def parse(text: str) -> Number:
+        with contextlib.suppress(ValueError):
+            if holds(value := kind(text)):
+                return value
+        raise argparse.ArgumentTypeError(f"expected {expected}, got {text}")
 
     return parse
 
 
-POSITIVE = number("a positive number", lambda x: 0 < x < math.inf)
-ONE_OR_MORE = number("a number of at least 1", lambda x: 1 <= x < math.inf)
-NOT_NEGATIVE = number("a number of at least 0", lambda x: 0 <= x < math.inf)
+POSITIVE = number(float, "a positive number", lambda x: 0 < x < math.inf)
+ONE_OR_MORE = number(float, "a number of at least 1", lambda x: 1 <= x < math.inf)
+NOT_NEGATIVE = number(float, "a number of at least 0", lambda x: 0 <= x < math.inf)
 
 
 def integer(least: int) -> Callable[[str], int]:
     """Return the argparse type of integers from `least` on."""
-
-    def parse(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = least - 1
-        if value < least:
-            raise argparse.ArgumentTypeError(f"expected an integer of at least {least}, got {text}")
-        return value
-
-    return parse
+    return number(int, f"an integer of at least {least}", lambda x: x >= least)
 
 
 def new_file(text: str) -> Path:
