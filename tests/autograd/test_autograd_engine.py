@@ -1115,16 +1115,6 @@ def test_time_products_still_works():
     assert clock.calls == 2 and clock.seconds > 0
 
 
-def test_eight_threads_with_graphs_of_their_own():
-    def work(number):
-        for _ in range(20):
-            x = Tensor(np.full((20, 20), float(number)), requires_grad=True)
-            (x @ x).sum().backward()
-            np.testing.assert_array_equal(x.grad.data, np.full((20, 20), 40.0 * number))
-
-    in_threads(work, 8)
-
-
 def test_tensors_are_read_through_dlpack():
     """By from_dlpack of NumPy, PyTorch and JAX, without a copy."""
     x = Tensor(np.arange(3.0))
