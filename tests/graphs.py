@@ -6,7 +6,16 @@ import itertools
 import numpy as np
 
 import tropical
+from tropical.graph.elimination import DTYPES
 
+# The semirings and dtypes of factors.
+FACTORS = [
+    (ring.name, dtype)
+    for ring in tropical.semirings.ALL
+    if ring.idempotent
+    for dtype in ring.dtypes
+    if dtype in DTYPES
+]
 MULTIPLY = {
     "+": lambda x, y: x + y,
     "x": lambda x, y: x * y,
@@ -19,6 +28,8 @@ def random_graph(rng, n, ring="minplus", dtype="float64", density=0.4, negative=
     """An (n, n) array of small whole weights, or of powers of 2, for which no cycle improves."""
     ring = tropical.semirings.get(ring)
     there = rng.random((n, n)) < density
+    if dtype == "bool":
+        return there
     if not ring.nonnegative:
         weights = rng.integers(-2 if negative else 0, 9, (n, n))
         weights = weights * (-1 if ring.name == "maxplus" else 1)
@@ -28,6 +39,27 @@ def random_graph(rng, n, ring="minplus", dtype="float64", density=0.4, negative=
         weights = there
     zero = np.array(ring.zero(dtype), dtype)  # of int64 it would be rounded among floats
     return np.where(there, weights.astype(dtype), zero)
+
+
+def random_graphs(ring, dtype, n, seed, batch=(), degree=4):
+    """Random graphs without cycles that improve; their numbers are whole, so sums are exact."""
+    rng = np.random.default_rng((seed, n))
+    there = rng.random((*batch, n, n)) < degree / max(n, 1)
+    if dtype == "bool":
+        return there
+    low, high = (0 if dtype[0] == "u" else -9), 9
+    if ring.multiply == "+":
+        low, high = (0, 9) if ring.direction < 0 else (-9, 0)
+    elif ring.multiply == "x":
+        low, high = (1, 2) if ring.direction < 0 else (0, 1)
+    weights = rng.integers(low, high, (*batch, n, n), endpoint=True).astype(dtype)
+    return np.where(there, weights, ring.zero(dtype)).astype(dtype)
+
+
+def thin_and_dense(rng, sizes, ring, dtype):
+    """A `random_graph` of each size and of several densities, without edges to half of all."""
+    for n, edges in itertools.product(sizes, (0, 1, 4, 0.5)):
+        yield random_graph(rng, n, ring, dtype, edges if edges == 0.5 else edges / n)
 
 
 def random_csr(seed, n, m, dtype="float64", least=0, acyclic=False):

@@ -15,12 +15,10 @@ from . import common
 class Torch(common.Call):
     params = (["tropical", "tropical-gemm", "tropical over logplus"], [64, 512], [False, True])
     param_names = ("library", "n", "backward")
+    time_step = common.Call.run
 
     def setup(self, library: str, n: int, backward: bool) -> None:
         self.prepare(torch_step, library, n, backward=backward)
-
-    def time_step(self, *_: object) -> None:
-        self.call()
 
 
 class TimesTropicalGemm:

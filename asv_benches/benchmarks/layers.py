@@ -52,6 +52,7 @@ class Linear(Layer):
 
     params = (["fused", "unfused"], PARTS, [64, 128, 512])
     param_names = ("how", "part", "batch")
+    time_layer = Call.run
 
     def setup(self, how: str, part: str, batch: int) -> None:
         layers = {
@@ -60,15 +61,13 @@ class Linear(Layer):
         }
         self.prepare_layer(part, layers[how], draw(batch, 784), draw(256, 784), draw(256))
 
-    def time_layer(self, *_: object) -> None:
-        self.call()
-
 
 class Core(Call):
     """The same layer by C++, where bias and ReLU are part of the product, and by three passes."""
 
     params = (["fused", "unfused"], [64, 128, 512])
     param_names = ("how", "batch")
+    time_layer = Call.run
 
     def setup(self, how: str, batch: int) -> None:
         inputs = draw(batch, 784), draw(256, 784), draw(256)
@@ -86,23 +85,18 @@ class Core(Call):
         call = fused if how == "fused" else unfused
         self.prepare(alone, how, call)
 
-    def time_layer(self, *_: object) -> None:
-        self.call()
-
 
 class Convolution(Layer):
     """Filters of 5 x 5 on 64 images, padded to keep their size: those of MNIST's network."""
 
     params = (["1 28 8", "8 14 16"], PARTS)
     param_names = ("channels size filters", "part")
+    time_layer = Call.run
 
     def setup(self, shape: str, part: str) -> None:
         channels, size, filters = map(int, shape.split())
         x, weight = draw(64, channels, size, size), draw(filters, channels, 5, 5)
         self.prepare_layer(part, partial(conv2d, padding=2), x, weight, draw(filters))
-
-    def time_layer(self, *_: object) -> None:
-        self.call()
 
 
 class Embedding(Layer):
@@ -110,14 +104,12 @@ class Embedding(Layer):
 
     params = (["10000 64", "50000 128"], PARTS)
     param_names = ("table", "part")
+    time_layer = Call.run
 
     def setup(self, table: str, part: str) -> None:
         rows, length = map(int, table.split())
         indices = np.random.default_rng(1).integers(0, rows, 4096)
         self.prepare_layer(part, lambda weight: embedding(weight, indices), draw(rows, length))
-
-    def time_layer(self, *_: object) -> None:
-        self.call()
 
 
 class LayerNorm(Layer):
@@ -125,13 +117,11 @@ class LayerNorm(Layer):
 
     params = (["128 256", "512 768"], PARTS)
     param_names = ("shape", "part")
+    time_layer = Call.run
 
     def setup(self, shape: str, part: str) -> None:
         rows, length = map(int, shape.split())
         self.prepare_layer(part, layer_norm, draw(rows, length), draw(length), draw(length))
-
-    def time_layer(self, *_: object) -> None:
-        self.call()
 
 
 class CrossEntropy(Layer):
@@ -139,14 +129,12 @@ class CrossEntropy(Layer):
 
     params = (["64 10", "512 1000"], PARTS)
     param_names = ("shape", "part")
+    time_layer = Call.run
 
     def setup(self, shape: str, part: str) -> None:
         rows, classes = map(int, shape.split())
         targets = np.random.default_rng(1).integers(0, classes, rows)
         self.prepare_layer(part, lambda x: cross_entropy(x, targets), draw(rows, classes))
-
-    def time_layer(self, *_: object) -> None:
-        self.call()
 
 
 class MaxPlus(Layer):
@@ -154,10 +142,8 @@ class MaxPlus(Layer):
 
     params = (PARTS, [64, 512])
     param_names = ("part", "batch")
+    time_layer = Call.run
 
     def setup(self, part: str, batch: int) -> None:
         layer = nn.TropicalLinear(128, 64, semiring="maxplus", rng=np.random.default_rng(0))
         self.prepare_layer(part, lambda x, *_: layer(x), draw(batch, 128), *layer.parameters())
-
-    def time_layer(self, *_: object) -> None:
-        self.call()

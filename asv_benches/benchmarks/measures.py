@@ -24,16 +24,14 @@ class Closeness:
     def time_closeness(self, *_: object) -> None:
         self.call()
 
-    def peakmem_closeness(self, *_: object) -> None:
-        self.call()
+    peakmem_closeness = time_closeness
 
 
 class Betweenness(common.Call):
+    time_betweenness = common.Call.run
+
     def setup(self) -> None:
         self.prepare(measures.betweenness, VERTICES)
-
-    def time_betweenness(self) -> None:
-        self.call()
 
 
 class TimesRivals:

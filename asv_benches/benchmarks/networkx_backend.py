@@ -43,12 +43,10 @@ def theirs(name: str, graph: Any) -> Contender:
 class Functions(common.Call):
     params = (NAMES, [64, 512])
     param_names = ("function", "n")
+    time_function = common.Call.run
 
     def setup(self, name: str, n: int) -> None:
         self.prepare(lambda: ours(name, complete(n)))
-
-    def time_function(self, *_: object) -> None:
-        self.call()
 
 
 class TimesNetworkx:

@@ -31,12 +31,10 @@ class Shortest(common.Call):
 class Predecessors(common.Call):
     params = ([64, 512],)
     param_names = ("n",)
+    time_predecessors = common.Call.run
 
     def setup(self, n: int) -> None:
         self.prepare(paths.ours, paths.dense(n), return_predecessors=True)
-
-    def time_predecessors(self, *_: object) -> None:
-        self.call()
 
 
 class Negative(common.Call):
@@ -44,13 +42,11 @@ class Negative(common.Call):
 
     params = (["chain", "cycles"],)
     param_names = ("graph",)
+    time_negative = common.Call.run
 
     def setup(self, graph: str) -> None:
         made = paths.chain(100_000) if graph == "chain" else paths.turned(20_000, 4)
         self.prepare(paths.ours, made, method="J", indices=0)
-
-    def time_negative(self, *_: object) -> None:
-        self.call()
 
 
 class Factors:
@@ -190,10 +186,8 @@ class Choice(common.Call):
 
     params = (["delaunay", "power_law"],)
     param_names = ("graph",)
+    time_choice = common.Call.run
 
     def setup(self, graph: str) -> None:
         made = graphs.delaunay(20_000) if graph == "delaunay" else graphs.power_law(20_000, 2)
         self.prepare(paths.ours, made, indices=np.arange(0, 20_000, 200))
-
-    def time_choice(self, *_: object) -> None:
-        self.call()

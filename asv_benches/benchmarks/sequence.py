@@ -17,12 +17,10 @@ SIZE = (64, 200, 128)  # sequences, steps, states
 class Viterbi(Call):
     params = (["float32", "float64"], [1, 2])
     param_names = ("dtype", "threads")
+    time_viterbi = Call.run
 
     def setup(self, dtype: str, threads: int) -> None:
         self.prepare(functools.partial(sequences.ours, *SIZE), dtype, threads=threads)
-
-    def time_viterbi(self, *_: object) -> None:
-        self.call()
 
 
 class Chains(Call):
@@ -43,12 +41,10 @@ class Short(Call):
 
     params = (list(sequences.FUNCTIONS),)
     param_names = ("method",)
+    time_chain = Call.run
 
     def setup(self, method: str) -> None:
         self.prepare(sequences.ours_of, method, sequences.one_sequence(8, 10))
-
-    def time_chain(self, *_: object) -> None:
-        self.call()
 
 
 class Batches(Call):
@@ -56,34 +52,28 @@ class Batches(Call):
 
     params = (list(sequences.FUNCTIONS), [4, 32], [1, 2])
     param_names = ("method", "states", "threads")
+    time_batch = Call.run
 
     def setup(self, method: str, states: int, threads: int) -> None:
         self.prepare(sequences.ours_of, method, sequences.ragged_batch(states), threads=threads)
-
-    def time_batch(self, *_: object) -> None:
-        self.call()
 
 
 class KBest(Call):
     params = ([8, 64],)
     param_names = ("states",)
+    time_five_best = Call.run
 
     def setup(self, states: int) -> None:
         self.prepare(lambda: sequences.five_best(states)[0])
-
-    def time_five_best(self, *_: object) -> None:
-        self.call()
 
 
 class Samples(Call):
     params = ([8, 32, 64, 128],)
     param_names = ("states",)
+    time_hundred_samples = Call.run
 
     def setup(self, states: int) -> None:
         self.prepare(lambda: sequences.hundred_samples(states)[0])
-
-    def time_hundred_samples(self, *_: object) -> None:
-        self.call()
 
 
 class Sparse(Call):
@@ -91,12 +81,10 @@ class Sparse(Call):
 
     params = (list(sequences.FUNCTIONS),)
     param_names = ("method",)
+    time_sparse = Call.run
 
     def setup(self, method: str) -> None:
         self.prepare(lambda: sequences.three_moves(method, 10_000, dense=False)[0])
-
-    def time_sparse(self, *_: object) -> None:
-        self.call()
 
 
 def marginals(dtype: str) -> Contender:
@@ -107,12 +95,10 @@ def marginals(dtype: str) -> Contender:
 class Posteriors(Call):
     params = (["float32", "float64"],)
     param_names = ("dtype",)
+    time_posteriors = Call.run
 
     def setup(self, dtype: str) -> None:
         self.prepare(marginals, dtype)
-
-    def time_posteriors(self, *_: object) -> None:
-        self.call()
 
 
 def random_field(dtype: str) -> Contender:
@@ -127,12 +113,10 @@ class RandomField(Call):
 
     params = (["float32", "float64"],)
     param_names = ("dtype",)
+    time_likelihood = Call.run
 
     def setup(self, dtype: str) -> None:
         self.prepare(random_field, dtype)
-
-    def time_likelihood(self, *_: object) -> None:
-        self.call()
 
 
 def spread(dtype: str) -> Contender:
@@ -144,9 +128,7 @@ def spread(dtype: str) -> Contender:
 class LogplusOfWideRange(Call):
     params = (["float32", "float64"],)
     param_names = ("dtype",)
+    time_gemm = Call.run
 
     def setup(self, dtype: str) -> None:
         self.prepare(spread, dtype)
-
-    def time_gemm(self, *_: object) -> None:
-        self.call()

@@ -18,26 +18,22 @@ def numbers(shape: tuple[int, ...], dtype: str) -> np.ndarray:
 class CycleMean(common.Call):
     params = (["howard", "karp"], ["float64", "int32"], [128, 512])
     param_names = ("method", "dtype", "n")
+    time_cycle_mean = common.Call.run
 
     def setup(self, method: str, dtype: str, n: int) -> None:
         a = numbers((n, n), dtype)
         self.prepare(common.alone, "spectral", partial(maximum_cycle_mean, a, method=method))
 
-    def time_cycle_mean(self, *_: object) -> None:
-        self.call()
-
 
 class Curves(common.Call):
     params = (["convolve", "deconvolve"], ["float32", "float64", "int32"], [100, 10_000])
     param_names = ("function", "dtype", "n")
+    time_curves = common.Call.run
 
     def setup(self, function: str, dtype: str, n: int) -> None:
         f, g = numbers((2, n), dtype)
         call = {"convolve": convolve, "deconvolve": deconvolve}[function]
         self.prepare(common.alone, "spectral", partial(call, f, g))
-
-    def time_curves(self, *_: object) -> None:
-        self.call()
 
 
 class Systems(common.Call):
@@ -45,6 +41,7 @@ class Systems(common.Call):
 
     params = (["float64", "int32"],)
     param_names = ("dtype",)
+    time_residual = common.Call.run
 
     def setup(self, dtype: str) -> None:
         a, x0 = numbers((100, 100), dtype), numbers((100, 100), dtype)
@@ -55,6 +52,3 @@ class Systems(common.Call):
 
     def time_schedule(self, *_: object) -> None:
         self.schedule()
-
-    def time_residual(self, *_: object) -> None:
-        self.call()

@@ -33,12 +33,10 @@ class Perceptron(Call):
 class Models(Call):
     params = (["cnn", "tropical"], list(training.PARTS))
     param_names = ("model", "part")
+    time_part = Call.run
 
     def setup(self, model: str, part: str) -> None:
         self.prepare(training.step, model, part=part)
-
-    def time_part(self, *_: object) -> None:
-        self.call()
 
 
 class OneDigit(Call):
@@ -46,6 +44,7 @@ class OneDigit(Call):
 
     params = (["model", "NumPy"],)
     param_names = ("how",)
+    time_digit = Call.run
 
     def setup(self, how: str) -> None:
         model = models.build("mlp")
@@ -59,21 +58,16 @@ class OneDigit(Call):
 
         self.prepare(alone, how, call)
 
-    def time_digit(self, *_: object) -> None:
-        self.call()
-
 
 class Optimizers(Call):
     """The update of 784-256-10 alone."""
 
     params = (list(OPTIMIZERS),)
     param_names = ("optimizer",)
+    time_update = Call.run
 
     def setup(self, optimizer: str) -> None:
         self.prepare(training.step, part="update", optimizer=optimizer)
-
-    def time_update(self, *_: object) -> None:
-        self.call()
 
 
 class LargeOptimizers(Call):
@@ -81,6 +75,7 @@ class LargeOptimizers(Call):
 
     params = (list(OPTIMIZERS), [1, 2])
     param_names = ("optimizer", "threads")
+    time_update = Call.run
 
     def setup(self, optimizer: str, threads: int) -> None:
         p = nn.Parameter(np.ones(1_000_000, np.float32))
@@ -88,18 +83,14 @@ class LargeOptimizers(Call):
         call = OPTIMIZERS[optimizer]([p], 1e-3).step
         self.prepare(Contender, optimizer, call, 1.0, partial(tropical.options, threads=threads))
 
-    def time_update(self, *_: object) -> None:
-        self.call()
-
 
 class Chain(Call):
     """A thousand additions of ten numbers, forward and backward: what the engine itself takes."""
 
+    time_chain = Call.run
+
     def setup(self) -> None:
         self.prepare(training.chain)
-
-    def time_chain(self) -> None:
-        self.call()
 
 
 class Memory:

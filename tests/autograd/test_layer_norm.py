@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from layouts import read_only
-from support import assert_same_bits
+from support import assert_all_same_bits, assert_same_bits
 
 import tropical
 from tropical import _core, autograd, nn
@@ -77,13 +77,9 @@ def test_any_layout(dtype):
         lambda array: np.repeat(array, 2, axis=-1)[..., ::2],
         lambda array: array[..., ::-1].copy()[..., ::-1],
     ):
-        for got, wanted in zip(compute(*map(change, (x, weight, bias, g))), want, strict=True):
-            assert_same_bits(got, wanted)
+        assert_all_same_bits(compute(*map(change, (x, weight, bias, g))), want)
     even = np.broadcast_to(g[:1, :1], g.shape)
-    for got, wanted in zip(
-        compute(x, weight, bias, even), compute(x, weight, bias, even.copy()), strict=True
-    ):
-        assert_same_bits(got, wanted)
+    assert_all_same_bits(compute(x, weight, bias, even), compute(x, weight, bias, even.copy()))
 
 
 def test_threads_give_the_same_bits():
@@ -92,8 +88,7 @@ def test_threads_give_the_same_bits():
     for threads in (1, 3):
         with tropical.options(threads=threads):
             results.append(compute(*arrays))
-    for one, other in zip(*results, strict=True):
-        assert_same_bits(one, other)
+    assert_all_same_bits(*results)
 
 
 def test_weight_and_bias_may_be_absent_or_broadcast():

@@ -22,7 +22,6 @@ from tropical.memory import (
 )
 
 MODES = ("off", "pool")
-KIB = 1024
 
 
 @pytest.fixture(autouse=True)

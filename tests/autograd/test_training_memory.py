@@ -99,21 +99,3 @@ def test_blocks_that_no_step_needs_go_back(empty_pool):
             step()
     held = memory_stats().reserved_bytes - before
     assert kept.nbytes < held < 2 << 20
-
-
-def test_without_pool_every_step_allocates(digits):
-    steps, _ = epoch(digits, "mlp", Settings(BATCH, memory="off"))
-    assert min(step.step_allocations for step in steps) > 10
-
-
-@pytest.mark.parametrize("batch", [128, 256])
-def test_peak_of_a_deep_perceptron(batch):
-    """Twenty layers: gradients take the place of activations that are dead."""
-    rng = np.random.default_rng(0)
-    images = rng.random((batch * STEPS, models.PIXELS), dtype=np.float32)
-    digits = images, rng.integers(0, models.CLASSES, len(images))
-    pool, off = (
-        epoch(digits, "mlp", Settings(batch, memory=mode), (256,) * 19)[1]
-        for mode in ("pool", "off")
-    )
-    assert 0 < pool <= 0.6 * off

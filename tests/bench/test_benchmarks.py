@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tropical.bench import record, training
+from tropical.bench import training
 from tropical.bench.bars import bars, figures
 from tropical.bench.table import main
 from tropical.measure import contenders, timing
@@ -25,12 +25,6 @@ sys.path.insert(0, str(ASV))
 common = importlib.import_module("benchmarks.common")
 sys.path.remove(str(ASV))
 PREFIXES = ("time_", "track_", "peakmem_")
-
-
-@pytest.fixture(autouse=True)
-def _every_round_is_kept(monkeypatch):
-    """On a busy machine a row without a kept round would be skipped."""
-    monkeypatch.setattr(record, "interleave", partial(interleave, drift=math.inf))
 
 
 def suites():
@@ -126,18 +120,11 @@ def test_quick_table_runs_every_row(tmp_path, capsys):
     assert sum(row["measured"] is not None for row in report["rows"]) > 30
 
 
-def test_table_of_chosen_rows(capsys):
-    assert main(["--quick", "--rows", "MAXPLUS float32 64$"]) == 0
-    printed = capsys.readouterr().out
-    assert "share of the ceiling" in printed
-    assert "minplus" not in printed
-
-
-def test_the_promises_show_when_asked_for(tmp_path, capsys):
+def test_the_promises_of_chosen_rows_show_when_asked_for(capsys):
     """What users see without asking is what was measured, not what the project accepts."""
     row = ("--quick", "--rows", "MAXPLUS float32 64$")
     assert main(row) == 0
-    assert not re.search(r"\bbars?\b|\bmet\b|>=", capsys.readouterr().out)
+    assert not re.search(r"\bbars?\b|\bmet\b|>=|minplus", capsys.readouterr().out)
     assert main([*row, "--promises"]) == 0
     printed = capsys.readouterr().out
     assert re.search(r"share of the ceiling\n +maxplus float32 64 +[\d.]+ >= 0.80", printed)

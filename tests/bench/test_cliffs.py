@@ -251,38 +251,6 @@ def test_what_looks_slow_is_measured_again_and_time_ends(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        ["--points", "0"],
-        ["--seconds", "0"],
-        ["--seed", "-1"],
-        ["--work", "0"],
-        ["--work", "1e-9"],
-        ["--work", "inf"],
-        ["--threads", "0"],
-        ["--rivals", "nobody"],
-        ["--worst", "x"],
-        ["--json", "/no/such/folder/x.json"],
-        ["--plot", "/no/such/folder/x.png"],
-        ["--sizes", "64"],
-    ],
-)
-def test_wrong_options(wrong, capsys):
-    with pytest.raises(SystemExit) as error:
-        main(["--cliffs", *wrong])
-    assert error.value.code == 2 and wrong[0] in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("content", ["", '{"format": 2, "rows": [3]}'])
-def test_show_refuses_what_is_no_report(tmp_path, content, capsys):
-    bad = tmp_path / "bad.json"
-    bad.write_text(content)
-    for path in (bad, tmp_path / "absent.json"):
-        assert main(["--cliffs", "--show", str(path)]) == 2
-        assert path.name in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
     "module, options",
     [
         ("matplotlib", ["--plot", "never-made.png"]),

@@ -13,7 +13,7 @@ import pytest
 from support import run_command
 
 import tropical
-from tropical.bench import plots, record, side_by_side
+from tropical.bench import plots, side_by_side
 from tropical.bench.record import Record, Times
 from tropical.bench.rivals import RIVALS
 from tropical.bench.side_by_side import main, measure
@@ -22,16 +22,6 @@ from tropical.measure.contenders import AbsentError, NotInstalledError
 from tropical.measure.statistics import compare_paired, compare_unpaired
 
 pytest.importorskip("scipy")
-
-
-@pytest.fixture(autouse=True)
-def _never_discard(monkeypatch):
-    """A busy machine would leave no round; timing itself is tested elsewhere."""
-
-    def interleave(*arguments, **options):
-        return timing.interleave(*arguments, **options, drift=math.inf)
-
-    monkeypatch.setattr(record, "interleave", interleave)
 
 
 @pytest.mark.parametrize("name", RIVALS)
@@ -158,12 +148,13 @@ def test_compare_refuses_times_that_are_no_numbers(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("content", ["", "{}", "3", '{"format": 99}', '{"format": 2, "rows": [3]}'])
-def test_compare_refuses_what_is_no_report(tmp_path, content, capsys):
+def test_what_is_no_report_is_refused(tmp_path, content, capsys):
     bad = tmp_path / "bad.json"
     bad.write_text(content)
     for old in (bad, tmp_path / "absent.json"):
-        assert main(["--compare", str(old), str(bad)]) == 2
-        assert old.name in capsys.readouterr().err
+        for asked in (["--compare", str(old), str(bad)], ["--cliffs", "--show", str(old)]):
+            assert main(asked) == 2
+            assert old.name in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -181,6 +172,18 @@ def test_compare_refuses_what_is_no_report(tmp_path, content, capsys):
         ["--plots", __file__],
         ["--plots", f"{__file__}/folder"],
         ["--clif"],
+        ["--points", "0", "--cliffs"],
+        ["--seconds", "0", "--cliffs"],
+        ["--seed", "-1", "--cliffs"],
+        ["--work", "0", "--cliffs"],
+        ["--work", "1e-9", "--cliffs"],
+        ["--work", "inf", "--cliffs"],
+        ["--threads", "0", "--cliffs"],
+        ["--rivals", "nobody", "--cliffs"],
+        ["--worst", "x", "--cliffs"],
+        ["--json", "/no/such/folder/x.json", "--cliffs"],
+        ["--plot", "/no/such/folder/x.png", "--cliffs"],
+        ["--sizes", "64", "--cliffs"],
     ],
 )
 def test_wrong_options(wrong, capsys):

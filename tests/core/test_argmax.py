@@ -131,15 +131,6 @@ def test_all_products_zero(isa, semiring, dtype, kernel):
     check(b.T, a.T, semiring, (want.T, np.zeros((35, 9), np.intp)), kernel=kernel)
 
 
-@pytest.mark.parametrize("semiring,dtype", [i for i in SELECTIVE if i[1].startswith("float")])
-@pytest.mark.parametrize("kernel", [None, *KERNELS])
-def test_nan_rows_and_columns(isa, semiring, dtype, kernel):
-    """The first p at which an operand is NaN, of the row or of the column."""
-    a, b = values((9, 150), dtype, 1), values((150, 35), dtype, 2)
-    a[2, 149], a[3, [70, 80]], b[75, 3], b[[0, 5], 34], b[149, 20] = (np.nan,) * 5
-    check(a, b, semiring, kernel=kernel)
-
-
 @pytest.mark.parametrize("semiring,dtype", SELECTIVE)
 def test_threads(isa, semiring, dtype):
     """Over rows, over columns, and over k where C is a single tile."""

@@ -11,7 +11,7 @@ from support import in_threads
 
 import tropical
 from tropical import _core
-from tropical.autograd import Tensor, enable_grad, is_grad_enabled, no_grad
+from tropical.autograd import enable_grad, is_grad_enabled, no_grad
 from tropical.memory import get_memory_mode, memory_mode
 
 
@@ -173,17 +173,6 @@ def test_a_decorated_generator_is_closed_in_the_block():
     assert seen == [False]
 
 
-def test_a_decorated_generator_records_nothing():
-    weights = Tensor([1.0, 2.0], requires_grad=True)
-
-    @no_grad()
-    def doubled():
-        yield weights * 2
-
-    assert not next(doubled()).requires_grad
-    assert (weights * 2).requires_grad
-
-
 def test_async_generators_are_refused():
     async def generator():
         yield 1
@@ -241,37 +230,6 @@ def test_threads_compute_by_their_own_options():
             assert done
 
     in_threads(work, len(CHOICES))
-
-
-def test_tasks_compute_by_their_own_options():
-    async def work(choice):
-        with tropical.options(kernel=choice[0], threads=choice[1]):
-            for _ in range(3):
-                await asyncio.sleep(0)
-                plan = await asyncio.to_thread(tropical.explain, 2000, 2000, 2000)
-                assert plan.kernel == tropical.explain(9, 9, 9).kernel == choice[0]
-                assert plan.threads <= choice[1]
-
-    async def all_at_once():
-        await asyncio.gather(*map(work, CHOICES))
-
-    asyncio.run(all_at_once())
-
-
-def test_tasks_record_by_their_own_blocks():
-    async def work(make, recorded):
-        x = Tensor([1.0, 2.0], requires_grad=True)
-        with make():
-            await asyncio.sleep(0)
-            assert (x * x).requires_grad == recorded
-            await asyncio.sleep(0)
-            assert (await asyncio.to_thread(lambda: x * x)).requires_grad == recorded
-        assert (x * x).requires_grad
-
-    async def both():
-        await asyncio.gather(work(no_grad, False), work(enable_grad, True))
-
-    asyncio.run(both())
 
 
 def test_the_process_has_one_number_of_threads():

@@ -1,7 +1,6 @@
 """Threads share everything but what belongs to their context; without a GIL as with one."""
 
 import importlib.machinery
-import sys
 import sysconfig
 import textwrap
 
@@ -158,11 +157,11 @@ def test_one_gradient_of_many_threads():
     w = Tensor(np.ones(3), requires_grad=True)
 
     def work(number):
-        for _ in range(ROUNDS):
+        for _ in range(200):
             (w * float(number)).sum().backward()
 
     in_threads(work, THREADS)
-    assert w.grad.data.tolist() == [ROUNDS * sum(range(THREADS))] * 3
+    assert w.grad.data.tolist() == [200 * sum(range(THREADS))] * 3
 
 
 def test_one_factor_and_one_searcher():
@@ -219,12 +218,3 @@ def test_the_first_use_of_everything_at_once():
             assert memory.memory_stats().allocations >= 1
         in_threads(work, 8)
     """)
-
-
-def test_free_threads_inherit_options():
-    """Where threads begin with a copy of their starter's context, as without a GIL."""
-    inherits = bool(getattr(sys.flags, "thread_inherit_context", 0))
-    seen = []
-    with tropical.options(threads=2):
-        in_threads(lambda number: seen.append(_core.get_options()[2]), THREADS)
-    assert seen == [2 if inherits else None] * THREADS

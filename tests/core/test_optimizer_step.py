@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from layouts import read_only
-from support import assert_same_bits
+from support import assert_all_same_bits, assert_same_bits
 
 import tropical
 from tropical import _core
@@ -75,8 +75,7 @@ def check(name, p, g, states, decay=0.0):
     with tropical.options(threads=3):
         _core.optimizer_step(name, p, g, states, decay, coefficients)
     assert_same_bits(p, want)
-    for state, wanted in zip(states, after, strict=True):
-        assert_same_bits(state, wanted)
+    assert_all_same_bits(states, after)
     if not np.shares_memory(g, p):
         assert_same_bits(g, before)
 
@@ -191,8 +190,7 @@ def test_refuses():
         before = [array.copy() for array in (p, *states)]
         with pytest.raises(error, match=message):
             _core.optimizer_step(**{**good, name: wrong})
-        for array, old in zip((p, *states), before, strict=True):
-            assert_same_bits(array, old)
+        assert_all_same_bits((p, *states), before)
 
 
 def test_states_in_a_list():
@@ -200,5 +198,4 @@ def test_states_in_a_list():
     q, others = p.copy(), tuple(state.copy() for state in states)
     _core.optimizer_step("adam", p, g, list(states), 0.0, list(OF_ADAM))
     _core.optimizer_step("adam", q, g, others, 0.0, OF_ADAM)
-    for got, want in zip((p, *states), (q, *others), strict=True):
-        assert_same_bits(got, want)
+    assert_all_same_bits((p, *states), (q, *others))

@@ -3,11 +3,10 @@
 import dataclasses
 import io
 import re
-import sys
 
 import numpy as np
 import pytest
-from support import INSTANCES, KERNELS, in_threads, run_python
+from support import INSTANCES, KERNELS, assert_same_bits, in_threads, run_python
 
 import tropical
 from tropical import _core
@@ -97,15 +96,6 @@ def test_wrong_sizes(name):
             tropical.explain(**{**sizes, name: wrong})
     with pytest.raises(ValueError, match="too large"):
         tropical.explain(2**40, 2**40, 2**40)
-
-
-def test_options_are_per_thread():
-    seen = []
-    with tropical.options(kernel="naive", isa="baseline"):
-        within = now()
-        in_threads(lambda _: seen.append(now()), 1)
-    inherited = getattr(sys.flags, "thread_inherit_context", 0)  # CPython without a GIL
-    assert seen == [within if inherited else now()]
 
 
 def test_arguments_go_before_options():
@@ -224,6 +214,34 @@ def test_explain_refuses_what_gemm_refuses():
     ]:
         with pytest.raises(error):
             tropical.explain(**{"m": 3, "n": 3, "k": 3, **wrong})
+
+
+@pytest.mark.parametrize(
+    "option, semiring, dtype",
+    [
+        ({"kernel": "strassen"}, "maxplus", "float32"),
+        ({"kernel": "strassen"}, "plustimes", "int32"),
+        ({"kernel": "strassen"}, "logplus", "float64"),
+        ({"precision": "bf16"}, "maxplus", "float32"),
+        ({"precision": "bf16"}, "plustimes", "int32"),
+        ({"precision": "bf16"}, "plustimes", "float64"),
+    ],
+)
+def test_other_arithmetic_is_refused(option, semiring, dtype):
+    a, out = np.ones((8, 8), dtype), np.zeros((8, 8), dtype)
+    ((name, value),) = option.items()
+    for call in (
+        lambda: tropical.gemm(a, a, semiring=semiring, out=out, **option),
+        lambda: tropical.explain(8, 8, 8, semiring=semiring, dtype=dtype, **option),
+    ):
+        with pytest.raises(ValueError, match=f"{name}: .*'{value}', got {semiring} over {dtype}"):
+            call()
+    assert not out.any()
+    # What a context chooses is for the products that it fits.
+    want = tropical.gemm(a, a, semiring=semiring)
+    with tropical.options(**option):
+        assert tropical.explain(64, 64, 64, semiring=semiring, dtype=dtype).levels == 0
+        assert_same_bits(tropical.gemm(a, a, semiring=semiring), want)
 
 
 def test_a_plan_names_what_is_stored_and_computed():

@@ -106,23 +106,6 @@ def test_out_accumulate_and_workspace(isa):
     assert_same_bits(gemm(a[:, :0], b[:0], "bf16"), np.zeros((30, 50), np.float32))
 
 
-@pytest.mark.parametrize(
-    "semiring, dtype", [("maxplus", "float32"), ("plustimes", "float64"), ("plustimes", "int32")]
-)
-def test_other_arithmetic_is_refused(semiring, dtype):
-    a, out = np.ones((8, 8), dtype), np.zeros((8, 8), dtype)
-    for call in (
-        lambda: tropical.gemm(a, a, semiring=semiring, precision="bf16", out=out),
-        lambda: tropical.explain(8, 8, 8, semiring=semiring, dtype=dtype, precision="bf16"),
-    ):
-        with pytest.raises(ValueError, match=f"precision: .*'bf16', got {semiring} over {dtype}"):
-            call()
-    assert not out.any()
-    want = tropical.gemm(a, a, semiring=semiring)
-    with tropical.options(precision="bf16"):
-        assert_same_bits(tropical.gemm(a, a, semiring=semiring), want)
-
-
 def test_errors():
     a, out = np.ones((2, 2), np.float32), np.zeros((2, 2), np.float32)
     with pytest.raises(ValueError, match=r"precision: .*bf16x6, got 'bf8'"):

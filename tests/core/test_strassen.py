@@ -68,24 +68,6 @@ def test_an_operand_may_be_the_result(side):
     assert_same_bits(gemm(a, a, out=a) + 0, want + 0)
 
 
-@pytest.mark.parametrize(
-    "semiring, dtype", [("maxplus", "float32"), ("plustimes", "int32"), ("logplus", "float64")]
-)
-def test_other_arithmetic_is_refused(semiring, dtype):
-    a, out = np.ones((8, 8), dtype), np.zeros((8, 8), dtype)
-    for call in (
-        lambda: tropical.gemm(a, a, semiring=semiring, kernel="strassen", out=out),
-        lambda: tropical.explain(8, 8, 8, semiring=semiring, dtype=dtype, kernel="strassen"),
-    ):
-        with pytest.raises(ValueError, match=f"kernel: .*'strassen', got {semiring} over {dtype}"):
-            call()
-    assert not out.any()
-    # What a context chooses is for the products that it fits.
-    with tropical.options(kernel="strassen"):
-        assert tropical.explain(64, 64, 64, semiring=semiring, dtype=dtype).levels == 0
-        assert tropical.gemm(a, a, semiring=semiring).shape == (8, 8)
-
-
 def test_layers_with_bias_are_refused():
     x, bias = np.ones((8, 8), np.float32), np.ones(8, np.float32)
     for how in ({"bias": bias}, {"relu": True}):

@@ -14,47 +14,40 @@ from tropical.examples import streets as streets_module
 
 def test_maps(tmp_path):
     pytest.importorskip("matplotlib", reason="draws the maps")
-    maps.main([str(tmp_path)])
+    maps.main([str(tmp_path / "new")])
     for name in ("itineraries", "bottlenecks"):
-        drawn = (tmp_path / f"{name}.png").read_bytes()
+        drawn = (tmp_path / "new" / f"{name}.png").read_bytes()
         assert drawn.startswith(b"\x89PNG") and len(drawn) < 120_000
     (axes,) = maps.itineraries(airports.load()).axes
     entries = [text.get_text() for text in axes.get_legend().get_texts()]
     assert entries[0] == "Shortest: MFR - RDM - IDA - MSP - BTV" and len(set(entries)) == 3
 
 
-def test_halvings(tmp_path, capsys):
+def test_halvings():
     rows = halvings.compare(64, seconds=0.1)
     assert [row.halvings for row in rows] == [0, 1, 2, 3]
     for row in rows:
         assert 0 < row.mean < row.largest < 1e-4 and row.time > 0
-    with pytest.raises(ValueError, match=r"side: .*got 7"):
-        halvings.compare(7)
-    with pytest.raises(SystemExit):
-        halvings.main(["7"])
-    assert "side: expected at least 8, got 7" in capsys.readouterr().err
-    drawn = tmp_path / "strassen.svg"
-    picture = ["--picture", str(drawn)] if importlib.util.find_spec("matplotlib") else []
-    halvings.main(["64", "--seconds", "0", *picture])
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 5 and lines[1].split()[:2] == ["0", "1.00"]
-    assert not picture or drawn.read_text().count("<svg") == 1
 
 
-def test_precisions(tmp_path, capsys):
+def test_precisions():
     rows = precisions.compare(64, seconds=0.1)
     assert [row.precision for row in rows] == list(precisions.PRECISIONS)
     for row in rows:
         assert 0 < row.mean < row.largest < 2**-7 and row.time > 0
     assert rows[1].mean > 50 * rows[2].mean > 500 * rows[3].mean
+
+
+@pytest.mark.parametrize("example, least, first", [(halvings, 8, "0"), (precisions, 1, "float32")])
+def test_comparisons_run(example, least, first, tmp_path, capsys):
     with pytest.raises(SystemExit):
-        precisions.main(["0"])
-    assert "side: expected at least 1, got 0" in capsys.readouterr().err
-    drawn = tmp_path / "precisions.svg"
+        example.main([str(least - 1)])
+    assert f"side: expected at least {least}, got {least - 1}" in capsys.readouterr().err
+    drawn = tmp_path / "drawn.svg"
     picture = ["--picture", str(drawn)] if importlib.util.find_spec("matplotlib") else []
-    precisions.main(["64", "--seconds", "0", *picture])
+    example.main(["64", "--seconds", "0", *picture])
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 5 and lines[1].split()[:2] == ["float32", "1.00"]
+    assert len(lines) == 5 and lines[1].split()[:2] == [first, "1.00"]
     assert not picture or drawn.read_text().count("<svg") == 1
 
 
@@ -80,8 +73,6 @@ def test_city(tmp_path, capsys):
     for picture in city.PICTURES:
         drawn = (tmp_path / f"{picture}.png").read_bytes()
         assert drawn.startswith(b"\x89PNG") and len(drawn) < 200_000
-    with pytest.raises(SystemExit):
-        city.main(["--plots", str(tmp_path / "nothing")])
 
 
 RUNNABLE = [
@@ -110,16 +101,24 @@ def test_examples_answer_help(tmp_path):
     assert out.lower().count("usage: ") == len(RUNNABLE) + 1 and not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["x.xyz", "nowhere/x.svg", "folder.png"])
-def test_pictures_that_cannot_be_written(name, tmp_path, capsys):
+@pytest.mark.parametrize(
+    "main, arguments, expected",
+    [
+        (letters.main, ["--picture", "x.xyz"], ".svg, .png or .pdf at the end, got x.xyz"),
+        (letters.main, ["--picture", "nowhere/x.svg"], "a file in a folder that can be written to"),
+        (letters.main, ["--picture", "folder.png"], "a file in a folder that can be written to"),
+        (maps.main, ["file/folder"], "a folder that can be written to, got file/folder"),
+        (city.main, ["--plots", "file"], "a folder that can be written to, got file"),
+    ],
+)
+def test_pictures_that_cannot_be_written(main, arguments, expected, tmp_path, capsys, monkeypatch):
     """They are refused before the example computes what it would draw."""
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "folder.png").mkdir()
+    (tmp_path / "file").touch()
     with pytest.raises(SystemExit):
-        letters.main(["--picture", str(tmp_path / name)])
-    assert "argument --picture: expected a file that ends with" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        maps.main([str(tmp_path / "nowhere")])
-    assert "expected a folder that can be written to, got" in capsys.readouterr().err
+        main(arguments)
+    assert f": expected {expected}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("seed", range(5))

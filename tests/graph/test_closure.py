@@ -1,5 +1,6 @@
 """Kleene stars, against Floyd and Warshall's loops in NumPy."""
 
+import graphs
 import numpy as np
 import pytest
 from layouts import read_only
@@ -10,21 +11,6 @@ from tropical import _core, semirings
 from tropical.graph import DivergenceError, closure, matrix_power
 
 IDEMPOTENT = [ring for ring in semirings.ALL if ring.exact]
-
-
-def random_graphs(ring, dtype, n, seed, batch=(), degree=4):
-    """Random graphs without cycles that improve; their numbers are whole, so sums are exact."""
-    rng = np.random.default_rng((seed, n))
-    there = rng.random((*batch, n, n)) < degree / max(n, 1)
-    if dtype == "bool":
-        return there
-    low, high = (0 if dtype[0] == "u" else -9), 9
-    if ring.multiply == "+":
-        low, high = (0, 9) if ring.direction < 0 else (-9, 0)
-    elif ring.multiply == "x":
-        low, high = (1, 2) if ring.direction < 0 else (0, 1)
-    weights = rng.integers(low, high, (*batch, n, n), endpoint=True).astype(dtype)
-    return np.where(there, weights, ring.zero(dtype)).astype(dtype)
 
 
 def loops(a, ring):
@@ -57,7 +43,7 @@ def test_closure(ring, n):
     for place, dtype in enumerate(ring.dtypes):
         # The loops take seconds: of large graphs one for each dtype.
         for degree in degrees if n <= 65 else degrees[place % 3 : place % 3 + 1]:
-            a = random_graphs(ring, dtype, n, 0, degree=degree)
+            a = graphs.random_graphs(ring, dtype, n, 0, degree=degree)
             found = closure(a, ring)
             assert found.dtype == a.dtype
             np.testing.assert_array_equal(found, loops(a, ring), err_msg=f"{dtype} {degree}")
@@ -72,7 +58,7 @@ def test_large_matrices(n):
     batch = (2,) if n < 1000 else ()
     for ring, dtype in ((semirings.minplus, "float32"), (semirings.maxmin, "int16")):
         a = np.full((*batch, n, n), ring.zero(dtype), dtype)
-        a[place] = random_graphs(ring, dtype, 40, 6, batch)
+        a[place] = graphs.random_graphs(ring, dtype, 40, 6, batch)
         want = a.copy()
         want[..., i, i] = ring.one(dtype)
         want[place] = loops(a[place], ring)
@@ -84,9 +70,9 @@ def test_large_matrices(n):
 @pytest.mark.parametrize("n", [5, 64, 90])
 def test_batches(n):
     for ring in IDEMPOTENT:
-        a = random_graphs(ring, ring.dtypes[0], n, 1, (2, 3))
+        a = graphs.random_graphs(ring, ring.dtypes[0], n, 1, (2, 3))
         np.testing.assert_array_equal(closure(a, ring), loops(a, ring))
-    many = random_graphs(semirings.minplus, "float32", 6, 2, (5000,))
+    many = graphs.random_graphs(semirings.minplus, "float32", 6, 2, (5000,))
     np.testing.assert_array_equal(closure(many), loops(many, semirings.minplus))
 
 
@@ -94,7 +80,7 @@ def test_batches(n):
 @pytest.mark.parametrize("layout", ["c", "fortran", "strided", "reversed", "batch inside"])
 def test_in_place_in_any_layout(layout, n):
     ring = semirings.minplus
-    a = random_graphs(ring, "float64", n, 3, (2,))
+    a = graphs.random_graphs(ring, "float64", n, 3, (2,))
     want = loops(a, ring)
     room = {
         "c": lambda: np.empty((2, n, n)),
@@ -125,7 +111,7 @@ def test_symmetric(ring, n, batch):
     dtypes = (*ring.dtypes, *(d for d in ring.stored if d == "float16"))
     for dtype in dtypes if n < 600 else dtypes[n // 400 % 2 :: 2]:  # 700 and 1100 share them
         computed = "float32" if dtype in ring.stored else dtype
-        a = random_graphs(ring, computed, n, 5, batch, degree=2).astype(dtype)
+        a = graphs.random_graphs(ring, computed, n, 5, batch, degree=2).astype(dtype)
         a = ring.add_ufunc(a, a.swapaxes(-1, -2))
         want = closure(a, ring)
         found = closure(a, ring, symmetric=True)
@@ -246,7 +232,7 @@ def test_bytes_in_the_other_order():
 
 
 def test_progress_and_interruption():
-    a = random_graphs(semirings.minplus, "float32", 520, 4)
+    a = graphs.random_graphs(semirings.minplus, "float32", 520, 4)
     shares = []
     closure(a, progress=shares.append)
     assert shares == sorted(shares) and shares[-1] == 1 and len(shares) > 3
@@ -264,7 +250,7 @@ def test_progress_and_interruption():
 
 
 def test_threads_give_the_same_bits():
-    a = random_graphs(semirings.maxplus, "float32", 333, 5) * np.float32(0.1)
+    a = graphs.random_graphs(semirings.maxplus, "float32", 333, 5) * np.float32(0.1)
     want = closure(a, "maxplus")
     for threads in (1, 2, 5):
         with tropical.options(threads=threads):

@@ -6,7 +6,6 @@ import graphs
 import numpy as np
 import pytest
 from support import assert_same_bits, check_refused
-from test_closure import random_graphs
 from test_closure_blocks import KILLED, kill_and_resume, random_matrix, whole_numbers
 from test_closure_of_arrays import MAKERS, stop_copying
 from test_closure_workers import OneByOne, Pool
@@ -44,7 +43,7 @@ def check(a, place, block, ring):
 @pytest.mark.parametrize("ring", SELECTIVE, ids=lambda ring: ring.name)
 @pytest.mark.parametrize("dtype", ["float32", "int8", "int64"])
 def test_paths(ring, dtype, tmp_path, isa):
-    check(random_graphs(ring, dtype, 170, 0, degree=5), tmp_path, 80, ring)
+    check(graphs.random_graphs(ring, dtype, 170, 0, degree=5), tmp_path, 80, ring)
 
 
 @pytest.mark.parametrize("block", [13, 66])

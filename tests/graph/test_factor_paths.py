@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_factor_predecessors import CASES
 
 import tropical
 from tropical.graph import DivergenceError, NegativeCycleError, factorize
@@ -31,22 +30,17 @@ def check_path(path, w, ring, i, j, length, exact=True):
         np.testing.assert_allclose(product, length, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name, dtype", CASES)
+@pytest.mark.parametrize("name, dtype", graphs.FACTORS)
 def test_paths(name, dtype):
     ring = tropical.semirings.get(name)
     rng = np.random.default_rng(3)
-    for n in (1, 2, 5, 40):
-        for density in (0.0, 1 / n, 4 / n, 0.5):
-            if dtype == "bool":
-                w = rng.random((n, n)) < density
-            else:
-                w = graphs.random_graph(rng, n, name, dtype, density)
-            for directed in (True, False):
-                graph = w if directed else ring.add_ufunc(w, w.T)
-                factor = factorize(w, name, directed=directed)
-                lengths = factor.closure()
-                for i, j in [(0, 0), *rng.integers(0, n, (30, 2)).tolist()]:
-                    check_path(factor.path(i, j), graph, ring, i, j, lengths[i, j])
+    for w in graphs.thin_and_dense(rng, (1, 2, 5, 40), name, dtype):
+        for directed in (True, False):
+            graph = w if directed else ring.add_ufunc(w, w.T)
+            factor = factorize(w, name, directed=directed)
+            lengths = factor.closure()
+            for i, j in [(0, 0), *rng.integers(0, len(w), (30, 2)).tolist()]:
+                check_path(factor.path(i, j), graph, ring, i, j, lengths[i, j])
 
 
 @given(st.integers(1, 50), st.floats(0, 0.4), st.integers(0, 2**32 - 1), st.booleans())
@@ -114,7 +108,7 @@ def random_weights(rng, dtype, count, ring):
     return w
 
 
-@pytest.mark.parametrize("name, dtype", CASES)
+@pytest.mark.parametrize("name, dtype", graphs.FACTORS)
 def test_update_edges_gives_the_bits_of_update(name, dtype, monkeypatch):
     monkeypatch.setattr(tropical.graph.weights, "MOST_SHARE", 1)
     ring = tropical.semirings.get(name)

@@ -6,18 +6,8 @@ import pytest
 
 import tropical
 from tropical.graph import factorize
-from tropical.graph.elimination import DTYPES
-from tropical.semirings import ALL
 
 sp = pytest.importorskip("scipy.sparse", reason="whose arrays are factorized")
-
-CASES = [
-    (ring.name, dtype)
-    for ring in ALL
-    if ring.idempotent
-    for dtype in ring.dtypes
-    if dtype in DTYPES
-]
 
 
 def one_by_one(factor, sources):
@@ -62,7 +52,7 @@ def test_families(number, directed):
     assert np.array_equal(factor.lengths(sources), one_by_one(factor, sources))
 
 
-@pytest.mark.parametrize("name, dtype", CASES)
+@pytest.mark.parametrize("name, dtype", graphs.FACTORS)
 def test_every_number_of_sources(name, dtype):
     """Less than a row of X has, a row, wide rows, more than one of them; on several threads."""
     rng = np.random.default_rng(7)

@@ -5,7 +5,6 @@ import itertools
 import graphs
 import numpy as np
 import pytest
-from test_closure import random_graphs
 
 import tropical
 from tropical import _core, semirings
@@ -36,7 +35,7 @@ def check(w, ring, pairs):
 def test_paths(ring, n, isa):
     rng = np.random.default_rng(n)
     for dtype in ("float32", "int8", "int64"):
-        w = random_graphs(ring, dtype, n, 0, degree=5)
+        w = graphs.random_graphs(ring, dtype, n, 0, degree=5)
         check(w, ring, rng.integers(0, n, (200, 2)))
 
 
@@ -74,7 +73,7 @@ def test_weights_near_the_greatest_stay_beside_small_ones(dtype, isa):
 
 
 def test_threads_give_the_same_bits():
-    w = random_graphs(semirings.maxmin, "float32", 333, 5)
+    w = graphs.random_graphs(semirings.maxmin, "float32", 333, 5)
     want = star(w, semirings.maxmin)
     for threads in (1, 2, 5):
         with tropical.options(threads=threads):

@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from math import ceil
 
+import graphs
 import numpy as np
 import pytest
 from support import EXACT, assert_same_bits, check_refused, values
@@ -275,18 +276,6 @@ def test_no_task_takes_more_than_two_chunks():
     assert max(len(get_dependencies(tasks, key)) for key in tasks) == 3
 
 
-def graph_of(ring, dtype, n=25, seed=3):
-    """Edges whose sums are exact: a third of all pairs, the zero elsewhere."""
-    if dtype == "bool":
-        return values((n, n), dtype, seed) & values((n, n), dtype, seed + 1)
-    sizes = np.abs(values((n, n), "int32", seed) % 50) + 1
-    a = (-sizes if ring.name == "maxplus" else sizes).astype(dtype)
-    if ring.multiply == "x":
-        a = np.ones_like(a)
-    a[values((n, n), "int32", seed + 2) % 3 > 0] = ring.zero(dtype)
-    return a
-
-
 STARS = [
     (ring.name, dtype)
     for ring in semirings.ALL
@@ -299,7 +288,7 @@ STARS = [
 @pytest.mark.parametrize("semiring,dtype", STARS)
 @pytest.mark.parametrize("chunks", [7, (3, 11), ((1, 20, 4), (1, 20, 4)), 25])
 def test_stars(semiring, dtype, chunks):
-    a = graph_of(semirings.get(semiring), dtype)
+    a = graphs.random_graphs(semirings.get(semiring), dtype, 25, 3, degree=8)
     got = closure(da.from_array(a, chunks=chunks), semiring)
     want = graph.closure(a, semiring)
     assert (got.dtype, got.chunks[0]) == (want.dtype, got.chunks[1])
@@ -307,7 +296,7 @@ def test_stars(semiring, dtype, chunks):
 
 
 def test_stars_of_batches_of_nothing_and_of_foreign_bytes():
-    a = np.stack([graph_of(semirings.minplus, "float64", seed=seed) for seed in range(5)])
+    a = graphs.random_graphs(semirings.minplus, "float64", 25, 3, (5,), degree=8)
     lazy = da.from_array(a.astype(">f8"), chunks=(2, 9, 10))
     assert_same_bits(closure(lazy).persist().compute(), graph.closure(a))
     assert closure(da.zeros((0, 0))).compute().shape == (0, 0)
@@ -321,7 +310,7 @@ def test_stars_of_batches_of_nothing_and_of_foreign_bytes():
 @pytest.mark.parametrize("dtype", ["float32", "int16", "bool"])
 @pytest.mark.parametrize("options", [{}, {"directed": False}, {"unweighted": True}])
 def test_shortest_paths(dtype, options):
-    w = graph_of(semirings.minplus, "float32", 30)
+    w = graphs.random_graphs(semirings.minplus, "float32", 30, 3, degree=10)
     w = np.isfinite(w) if dtype == "bool" else w
     if dtype == "int16":
         w = np.where(np.isinf(w), np.iinfo("i2").max, w).astype("i2")
@@ -332,7 +321,7 @@ def test_shortest_paths(dtype, options):
 
 
 def test_negative_weights():
-    w = graph_of(semirings.minplus, "float64", 30)
+    w = graphs.random_graphs(semirings.minplus, "float64", 30, 3, degree=10)
     height = np.arange(30.0) ** 2 % 17
     w += height[:, None] - height
     lazy = da.from_array(w, chunks=8)

@@ -551,8 +551,6 @@ def test_a_folder_or_a_missing_place_says_which(tmp_path):
     for path in (tmp_path / "missing.npz", tmp_path / "no folder" / "a.npz"):
         with unchanged(layer), pytest.raises(FileNotFoundError, match=path.name):
             layer.load(path)
-    with pytest.raises(OSError, match="no folder"):
-        layer.save(tmp_path / "no folder" / "a.npz")
     with pytest.raises(OSError, match=tmp_path.name):
         layer.load(tmp_path)
 
@@ -895,12 +893,15 @@ def test_modules_may_be_added_to_a_sequential_and_taken_away():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", [(5,), (1, 5), (33, 5), (2, 3, 5), (0, 5)])
 @pytest.mark.parametrize("bias", [True, False])
-def test_fused_relu_has_the_bits_of_both(shape, bias, dtype):
+@pytest.mark.parametrize(
+    "activation, function", [(nn.ReLU, autograd.relu), (nn.GELU, autograd.gelu)]
+)
+def test_fused_activations_have_the_bits_of_both(activation, function, shape, bias, dtype):
     linear = nn.Linear(5, 17, bias=bias, dtype=dtype, rng=RNG(0))
     data = RNG(1).standard_normal(shape).astype(dtype)
     gradient = RNG(2).standard_normal((*shape[:-1], 17)).astype(dtype)
     results = []
-    for model in (nn.Sequential(linear, nn.ReLU()), lambda x: autograd.relu(linear(x))):
+    for model in (nn.Sequential(linear, activation()), lambda x: function(linear(x))):
         linear.zero_grad()
         results.append(value_and_gradients(model, data, linear.parameters(), gradient))
     assert_all_same_bits(*results)
@@ -909,22 +910,16 @@ def test_fused_relu_has_the_bits_of_both(shape, bias, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", [(5,), (33, 5), (2, 3, 5), (0, 5)])
 @pytest.mark.parametrize("bias", [True, False])
-def test_fused_gelu(shape, bias, dtype):
+def test_fused_gelu_without_gradients(shape, bias, dtype):
     linear = nn.Linear(5, 17, bias=bias, dtype=dtype, rng=RNG(0))
     data = RNG(1).standard_normal(shape).astype(dtype)
-    gradient = RNG(2).standard_normal((*shape[:-1], 17)).astype(dtype)
-    fused, apart = nn.Sequential(linear, nn.GELU()), lambda x: autograd.gelu(linear(x))
-    results = []
-    for model in (fused, apart):  # with gradients they are the same operations
-        linear.zero_grad()
-        results.append(value_and_gradients(model, data, linear.parameters(), gradient))
-    assert_all_same_bits(*results)
     with autograd.no_grad():
-        got = fused(data)
+        got = nn.Sequential(linear, nn.GELU())(data)
+        apart = autograd.gelu(linear(data))
     assert isinstance(got, autograd.Tensor)
     assert got.node is None
     tolerance = 4 * float(np.finfo(dtype).eps)
-    np.testing.assert_allclose(got.data, results[0][0], rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(got.data, apart.data, rtol=tolerance, atol=tolerance)
     layer = tropical.Epilogue(bias=linear.bias.data if bias else None, activation="gelu")
     weight = linear.weight.data.T
     assert_same_bits(got.data, tropical.gemm(data, weight, semiring="plustimes", epilogue=layer))
@@ -1072,10 +1067,8 @@ def test_conv2d(kernel, stride, padding, bias):
     scramble(layer)
     x = draw(3, 2, 7, 6)
     patches = windows(x, both(kernel), both(stride), both(padding), 0.0)
-    want = np.zeros((3, 5, *patches.shape[2:4]))
-    for n, f, i, j in np.ndindex(want.shape):
-        want[n, f, i, j] = (patches[n, :, i, j] * layer.weight.data[f]).sum()
-        want[n, f, i, j] += layer.bias.data[f] if bias else 0
+    want = np.einsum("ncijhw,fchw->nfij", patches, layer.weight.data)
+    want += layer.bias.data[:, None, None] if bias else 0
     np.testing.assert_allclose(layer(x).data, want, rtol=1e-12, atol=1e-12)
 
 

@@ -214,17 +214,6 @@ def test_pieces_do_not_change_bits(kind, options, piece, monkeypatch):
     assert_all_same_bits(*results)
 
 
-@pytest.mark.parametrize("size", [0, 1, 5])
-@each
-def test_parameters_larger_than_a_piece(kind, options, size):
-    several = parameters((2, optim.optimizer.PIECE + size))
-    optimizer, reference = kind(several, **options), Reference(kind, options, several)
-    for t in (1, 2):
-        give_gradients(several, t)
-        optimizer.step()
-        reference.step(rtol=1e-11, atol=1e-13)
-
-
 @pytest.mark.parametrize("order", ["fortran", "strided", "broadcast"])
 @each
 def test_gradients_in_any_order(kind, options, order):
@@ -275,12 +264,6 @@ def test_gradients_of_layers_need_no_copies(kind, options):
     kind(model.parameters(), **options).step()
     for name, p in model.named_parameters():
         assert p.grad.data.strides == p.data.strides, name
-
-
-def test_gradients_of_transposed_use_are_contiguous():
-    p = nn.Parameter(np.ones((3, 4)))
-    (p.T * RNG(0).standard_normal((4, 3))).sum().backward()
-    assert p.grad.data.flags.c_contiguous
 
 
 @each
@@ -620,21 +603,6 @@ def test_layouts_of_a_weight_change_no_bit(kind, options, minimized):
     assert_all_same_bits(results[1:], results[:1] * 3)
 
 
-def test_optimizers_of_modules():
-    model = nn.Sequential(nn.Linear(2, 3, rng=RNG(1)), nn.ReLU(), nn.Linear(3, 1, rng=RNG(2)))
-    optimizer = optim.Adam(model.parameters(), lr=0.05)
-    x = RNG(0).standard_normal((32, 2)).astype(np.float32)
-    losses = []
-    for _ in range(40):
-        optimizer.zero_grad()
-        loss = autograd.mse(model(x), x.sum(axis=1, keepdims=True))
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert losses[-1] < losses[0] / 2
-    assert {p.dtype for p in model.parameters()} == {np.dtype("float32")}
-
-
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("kind, options", CASES, ids=IDS)
 def test_minimize_is_backward_and_step(kind, options, dtype):
@@ -801,31 +769,6 @@ def test_minimize_changes_nothing_if_it_cannot():
         with pytest.raises(ValueError, match=r"parameters\[3\].data: expected"):
             optimizer.minimize(loss)
         last.data = last.data.astype(np.float32)
-
-
-@pytest.mark.parametrize(
-    "kind, options",
-    [
-        (optim.SGD, {"lr": 0.05}),
-        (optim.SGD, {"lr": 0.02, "momentum": 0.9}),
-        (optim.SGD, {"lr": 0.02, "momentum": 0.9, "nesterov": True}),
-        (optim.Adam, {"lr": 0.2}),
-        (optim.AdamW, {"lr": 0.2, "weight_decay": 1e-6}),
-        (optim.Adagrad, {"lr": 1.0}),
-        (optim.RMSProp, {"lr": 0.1}),
-    ],
-)
-def test_a_quadratic_is_minimised(kind, options):
-    target, weights = np.array([1.0, -2.0, 3.0]), np.array([1.0, 0.3, 5.0])
-    x = nn.Parameter(np.zeros(3))
-    optimizer = kind([x], **options)
-    schedule = optim.Schedule(optimizer, optim.cosine_decay(400))
-    for _ in range(400):
-        optimizer.zero_grad()
-        (weights * (x - target) ** 2).sum().backward()
-        optimizer.step()
-        schedule.step()
-    np.testing.assert_allclose(x.data, target, atol=1e-2)
 
 
 # --- schedules ---
@@ -995,12 +938,6 @@ def test_clip_grad_norm_neither_overflows_nor_vanishes(dtype, size):
     assert optim.clip_grad_norm(several, size) == pytest.approx(13 * size, rel=1e-6)
     for p, want in zip(several, ([3, 4], [[12]]), strict=True):
         np.testing.assert_allclose(p.grad.data, np.array(want) * (size / 13), rtol=1e-6)
-
-
-def test_clip_grad_norm_of_gradients_larger_than_a_piece(monkeypatch):
-    monkeypatch.setattr(optim.clipping, "PIECE", 3)
-    several = with_gradients(np.full((4, 4), 3.0), 4.0)
-    assert optim.clip_grad_norm(several, math.inf) == pytest.approx(math.sqrt(160), rel=1e-15)
 
 
 def test_one_parameter_may_be_clipped_alone():

@@ -27,7 +27,7 @@ from tropical.bench.points import Point, parse
 from tropical.bench.record import Record
 from tropical.graph.progress import Report, shown
 from tropical.measure.contenders import require
-from tropical.measure.terminal import ONE_OR_MORE, POSITIVE, integer, refusing
+from tropical.measure.terminal import ONE_OR_MORE, POSITIVE, integer, new_file, refusing
 from tropical.measure.timing import Budget, pinned
 
 FAST = Budget(sample=5e-4, seconds=0.0, rounds=5, least_rounds=5)
@@ -111,13 +111,10 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--threads", type=integer(1), default=1, metavar="T", help="also compare T threads with 1")
     add("--rivals", nargs="+", choices=list(RIVALS), default=[], help="also time obvious loops")
     add("--worst", type=integer(1), default=20, metavar="N", help="length of a list; default 20")
-    add("--json", type=Path, metavar="FILE", help="write every time to FILE")
+    add("--json", type=new_file, metavar="FILE", help="write every time to FILE")
     add("--show", type=Path, metavar="FILE", help="measure nothing, show a file of --json")
-    add("--plot", type=Path, metavar="FILE", help="draw the shares by m, k and n, as a PNG file")
-    options = parser.parse_args(argv)
-    record.check_file(parser, "--json", options.json)
-    record.check_file(parser, "--plot", options.plot)
-    return options
+    add("--plot", type=new_file, metavar="FILE", help="draw shares by m, k and n, as a PNG file")
+    return parser.parse_args(argv)
 
 
 def _search(options: argparse.Namespace, found: Found) -> None:

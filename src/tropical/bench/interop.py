@@ -38,9 +38,7 @@ STEPS: dict[str, Callable[[], Callable[[Any, Any], Any]]] = {
 }
 
 
-def torch_step(
-    name: str, n: int = 512, dtype: str = "float32", *, threads: int = 1, backward: bool = True
-) -> Contender:
+def torch_step(name: str, n: int = 512, *, threads: int = 1, backward: bool = True) -> Contender:
     """Make a contender of a product of (n, n) tensors over maxplus or logplus, and both gradients.
 
     `name` is a key of `STEPS`. tropical-gemm reads `threads` at its first use in a process only.
@@ -49,8 +47,8 @@ def torch_step(
     torch = require("torch", install="torch")
     os.environ["RAYON_NUM_THREADS"] = str(threads)
     product = STEPS[name]()
-    a, b = (torch.from_numpy(x).requires_grad_() for x in operands(n, n, n, dtype))
-    g = torch.ones(n, n, dtype=a.dtype)
+    a, b = (torch.from_numpy(x).requires_grad_() for x in operands(n, n, n))
+    g = torch.ones(n, n)
 
     def step() -> None:
         a.grad = b.grad = None

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tropical.bench.record import Record, Times
+from tropical.examples import new_figure
 from tropical.measure.contenders import require
 
 SMALL = 64  # largest n at which the time of a call is shown
@@ -42,8 +43,7 @@ def _lines(records: Sequence[Record], value: Callable[[Times], float]) -> dict[s
 
 
 def _figure(title: str, x: str, y: str) -> tuple[Any, Any]:
-    # pyplot would open windows and change global state.
-    figure = require("matplotlib.figure").Figure(figsize=(7, 4.2), dpi=110, layout="constrained")
+    figure = new_figure(7, 4.2)
     axes = figure.add_subplot(title=title, xlabel=x, ylabel=y)
     axes.grid(visible=True, alpha=0.3)
     return figure, axes
@@ -108,7 +108,7 @@ def save_shares(shares: Sequence[tuple[tuple[int, int, int], float]], path: Path
     Each share comes with (m, k, n). Cells are powers of two.
     """
     require("matplotlib")
-    figure = require("matplotlib.figure").Figure(figsize=(11, 7), dpi=110, layout="constrained")
+    figure = new_figure(11, 7)
     sizes = np.array([size for size, _ in shares])
     values = np.array([value for _, value in shares])
     cells = np.log2(sizes).round().astype(int)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
 import importlib.metadata
@@ -149,21 +148,6 @@ def environment() -> dict[str, Any]:
         "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }
-
-
-def check_file(parser: argparse.ArgumentParser, option: str, path: Path | None) -> None:
-    """End the command if a file cannot be written, before anything is measured for it."""
-    if path is not None and (path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK)):
-        parser.error(f"{option}: expected a file in a folder that can be written to, got {path}")
-
-
-def check_folder(parser: argparse.ArgumentParser, option: str, path: Path | None) -> None:
-    """End the command if a folder cannot be made, or files in it, before anything is measured."""
-    if path is not None:
-        place = path.absolute()
-        there = next(part for part in (place, *place.parents) if os.access(part, os.F_OK))
-        if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
-            parser.error(f"{option}: expected a folder that can be written to, got {path}")
 
 
 def write(

@@ -23,7 +23,15 @@ from tropical.bench.rivals import RIVALS, Array
 from tropical.measure import contenders
 from tropical.measure.contenders import AbsentError, NotInstalledError, require
 from tropical.measure.statistics import compare_unpaired
-from tropical.measure.terminal import NOT_NEGATIVE, POSITIVE, integer, number, refusing
+from tropical.measure.terminal import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    integer,
+    new_file,
+    new_folder,
+    number,
+    refusing,
+)
 from tropical.measure.timing import Budget, Contender, pinned
 
 SIZES = (64, 256, 1024)
@@ -119,7 +127,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     dtypes = dict.fromkeys(dtype for known in tropical.semirings.ALL for dtype in known.dtypes)
     rivals = f"of {', '.join(RIVALS)}"
-    count, share = integer(1), number("a number from 0 to 100", lambda x: 0 <= x <= 100)
+    count, share = integer(1), number(float, "a number from 0 to 100", lambda x: 0 <= x <= 100)
     add("--sizes", nargs="+", type=count, default=SIZES, metavar="N", help="default 64 256 1024")
     add("--semirings", nargs="+", choices=tropical.semirings.names(), default=["maxplus"])
     add("--dtypes", nargs="+", choices=list(dtypes), default=["float32"])
@@ -148,8 +156,13 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="SHARE",
         help="untimed calls before each sample, as a share of the timed ones; default 1/8",
     )
-    add("--json", type=Path, metavar="FILE", help="write every time to FILE")
-    add("--plots", type=Path, metavar="DIR", help="draw what was measured, as PNG files in DIR")
+    add("--json", type=new_file, metavar="FILE", help="write every time to FILE")
+    add(
+        "--plots",
+        type=new_folder,
+        metavar="DIR",
+        help="draw what was measured, as PNG files in DIR",
+    )
     add(
         "--compare",
         nargs=2,
@@ -162,10 +175,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         action="store_true",
         help="search for products that are slower than their neighbors: see bench --cliffs --help",
     )
-    options = parser.parse_args(argv)
-    record.check_file(parser, "--json", options.json)
-    record.check_folder(parser, "--plots", options.plots)
-    return options
+    return parser.parse_args(argv)
 
 
 def _run(options: argparse.Namespace, measured: list[Record]) -> None:

@@ -8,6 +8,7 @@ whether this run reached it.
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import re
 import statistics
@@ -15,13 +16,13 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from tropical.bench import record, show
 from tropical.bench.bar import Bar
 from tropical.bench.bars import bars, figures
 from tropical.bench.record import Record, compete
 from tropical.measure.contenders import AbsentError
+from tropical.measure.terminal import new_file
 from tropical.measure.timing import QUICK, Budget
 
 # --quick leaves out larger products: the same code runs for the smaller ones.
@@ -75,17 +76,14 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         action="store_true",
         help="also show the least ratio that the project accepts, and whether it is met",
     )
-    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the rows to FILE")
-    parser.add_argument(
-        "--markdown", metavar="FILE", type=Path, help="also write a page of Markdown to FILE"
-    )
+    add = functools.partial(parser.add_argument, metavar="FILE", type=new_file)
+    add("--json", help="also write the rows to FILE")
+    add("--markdown", help="also write a page of Markdown to FILE")
     options = parser.parse_args(argv)
     try:
         options.rows = re.compile(options.rows, re.IGNORECASE)
     except re.error as error:
         parser.error(f"--rows: {options.rows!r} is not a regular expression: {error}")
-    record.check_file(parser, "--json", options.json)
-    record.check_file(parser, "--markdown", options.markdown)
     return options
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from tropical.extras import require
+from tropical.measure.terminal import new_file
 
 
 def new_parser(name: str, description: str | None) -> argparse.ArgumentParser:
@@ -49,25 +48,9 @@ def run_comparison(
 
 def picture(given: str) -> str:
     """Return the path of a picture, as argparse's ``type``: refused before work is done for it."""
-    path = Path(given)
-    if (
-        path.suffix.lower() not in (".svg", ".png", ".pdf")
-        or path.is_dir()
-        or not _can_be_written(path.parent)
-    ):
-        raise argparse.ArgumentTypeError(
-            f"expected a file that ends with .svg, .png or .pdf, in a folder that can be written "
-            f"to, got {given}"
-        )
+    if new_file(given).suffix.lower() not in (".svg", ".png", ".pdf"):
+        raise argparse.ArgumentTypeError(f"expected .svg, .png or .pdf at the end, got {given}")
     return given
-
-
-def folder(given: str) -> Path:
-    """Return the folder of pictures, as argparse's ``type``."""
-    path = Path(given)
-    if not _can_be_written(path):
-        raise argparse.ArgumentTypeError(f"expected a folder that can be written to, got {given}")
-    return path
 
 
 def new_figure(width: float, height: float, dpi: int = 110) -> Any:
@@ -79,7 +62,3 @@ def new_figure(width: float, height: float, dpi: int = 110) -> Any:
 def save(figure: Any, path: str) -> None:
     """Write a figure to a file: SVG without its date, so that the same picture is the same file."""
     figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None)
-
-
-def _can_be_written(path: Path) -> bool:
-    return path.is_dir() and os.access(path, os.W_OK | os.X_OK)

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tropical.examples import new_parser, picture
+from tropical.examples import new_figure, new_parser, picture
 from tropical.examples.airports import load
 from tropical.examples.flights import print_lines
-from tropical.extras import require
 from tropical.graph import closure
 from tropical.spectral import cyclicity, maximum_cycle_mean, schedule, transient
 
@@ -229,9 +228,7 @@ def draw(network: Network, path: str) -> None:
     NotInstalledError
         If matplotlib is missing.
     """
-    figure = require("matplotlib.figure", "'tropical-blas[test]'").Figure(
-        figsize=(10, 3.6), layout="constrained"
-    )
+    figure = new_figure(10, 3.6)
     left, right = figure.subplots(1, 2, width_ratios=[3, 2])
     plan = shuttles(network)
     _map(left, network, plan)
@@ -242,7 +239,7 @@ def draw(network: Network, path: str) -> None:
     right.set(xlabel="rounds after the storm", ylabel="hours of delay, all flights")
     right.set_ylim(0, 1.1 * right.get_ylim()[1])
     right.grid(alpha=0.3)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path)
 
 
 def _map(axes: Any, network: Network, plan: Shuttles) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from tropical.measure.contenders import AbsentError, require
+
+Number = TypeVar("Number", int, float)
 
 
 def refusing(name: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -34,39 +39,49 @@ def refusing(name: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     return decorate
 
 
-def number(expected: str, holds: Callable[[float], bool]) -> Callable[[str], float]:
+def number(
+    kind: Callable[[str], Number], expected: str, holds: Callable[[Number], bool]
+) -> Callable[[str], Number]:
     """Return the argparse type of numbers for which `holds`; its refusal names what is expected."""
 
-    def parse(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not holds(value):
-            raise argparse.ArgumentTypeError(f"expected {expected}, got {text}")
-        return value
+    def parse(text: str) -> Number:
+        with contextlib.suppress(ValueError):
+            if holds(value := kind(text)):
+                return value
+        raise argparse.ArgumentTypeError(f"expected {expected}, got {text}")
 
     return parse
 
 
-POSITIVE = number("a positive number", lambda x: 0 < x < math.inf)
-ONE_OR_MORE = number("a number of at least 1", lambda x: 1 <= x < math.inf)
-NOT_NEGATIVE = number("a number of at least 0", lambda x: 0 <= x < math.inf)
+POSITIVE = number(float, "a positive number", lambda x: 0 < x < math.inf)
+ONE_OR_MORE = number(float, "a number of at least 1", lambda x: 1 <= x < math.inf)
+NOT_NEGATIVE = number(float, "a number of at least 0", lambda x: 0 <= x < math.inf)
 
 
 def integer(least: int) -> Callable[[str], int]:
     """Return the argparse type of integers from `least` on."""
+    return number(int, f"an integer of at least {least}", lambda x: x >= least)
 
-    def parse(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = least - 1
-        if value < least:
-            raise argparse.ArgumentTypeError(f"expected an integer of at least {least}, got {text}")
-        return value
 
-    return parse
+def new_file(text: str) -> Path:
+    """Return the path of a file to write, as argparse's ``type``: refused before work is done."""
+    path = Path(text)
+    if path.is_dir() or not _is_writable(path.parent):
+        expected = "a file in a folder that can be written to"
+        raise argparse.ArgumentTypeError(f"expected {expected}, got {text}")
+    return path
+
+
+def new_folder(text: str) -> Path:
+    """Return the path of a folder for files, which is there or can be made, as `new_file` does."""
+    place = Path(text).absolute()
+    if not _is_writable(next(x for x in (place, *place.parents) if os.access(x, os.F_OK))):
+        raise argparse.ArgumentTypeError(f"expected a folder that can be written to, got {text}")
+    return Path(text)
+
+
+def _is_writable(folder: Path) -> bool:
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
 
 
 def new_console() -> Any:
@@ -77,12 +92,12 @@ def new_console() -> Any:
     return console
 
 
-def new_table(title: str, headings: Iterable[str] = (), *, justify: str = "left") -> Any:
-    """Return a table whose first column names the rows and has no heading."""
+def new_table(title: str, headings: Iterable[str]) -> Any:
+    """Return a table of numbers, whose first column names the rows and has no heading."""
     table = require("rich.table").Table(
         title=title, title_justify="left", box=require("rich.box").SIMPLE
     )
     table.add_column("", no_wrap=True)
     for heading in headings:
-        table.add_column(heading, justify=justify, no_wrap=True)
+        table.add_column(heading, justify="right", no_wrap=True)
     return table

@@ -8,7 +8,6 @@ import functools
 import math
 import statistics
 import sys
-import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,15 @@ import tropical
 from tropical import nn
 from tropical.autograd import softmax
 from tropical.measure.contenders import require
-from tropical.measure.terminal import POSITIVE, integer, new_console, new_table, refusing
+from tropical.measure.terminal import (
+    POSITIVE,
+    integer,
+    new_console,
+    new_file,
+    new_folder,
+    new_table,
+    refusing,
+)
 
 from . import data as mnist
 from . import models, pictures, quantizing
@@ -74,8 +81,8 @@ def parser() -> argparse.ArgumentParser:
     add = p.add_argument_group("rivals, pictures and weights").add_argument
     add("--rival", nargs="+", choices=list(RIVALS), default=[], metavar="RIVAL",
         help=f"train these too, from the same weights, in turns ({', '.join(RIVALS)}; mlp only)")
-    add("--plots", type=Path, metavar="DIR", help="draw curves, confusion matrix, worst errors")
-    add("--save", type=Path, metavar="FILE.npz", help="write the weights")
+    add("--plots", type=new_folder, metavar="DIR", help="draw curves, confusion, worst errors")
+    add("--save", type=new_file, metavar="FILE.npz", help="write the weights")
     add("--load", type=Path, metavar="FILE.npz", help="begin with these weights")
     add("--quantize", action="store_true",
         help="then compare the network with the same one in int8: accuracy, size, speed")
@@ -116,17 +123,6 @@ def _check(p: argparse.ArgumentParser, arguments: argparse.Namespace, given: set
     for name in ("rival", "plots", "save", "load", "quantize"):
         if arguments.compare and getattr(arguments, name):
             p.error(f"--compare trains new weights for each kernel: expected no --{name}")
-    for name in ("plots", "save"):
-        target = getattr(arguments, name)
-        if target:
-            folder = target if name == "plots" and target.is_dir() else target.parent
-            if target.exists() and target.is_dir() != (name == "plots"):
-                p.error(f"--{name}: {target} is {'a folder' if target.is_dir() else 'no folder'}")
-            try:
-                with tempfile.TemporaryFile(dir=folder):
-                    pass
-            except OSError as error:
-                p.error(f"--{name}: cannot write in {folder}: {error.strerror}")
     require("rich", _INSTALL)
     if arguments.plots:
         require("matplotlib", _INSTALL)
@@ -251,7 +247,6 @@ def _table(histories: list[History]) -> Any:
     table = new_table(
         "Medians over the epochs, taken in turns",
         ["s / epoch", "ours / theirs", "last loss", "last accuracy"],
-        justify="right",
     )
     for history in histories:
         ratios = [a / b for a, b in zip(histories[0].seconds, history.seconds, strict=True)]
@@ -270,7 +265,6 @@ def _table_of_bytes(rows: list[quantizing.Row]) -> Any:
     table = new_table(
         "The network in floats and in bytes",
         ["test digits right", "parameters", "us / digit, alone", "in batches of 128"],
-        justify="right",
     )
     for row in rows:
         table.add_row(
@@ -318,7 +312,6 @@ def _compare(
     table = new_table(
         f"{arguments.model}, {settings.optimizer}, batches of {settings.batch}, {epochs}",
         ["s / epoch", "s in total", "naive / this", "validation"],
-        justify="right",
     )
     whole = len(data.train_labels)
     rng = np.random.default_rng((arguments.seed, 1))

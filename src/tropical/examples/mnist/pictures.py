@@ -31,7 +31,7 @@ def draw(folder: Path, histories: Sequence[History], scores: Array, data: Datase
     require("matplotlib", _INSTALL)
     from matplotlib.figure import Figure
 
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     figures = {
         "curves.png": _curves(Figure, histories),
         "confusion.png": _confusion(Figure, scores, data.test_labels),

@@ -23,9 +23,9 @@ Array: TypeAlias = NDArray[Any]
 _INSTALL = "'tropical-blas[mnist]'"
 
 
-def weights_of(model: nn.Module) -> list[tuple[Array, Array]]:
-    """Return copies of the weights (outputs, inputs) and biases of a perceptron of ours."""
-    arrays = [parameter.data.copy() for parameter in model.parameters()]
+def layers_of(model: nn.Module) -> list[tuple[Array, Array]]:
+    """Return copies of the weights (inputs, outputs) and biases of a perceptron of ours."""
+    arrays = [parameter.data.T.copy() for parameter in model.parameters()]
     return list(zip(arrays[::2], arrays[1::2], strict=True))
 
 
@@ -38,9 +38,7 @@ class NumPy(Trainer):
         self.limits: Any = require("threadpoolctl", _INSTALL).threadpool_limits
         self.name = "NumPy"
         self.settings = settings
-        self.layers: list[tuple[Array, Array]] = [
-            (weight.T.copy(), bias) for weight, bias in weights_of(model)
-        ]
+        self.layers = layers_of(model)
 
     def _step(self, x: Array, labels: Array) -> float:
         values = [x]
@@ -99,10 +97,10 @@ class Torch(Trainer):
         self.name: str = f"PyTorch {torch.__version__}"
         self.settings = settings
         layers = []
-        for weight, bias in weights_of(model):
-            layer = torch.nn.Linear(weight.shape[1], weight.shape[0])
+        for weight, bias in layers_of(model):
+            layer = torch.nn.Linear(*weight.shape)
             with torch.no_grad():
-                layer.weight.copy_(torch.from_numpy(weight))
+                layer.weight.copy_(torch.from_numpy(weight.T))
                 layer.bias.copy_(torch.from_numpy(bias))
             layers += [layer, torch.nn.ReLU()]
         self.model: Any = torch.nn.Sequential(*layers[:-1])
@@ -153,9 +151,7 @@ class Jax(Trainer):
         self.jax = jax
         self.name: str = f"JAX {jax.__version__}"
         self.settings = settings
-        self.layers: list[tuple[Array, Array]] = [
-            (weight.T.copy(), bias) for weight, bias in weights_of(model)
-        ]
+        self.layers = layers_of(model)
 
         def scores_of(layers: Any, x: Any) -> Any:
             for weight, bias in layers[:-1]:

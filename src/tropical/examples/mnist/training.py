@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -28,12 +29,12 @@ Report: TypeAlias = Callable[[int, float], None]
 POINTS = 25
 
 OPTIMIZERS: dict[str, Callable[[Any, float], optim.Optimizer]] = {
-    "sgd": lambda parameters, lr: optim.SGD(parameters, lr),
-    "momentum": lambda parameters, lr: optim.SGD(parameters, lr, momentum=0.9, nesterov=True),
-    "adam": lambda parameters, lr: optim.Adam(parameters, lr),
-    "adamw": lambda parameters, lr: optim.AdamW(parameters, lr),
-    "rmsprop": lambda parameters, lr: optim.RMSProp(parameters, lr),
-    "adagrad": lambda parameters, lr: optim.Adagrad(parameters, lr),
+    "sgd": optim.SGD,
+    "momentum": functools.partial(optim.SGD, momentum=0.9, nesterov=True),
+    "adam": optim.Adam,
+    "adamw": optim.AdamW,
+    "rmsprop": optim.RMSProp,
+    "adagrad": optim.Adagrad,
 }
 # Learning rates that suit batches of 64.
 RATES = {
