@@ -141,6 +141,8 @@ class Searches:
         self.searcher = Searcher(self.graph)
         self.one_way = paths.grid(300, "float64")
         self.depots = np.arange(0, 90_000, 1800)
+        self.chain = abs(paths.chain(common.sizes([100_000], [1000])[0]))
+        self.last = int(np.flatnonzero(np.diff(self.chain.indptr) == 0)[0])
 
     def time_near_target(self) -> None:
         self.searcher.lengths(45150, 48170)
@@ -153,6 +155,9 @@ class Searches:
 
     def time_k_shortest(self) -> None:
         list(k_shortest_paths(self.graph, 0, 3010, 10))
+
+    def time_k_shortest_of_a_chain(self) -> None:
+        list(k_shortest_paths(self.chain, 0, self.last, 2))
 
 
 class Others(common.Call):

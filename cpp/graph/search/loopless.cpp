@@ -26,35 +26,44 @@ LooplessPaths::LooplessPaths(const Graph& graph, const double* to_target, Vertex
 
 bool LooplessPaths::next(Path& path, StopRequested stop_requested) {
     Stop stop(stop_requested);
-    if (!std::exchange(begun_, true)) add_candidate({source_}, 0, {}, stop);
+    if (std::exchange(begun_, true)) {
+        divide(stop);
+    } else {
+        closed_[source_] = on_root;
+        add_candidate({source_}, 0, {}, stop);
+        closed_[source_] = open;
+    }
+    if (stop) throw Stopped{};
+    taken_ = {};
     if (candidates_.empty()) return false;
-    const Candidate taken = std::move(candidates_.extract(candidates_.begin()).value());
-    divide(taken, stop);
-    path = {taken.length, taken.vertices};
+    taken_ = std::move(candidates_.extract(candidates_.begin()).value());
+    path = {taken_.length, taken_.vertices};
     return true;
 }
 
 // Adds the best of the paths that leave the taken one at each of its vertices.
-void LooplessPaths::divide(const Candidate& taken, Stop& stop) {
+void LooplessPaths::divide(Stop& stop) {
     Array<Vertex> root;
     double length = 0;
-    for (ptrdiff_t i = 0; i + 1 < taken.vertices.length(); ++i) {
-        const Vertex tail = taken.vertices[i], head = taken.vertices[i + 1];
+    for (ptrdiff_t i = 0; i + 1 < taken_.vertices.length() && !stop; ++i) {
+        const Vertex tail = taken_.vertices[i], head = taken_.vertices[i + 1];
         root.push_back(tail);
-        if (i >= taken.common) {
+        closed_[tail] = on_root;
+        if (i >= taken_.common) {
             Array<Vertex> barred;
-            if (i == taken.common) barred = taken.barred;
+            if (i == taken_.common) barred = std::move(taken_.barred);
             barred.push_back(head);
             add_candidate(root, length, std::move(barred), stop);
         }
         length += least_weight(tail, head);
+        stop.ask_after(64);
     }
+    for (const Vertex v : root) closed_[v] = open;
 }
 
 // Adds the shortest path that begins with `root`, whose length is given.
 void LooplessPaths::add_candidate(const Array<Vertex>& root, double length, Array<Vertex> barred,
                                   Stop& stop) {
-    for (const Vertex v : root) closed_[v] = on_root;
     const Vertex end = root.back();
     const bool found = search(end, length, barred, stop);
     if (found) {
@@ -68,14 +77,12 @@ void LooplessPaths::add_candidate(const Array<Vertex>& root, double length, Arra
                             .barred = std::move(barred),
                             .common = root.length() - 1});
     }
-    for (const Vertex v : root) closed_[v] = open;
     for (const Vertex v : touched_) {
         rank_[v] = 0;
         closed_[v] = open;
     }
     touched_.clear();
     heap_.clear();
-    if (stop) throw Stopped{};
 }
 
 // Finds the shortest path from the end of the root to the target that avoids the root, and whose

@@ -38,7 +38,7 @@ class LooplessPaths {
             return length != other.length ? length < other.length : number < other.number;
         }
     };
-    void divide(const Candidate& taken, Stop& stop);
+    void divide(Stop& stop);
     void add_candidate(const Array<Vertex>& root, double length, Array<Vertex> barred, Stop& stop);
     bool search(Vertex from, double length, const Array<Vertex>& barred, Stop& stop);
     void reach(Vertex head, double length, Vertex before, Rank most);
@@ -49,6 +49,7 @@ class LooplessPaths {
     const double* to_target_;
     const Vertex source_, target_;
     std::set<Candidate> candidates_;
+    Candidate taken_{};  // divided when another path is asked for
     ptrdiff_t made_ = 0;
     bool begun_ = false;
     // Of the search; clean between two searches.
