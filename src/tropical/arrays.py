@@ -96,7 +96,7 @@ def check_square(name: str, a: Array) -> None:
     ValueError: w: expected (..., n, n), got (3, 4)
     """
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"{name}: expected (..., n, n), got {a.shape}")
+        raise ValueError(f"{name}: expected (..., n, n), got {tuple(a.shape)}")
 
 
 def check_product(a: tuple[int, ...], b: tuple[int, ...]) -> None:
