@@ -189,3 +189,18 @@ def test_chains_need_two_axes(library):
     for function in (ours.log_likelihood, ours.viterbi):
         with pytest.raises(ValueError, match=r"emission: expected \(..., t, s\), got \(3,\)"):
             function(array(3), array((3, 3)), array(3))
+
+
+def test_torch_refuses_what_is_no_tensor(model):
+    torch = pytest.importorskip("torch")
+    from tropical.interop.torch import crf_log_likelihood as ours
+
+    given = [*map(torch.tensor, model), torch.tensor(STATES), torch.tensor(LENGTHS)]
+    for place, name in enumerate(("initial", "transition", "emission", "states", "lengths")):
+        wrong = given.copy()
+        wrong[place] = given[place].tolist()
+        with pytest.raises(TypeError, match=f"^{name}: expected a torch.Tensor, got list"):
+            ours(*wrong)
+        wrong[place] = given[place].to_sparse()
+        with pytest.raises(ValueError, match=f"^{name}: expected layout torch.strided"):
+            ours(*wrong)
