@@ -113,13 +113,10 @@ def _array(names: str, x: Any, ring: Semiring) -> Array:
 
     The semiring's zero and one stay what they are; other integers must fit.
     """
+    x = native(x)
     if isinstance(x, jax.Array):
         return x
-    if any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(x)):
-        return jnp.asarray(x)  # such as a list of traced numbers
     array = np.asarray(x)
-    if not array.dtype.isnative:  # which JAX does not take
-        x = array = array.astype(array.dtype.newbyteorder("="))
     dtype = jax.dtypes.canonicalize_dtype(array.dtype)
     if array.dtype == dtype or array.dtype.kind not in "iu" or array.dtype.name not in ring.dtypes:
         return jnp.asarray(x)
@@ -138,6 +135,16 @@ def _array(names: str, x: Any, ring: Semiring) -> Array:
     for where, constant in constants:
         narrow[where] = constant
     return jnp.asarray(narrow)
+
+
+def native(x: Any) -> Any:
+    """Return x, as an array if it holds one of JAX or one in another byte order than JAX takes."""
+    if isinstance(x, jax.Array):
+        return x
+    if any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(x)):
+        return jnp.asarray(x)  # such as a list of traced numbers
+    array = np.asanyarray(x)
+    return x if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _promote(x: Array, dtype: Any, ring: Semiring) -> Array:
