@@ -152,7 +152,8 @@ def _promote(x: Array, dtype: Any, ring: Semiring) -> Array:
     number = x.astype(dtype)
     if jnp.issubdtype(x.dtype, jnp.integer) and x.dtype != dtype and x.dtype.name in ring.dtypes:
         for constant in (ring.zero, ring.one):
-            number = jnp.where(x == np.asarray(constant(x.dtype), x.dtype), constant(dtype), number)
+            old, new = (np.asarray(constant(kind), kind) for kind in (x.dtype, dtype))
+            number = jnp.where(x == old, new, number)
     return number
 
 
