@@ -139,7 +139,7 @@ def check_square(name: str, a: Array) -> None:
     ValueError: w: expected (..., n, n), got (3, 4)
     """
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        got = a.shape or type(a.item()).__name__  # an object that is no array, such as a Factor
+        got = tuple(a.shape) or type(a.item()).__name__  # of an object, such as a Factor
         raise ValueError(f"{name}: expected (..., n, n), got {got}")
 
 

@@ -189,3 +189,30 @@ def test_chains_need_two_axes(library):
     for function in (ours.log_likelihood, ours.viterbi):
         with pytest.raises(ValueError, match=r"emission: expected \(..., t, s\), got \(3,\)"):
             function(array(3), array((3, 3)), array(3))
+
+
+def test_torch_refuses_what_is_no_tensor(model):
+    torch = pytest.importorskip("torch")
+    from tropical.interop.torch import crf_log_likelihood as ours
+
+    given = [*map(torch.tensor, model), torch.tensor(STATES), torch.tensor(LENGTHS)]
+    for place, name in enumerate(("initial", "transition", "emission", "states", "lengths")):
+        wrong = given.copy()
+        wrong[place] = given[place].tolist()
+        with pytest.raises(TypeError, match=f"^{name}: expected a torch.Tensor, got list"):
+            ours(*wrong)
+        wrong[place] = given[place].to_sparse()
+        with pytest.raises(ValueError, match=f"^{name}: expected layout torch.strided"):
+            ours(*wrong)
+
+
+@pytest.mark.parametrize("kind", [">f4", "float16", "bfloat16"])
+def test_jax_of_other_dtypes(model, kind):
+    jnp = pytest.importorskip("jax.numpy")
+    from tropical.interop.jax import crf_log_likelihood as ours
+
+    parts = [jnp.asarray(x, kind) if "f4" not in kind else x.astype(kind) for x in model]
+    got = ours(*parts, STATES.astype(">i4"), LENGTHS.astype(">i4"))
+    want = crf_log_likelihood(*(np.asarray(x, "float32") for x in parts), STATES, LENGTHS)
+    assert got.dtype == jnp.float32
+    np.testing.assert_allclose(got, want.value, rtol=1e-5)

@@ -66,6 +66,18 @@ def test_mixed_operands():
     assert_same_bits(gemm(a.tolist(), lazy.T).compute(), tropical.gemm(a.tolist(), a.T))
 
 
+def test_operands_of_other_libraries():
+    pandas, x = pytest.importorskip("pandas"), np.abs(values((4, 4), "float32", 3))
+    torch = pytest.importorskip("torch")
+    for other in (pandas.DataFrame(x), torch.tensor(x)):
+        got = gemm(other, da.from_array(x, chunks=3), semiring="minplus")
+        assert_same_bits(got.compute(), tropical.gemm(x, x, semiring="minplus"))
+        assert_same_bits(closure(other).compute(), graph.closure(x))
+        assert_same_bits(shortest_paths(other).compute(), graph.closure(x))
+    with pytest.raises(TypeError, match=r"b: expected an array, got .* that requires"):
+        gemm(x, torch.tensor(x, requires_grad=True))
+
+
 def test_sums_that_round():
     a, lazy_a = chunked((40, 300), "float64", 64, 1, "plain")
     b, lazy_b = chunked((300, 30), "float64", 64, 2, "plain")

@@ -228,6 +228,8 @@ def test_lists_and_integers_of_64_bits():
                 gemm(np.array([[wrong, 1]]), np.array([[1], [2]]), "minplus")
         small = gemm(jnp.array([[1, 3]], "uint32"), jnp.array([[5], [2]], "float32"), "minplus")
         assert small == 5
+        none = gemm(np.array([[255]], "uint8"), jnp.array([[2]], "uint32"), "minplus")
+        np.testing.assert_array_equal(none, np.array([[2**32 - 1]], "uint32"), strict=True)
     assert jax.jit(lambda x, y: gemm([[x, y]], [[y], [x]]))(1.0, 2.0) == 3
 
 

@@ -423,6 +423,18 @@ def test_refuses_other_devices():
         interop.closure(x.as_subclass(OnCuda))
 
 
+@pytest.mark.parametrize("one, other", [("cpu", "meta"), ("meta", "cpu")])
+def test_refuses_tensors_without_data_beside_others(one, other):
+    x, y = torch.zeros(2, 2, device=one), torch.zeros(2, 2, device=other)
+    ends = torch.zeros(1, dtype=torch.int64, device=other)
+    each = "expected tensors on one device, got some on cpu and meta"
+    check_refused(interop.gemm, (ValueError, f"^gemm: {each}", x, y))
+    check_refused(interop.einsum, (ValueError, f"^gemm: {each}", "ij,jk->ik", x, y))
+    check_refused(interop.viterbi, (ValueError, f"^viterbi: {each}", x[0], x, y))
+    with pytest.raises(ValueError, match=f"^paths: {each}"):
+        interop.shortest_paths(x, indices=ends)
+
+
 def test_absent_torch_is_asked_for():
     code = "import sys; sys.modules['torch'] = None; import tropical.interop.torch"
     error = run_command(sys.executable, "-c", code).stderr

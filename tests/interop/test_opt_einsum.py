@@ -54,7 +54,8 @@ def test_wrong_axes():
         (ValueError, r"expected axes of b, .* got \[3\]", ([0], [3])),
         (ValueError, r"as many of a as of b, got \[0, 1\] and \[0\]", ([0, 1], [0])),
         (ValueError, r"\(2, 3, 4\) and \(1, 3, 4\) differ along 0 and 0", ([0], [0])),
-        *((TypeError, kind, wrong) for wrong in (None, "x", ([0],), ([0], [0], [0]))),
+        *((TypeError, kind, wrong) for wrong in (None, "x", "xy", ([0],), ([0], [0], [0]))),
+        *((TypeError, kind, wrong) for wrong in (([0.0], [0]), ([0], [None]))),
     )
 
 

@@ -64,6 +64,15 @@ def test_gradients_to_targets_of_any_integers(kind):
     assert torch.equal(got, want)
 
 
+@pytest.mark.parametrize("gradient", [False, True])
+def test_vertices_in_any_layout(gradient):
+    w = torch.rand(5, 5, requires_grad=gradient)
+    want = shortest_paths(w, indices=[3, 0], targets=[2, 4])
+    for indices in (np.array([0, 3])[::-1], np.array([3, 0], ">i8"), torch.tensor([-2, 0])):
+        got = shortest_paths(w, indices=indices, targets=np.array([2, 4], ">u2"))
+        assert torch.equal(got, want)
+
+
 def test_gradient_without_targets():
     w = torch.ones(3, 3, requires_grad=True)
     shortest_paths(w, targets=[]).sum().backward()
@@ -113,6 +122,11 @@ def test_refuses():
         (ValueError, "expected an idempotent one, got logplus", x, "logplus"),
         (graph.DivergenceError, "a: has no minplus star", -x),
     )
+    with pytest.raises(ValueError, match=r"w: expected \(..., n, n\), got \(1, 2\)"):
+        shortest_paths(x[:1], directed=False)
+    for wrong, error in (["a"], TypeError), ([[0], [0, 1]], ValueError), ([2**70], TypeError):
+        with pytest.raises(error, match="targets: "):
+            shortest_paths(x, targets=wrong)
 
 
 @pytest.mark.parametrize("semiring", ["maxmin", "minmax", "maxtimes", "mintimes", "maxplus"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from operator import index
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -64,7 +65,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2, *, semiring: str | Semi
     if isinstance(axes, (int, np.integer)):
         axes = range(a.ndim - axes, a.ndim), range(axes)
     try:
-        ours, theirs = ([x] if isinstance(x, (int, np.integer)) else list(x) for x in axes)
+        ours, theirs = (list(map(index, x)) if np.iterable(x) else [index(x)] for x in axes)
     except (TypeError, ValueError):
         raise TypeError(f"axes: expected a number, or axes of a and of b, got {axes!r}") from None
     for name, array, some in (("a", a, ours), ("b", b, theirs)):
@@ -79,7 +80,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2, *, semiring: str | Semi
         if a.shape[one] != b.shape[other]:
             raise ValueError(f"axes: shapes {a.shape} and {b.shape} differ along {one} and {other}")
         right[other] = left[one]
-    kept = [index for index in (*left, *right) if (index in left) != (index in right)]
+    kept = [label for label in (*left, *right) if (label in left) != (label in right)]
     return np.asarray(einsum(a, left, b, right, kept, semiring=semiring))
 
 

@@ -15,7 +15,7 @@ from tropical.extras import require
 from tropical.graph.edges import check_weights
 from tropical.graph.star import check_elements
 
-from .products import EXTRA, map_chunks, rounded
+from .products import EXTRA, lazy, map_chunks, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,9 +75,8 @@ def closure(a: Any, semiring: str | Semiring = "minplus") -> Any:
            [inf,  0.,  1.],
            [inf,  3.,  0.]])
     """
-    da = require("dask.array", EXTRA)
     ring = semirings.get(semiring)
-    stored = stored_dtype(a := da.asarray(a))
+    stored = stored_dtype(a := lazy("a", a))
     a = _squares("a", a if stored is None else a.astype(np.float32))
     a = map_chunks(partial(_checked, ring=ring), a, f"tropical-check-{ring.name}", a._meta)
     return rounded(_star(a, ring, partial(graph.closure, semiring=ring)), stored)
@@ -125,7 +124,7 @@ def shortest_paths(w: Any, *, directed: bool = True, unweighted: bool = False) -
     """
     da = require("dask.array", EXTRA)
     ring = semirings.minplus
-    w = da.asarray(w)
+    w = lazy("w", w)
     if w.dtype == bool:
         w = da.where(w, 1.0, ring.zero("float64"))
     stored = stored_dtype(w)

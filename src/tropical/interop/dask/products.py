@@ -11,7 +11,7 @@ import numpy as np
 
 import tropical
 from tropical import semirings
-from tropical.arrays import Array, check_product, is_kind, narrowed, promote
+from tropical.arrays import Array, check_product, is_kind, narrowed, promote, unmasked
 from tropical.extras import require
 
 if TYPE_CHECKING:
@@ -95,9 +95,8 @@ def gemm(
            [0, 1, 1],
            [1, 1, 2]])
     """
-    da = require("dask.array", EXTRA)
     ring = semirings.get(semiring)
-    a, b = da.asarray(a), da.asarray(b)
+    a, b = lazy("a", a), lazy("b", b)
     _check(a, b)
     rows, columns = a if a.ndim > 1 else a[None, :], b if b.ndim > 1 else b[:, None]
     lengths = zip(rows.shape[-3::-1], columns.shape[-3::-1], strict=False)
@@ -117,6 +116,15 @@ def gemm(
         for i, (one, part) in enumerate(zip(empties, ("values", "index"), strict=True))
     )
     return tuple(_without_axes(part, a, b) for part in (rounded(values, stored), index))
+
+
+def lazy(name: str, x: Any) -> Any:
+    """Return an operand as an array of Dask."""
+    da = require("dask.array", EXTRA)
+    try:
+        return da.asarray(x)
+    except (AttributeError, TypeError):  # without a dtype of NumPy, such as a tensor or a frame
+        return da.asarray(unmasked(name, x))
 
 
 def map_chunks(function: Callable[..., Any], x: Any, prefix: str, meta: Array) -> Any:

@@ -11,6 +11,7 @@ from tropical import sequence
 from tropical.extras import require
 from tropical.sequence.gradients import log_likelihood_and_gradients, viterbi_and_gradients
 
+from .products import native
 from .weighted import varying
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def crf_log_likelihood(
     transition : array_like, (s, s)
         Element (i, j): the score of state j behind state i.
     emission : array_like, (..., t, s)
-        Scores of the states at each step.
+        Scores of the states at each step. Those of float16 and bfloat16 count as float32, in
+        `initial` and `transition`, too.
     states : array_like of int, (..., t)
         They are not read beyond the lengths.
     lengths : array_like of int, (...), optional
@@ -61,7 +63,7 @@ def crf_log_likelihood(
            [-0.5,  0.5]], dtype=float32)
     """
     model = _floats(initial, transition, emission)
-    value, _ = _crf(*model, jnp.asarray(states), _lengths(model, lengths))
+    value, _ = _crf(*model, jnp.asarray(native(states)), _lengths(model, lengths))
     return value
 
 
@@ -138,8 +140,9 @@ def viterbi(
 
 
 def _floats(*model: Array) -> list[Array]:
-    parts = [jnp.asarray(x) for x in model]
-    dtype = jnp.result_type(*parts, float)  # integers become floats
+    parts = [jnp.asarray(native(x)) for x in model]
+    # Integers become floats. No chain is computed in float16 or bfloat16.
+    dtype = jnp.promote_types(jnp.result_type(*parts, float), jnp.float32)
     return [x.astype(dtype) for x in parts]
 
 
@@ -148,7 +151,7 @@ def _lengths(model: list[Array], lengths: Array | None) -> Array:
     if emission.ndim < 2:
         raise ValueError(f"emission: expected (..., t, s), got {emission.shape}")
     if lengths is not None:
-        return jnp.asarray(lengths)
+        return jnp.asarray(native(lengths))
     return jnp.full(emission.shape[:-2], emission.shape[-2], jnp.int32)
 
 

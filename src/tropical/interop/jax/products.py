@@ -113,13 +113,10 @@ def _array(names: str, x: Any, ring: Semiring) -> Array:
 
     The semiring's zero and one stay what they are; other integers must fit.
     """
+    x = native(x)
     if isinstance(x, jax.Array):
         return x
-    if any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(x)):
-        return jnp.asarray(x)  # such as a list of traced numbers
     array = np.asarray(x)
-    if not array.dtype.isnative:  # which JAX does not take
-        x = array = array.astype(array.dtype.newbyteorder("="))
     dtype = jax.dtypes.canonicalize_dtype(array.dtype)
     if array.dtype == dtype or array.dtype.kind not in "iu" or array.dtype.name not in ring.dtypes:
         return jnp.asarray(x)
@@ -140,12 +137,23 @@ def _array(names: str, x: Any, ring: Semiring) -> Array:
     return jnp.asarray(narrow)
 
 
+def native(x: Any) -> Any:
+    """Return x, as an array if it holds one of JAX or one in another byte order than JAX takes."""
+    if isinstance(x, jax.Array):
+        return x
+    if any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(x)):
+        return jnp.asarray(x)  # such as a list of traced numbers
+    array = np.asanyarray(x)
+    return x if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
 def _promote(x: Array, dtype: Any, ring: Semiring) -> Array:
     """Return `x` in a wider dtype, as `tropical.arrays.promote` does for arrays of NumPy."""
     number = x.astype(dtype)
     if jnp.issubdtype(x.dtype, jnp.integer) and x.dtype != dtype and x.dtype.name in ring.dtypes:
         for constant in (ring.zero, ring.one):
-            number = jnp.where(x == np.asarray(constant(x.dtype), x.dtype), constant(dtype), number)
+            old, new = (np.asarray(constant(kind), kind) for kind in (x.dtype, dtype))
+            number = jnp.where(x == old, new, number)
     return number
 
 

@@ -141,7 +141,7 @@ def average_shortest_path_length(
     if not connected:
         kind = "strongly connected" if G.is_directed() else "connected"
         raise nx.NetworkXError(f"Graph is not {kind}.")
-    return float(sums.sum() / (n * (n - 1)))
+    return float(_exact(G, weight, float(sums.sum())) / (n * (n - 1)))
 
 
 def wiener_index(G: DenseGraph, weight: str | None = None) -> Any:

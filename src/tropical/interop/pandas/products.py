@@ -70,7 +70,7 @@ def gemm(
     a : DataFrame, (m, k)
     b : DataFrame, (k, n)
         The rows have the labels of the columns of `a`, in any order. A missing value in a frame is
-        the semiring's zero.
+        the semiring's zero; in a frame of booleans alone, it is False.
     semiring : str or Semiring, default "maxplus"
     return_argmax : bool, default False
         Also return the label that attains each optimum.

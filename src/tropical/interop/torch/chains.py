@@ -12,6 +12,7 @@ from tropical.extras import require
 from tropical.sequence.gradients import log_likelihood_and_gradients, viterbi_and_gradients
 
 from .operators import differentiable, operator
+from .products import check_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,7 +70,7 @@ def crf_log_likelihood(
             [-0.5000,  0.5000],
             [-0.5000,  0.5000]])
     """
-    model = _model(initial, transition, emission)
+    model = _model(initial, transition, emission, lengths, states=states)
     value: Tensor = _crf(*model, states, lengths)[0]
     return value
 
@@ -104,7 +105,8 @@ def log_likelihood(
     >>> initial.grad
     tensor([0.7500, 0.2500])
     """
-    value: Tensor = _likelihood(*_model(initial, transition, emission), lengths)[0]
+    model = _model(initial, transition, emission, lengths)
+    value: Tensor = _likelihood(*model, lengths)[0]
     return value
 
 
@@ -144,16 +146,23 @@ def viterbi(
     tensor([[0., 0.],
             [1., 1.]])
     """
-    known: tuple[Tensor, ...] = _viterbi(*_model(initial, transition, emission), lengths)
+    model = _model(initial, transition, emission, lengths)
+    known: tuple[Tensor, ...] = _viterbi(*model, lengths)
     return known[4], known[0]
 
 
-def _model(*model: Tensor) -> Iterator[Tensor]:
-    """Return a checked model; float16 and bfloat16, which autocast makes, become float32."""
-    if model[2].ndim < 2:
-        raise ValueError(f"emission: expected (..., t, s), got {tuple(model[2].shape)}")
+def _model(
+    initial: Tensor, transition: Tensor, emission: Tensor, lengths: Tensor | None, **states: Tensor
+) -> Iterator[Tensor]:
+    """Return a model after checks; float16 and bfloat16, which autocast makes, become float32."""
+    model = {"initial": initial, "transition": transition, "emission": emission}
+    for name, x in {**model, **states, "lengths": lengths}.items():
+        if name != "lengths" or lengths is not None:
+            check_place(name, x)
+    if emission.ndim < 2:
+        raise ValueError(f"emission: expected (..., t, s), got {tuple(emission.shape)}")
     halves = torch.float16, torch.bfloat16
-    return (x.float() if getattr(x, "dtype", None) in halves else x for x in model)
+    return (x.float() if x.dtype in halves else x for x in model.values())
 
 
 def _common(*model: Tensor) -> Any:

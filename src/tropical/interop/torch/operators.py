@@ -22,9 +22,20 @@ torch: Any = require("torch", "'tropical-blas[torch]'")
 
 
 def operator(name: str, schema: str, compute: Callable[..., Any], fake: Callable[..., Any]) -> Any:
-    """Return the operator ``torch.ops.tropical.<name>``; `fake` allocates its results."""
+    """Return the operator ``torch.ops.tropical.<name>``; `fake` allocates its results.
+
+    PyTorch allocates, and computes nothing, also if only one of the tensors has no data.
+    """
+
+    def allocate(*arguments: Any) -> Any:
+        devices = {x.device for x in arguments if isinstance(x, torch.Tensor)}
+        if len(devices) > 1:
+            found = " and ".join(sorted(map(str, devices)))
+            raise ValueError(f"{name}: expected tensors on one device, got some on {found}")
+        return fake(*arguments)
+
     made = torch.library.custom_op(f"tropical::{name}", compute, mutates_args=(), schema=schema)
-    made.register_fake(fake)
+    made.register_fake(allocate)
     return made
 
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tropical import graph, semirings
+from tropical.arrays import check_square
 from tropical.autograd import trees
 from tropical.extras import require
+from tropical.graph.all_pairs import sources_of
 
 from .operators import differentiable, in_front, operator
 from .products import check_tensor, computed
@@ -110,11 +112,22 @@ def shortest_paths(
     (5.0, [[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     """
     check_tensor("w", w, semirings.minplus)
+    check_square("w", w)
     dtype, w = w.dtype, computed(w)
     if not directed:
         w = torch.where(w <= w.mT, w, w.mT)
-    ends = [None if x is None else torch.as_tensor(x) for x in (indices, targets)]
+    ends = _ends("indices", indices, w), _ends("targets", targets, w)
     return _along(w, semirings.minplus, method, *ends).to(dtype)
+
+
+def _ends(name: str, x: Any, w: Tensor) -> Tensor | None:
+    """Return vertices as a tensor; PyTorch takes no array of NumPy in every layout."""
+    if x is None or isinstance(x, torch.Tensor):
+        return x
+    # The compiler has tensors in the place of arrays, and the operator checks them.
+    vertices = x if torch.compiler.is_compiling() else sources_of(x, w, name)
+    result: Tensor = torch.as_tensor(vertices, device=w.device)
+    return result
 
 
 def _along(

@@ -135,8 +135,8 @@ def computed(x: Tensor) -> Tensor:
     return x.to(torch.float32) if x.dtype in _STORED else x
 
 
-def check_tensor(name: str, x: Tensor, ring: Semiring, on_gpu: bool = False) -> None:
-    """Raise an error unless `x` is a tensor that functions over the semiring take."""
+def check_place(name: str, x: Tensor, on_gpu: bool = False) -> None:
+    """Raise an error unless `x` is a strided tensor in the memory of the CPU, perhaps of a GPU."""
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"{name}: expected a torch.Tensor, got {type(x).__name__}")
     if x.device.type not in ("cpu", "meta") and not (on_gpu and x.device.type == "cuda"):
@@ -144,6 +144,11 @@ def check_tensor(name: str, x: Tensor, ring: Semiring, on_gpu: bool = False) -> 
         raise ValueError(f"{name}: expected a tensor on {places}, got one on {x.device}")
     if x.layout != torch.strided:
         raise ValueError(f"{name}: expected layout torch.strided, got {x.layout}")
+
+
+def check_tensor(name: str, x: Tensor, ring: Semiring, on_gpu: bool = False) -> None:
+    """Raise an error unless `x` is a tensor that functions over the semiring take."""
+    check_place(name, x, on_gpu)
     if x.dtype not in _DTYPES[ring.name]:
         raise TypeError(
             f"{name}: expected a dtype of {ring.name} ("
