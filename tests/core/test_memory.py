@@ -189,6 +189,35 @@ for how in cases:
     )
 
 
+@pytest.mark.skipif(not LINUX or SANITIZED, reason="limits the address space")
+def test_a_worker_without_memory():
+    """The process goes on: glibc ends it if a thread has no memory for its first exception."""
+    run_python("""
+        import os, resource
+        import numpy as np, scipy.sparse as sp, tropical
+        from pathlib import Path
+        rng = np.random.default_rng(0)
+        graph = sp.random_array((324, 324), density=0.012, rng=rng, format="csr")
+        def search():
+            tropical.graph.shortest_paths(
+                graph, method="J", return_predecessors=True, indices=range(0, 324, 7)
+            )
+        def child():
+            tropical.set_num_threads(2)
+            search()
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), -1))
+            try:
+                search()
+            except MemoryError:
+                pass
+            os._exit(0)
+        for _ in range(24):
+            pid = os.fork() or child()
+            assert os.waitpid(pid, 0)[1] == 0
+    """)
+
+
 def calls():
     """(name, call): what a program may do over and over, errors included."""
     a, b = values((30, 40), "float32", 1), values((40, 50), "float32", 2)
