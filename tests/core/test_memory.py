@@ -140,6 +140,35 @@ assert (tropical.gemm(a, b, threads=2) == want).all()
     )
 
 
+GRAPH = """
+import numpy as np, allocations
+from numpy._core import _multiarray_umath as numpy_core
+from tropical import _core
+n = 5000
+start, target = np.arange(n + 1, dtype=np.int32), np.roll(np.arange(n), -1)
+def ring():
+    return _core.Elimination(n, np.arange(n), target, None, 10**9, None, 10**9, 1e-9)
+"""
+
+
+def test_an_object_is_not_made(preload):
+    """An allocation fails before __init__ has its arguments."""
+    run_python(
+        GRAPH
+        + """
+for at in (1, 2, 3):
+    allocations.library().fail_nth(at)
+    try:
+        ring()
+        raise AssertionError("not met")
+    except MemoryError:
+        allocations.library().fail_nth(0)
+assert ring().entries == 2 * n - 3
+""",
+        LD_PRELOAD=preload,
+    )
+
+
 def test_float16_in_several_blocks(preload):
     """A failed allocation leaves `out` as it was; later calls allocate nothing."""
     run_python(
