@@ -169,6 +169,26 @@ assert ring().entries == 2 * n - 3
     )
 
 
+def test_numpy_has_no_memory_for_an_array(preload):
+    """Arguments that NumPy converts, and results: MemoryError, not a TypeError about the types."""
+    run_python(
+        GRAPH
+        + """
+allocations.watch(numpy_core)
+made, sums = ring(), np.zeros(n)
+labels, x = np.zeros(n, np.uint8), np.zeros((n, 3), np.float32)
+for call in (
+    ring, lambda: made.order, lambda: made.parent, lambda: made.start, lambda: made.edge_entries,
+    lambda: made.edges_between(target, target, True),
+    lambda: _core.betweenness(start, target, None, np.arange(3), True, sums, None),
+    lambda: _core.cross_entropy(x, labels),
+):
+    assert allocations.failures(call) > 0
+""",
+        LD_PRELOAD=preload,
+    )
+
+
 def test_float16_in_several_blocks(preload):
     """A failed allocation leaves `out` as it was; later calls allocate nothing."""
     run_python(
