@@ -14,11 +14,21 @@ def library():
     preloaded.watch.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
     preloaded.fail_nth.argtypes = [ctypes.c_long]
     preloaded.allocations.restype = ctypes.c_long
-    lines = Path("/proc/self/maps").read_text().splitlines()
-    ranges = [line.split()[0] for line in lines if line.endswith(_core.__file__)]
-    edges = [int(edge, 16) for both in ranges for edge in both.split("-")]
-    preloaded.watch(min(edges), max(edges))
+    preloaded.watch(*code(_core))
     return preloaded
+
+
+def code(module):
+    """Where the code of an extension module lies."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    ranges = [line.split()[0] for line in lines if line.endswith(module.__file__)]
+    edges = [int(edge, 16) for both in ranges for edge in both.split("-")]
+    return min(edges), max(edges)
+
+
+def watch(module):
+    """Watch the allocations of another extension module."""
+    library().watch(*code(module))
 
 
 def count(call):

@@ -13,6 +13,13 @@ namespace tropical {
 // Raises the errors of tropical.arrays.unmasked.
 py::array to_array(PyObject* object, const char* name);
 
+// An argument that NumPy converts to an array of T in C order. An error of the conversion, such as
+// MemoryError, is NumPy's: for py::array_t alone, pybind11 says that the type is wrong.
+template <class T>
+struct Converted : py::array_t<T, py::array::c_style | py::array::forcecast> {
+    using py::array_t<T, py::array::c_style | py::array::forcecast>::array_t;
+};
+
 // An argument and the name of its parameter.
 struct Named {
     const char* name;
@@ -63,3 +70,12 @@ void check_writeable(const py::array& array, const char* name);
 bool may_overlap(const py::array& x, const py::array& y);
 
 }  // namespace tropical
+
+template <class T>
+struct pybind11::detail::pyobject_caster<tropical::Converted<T>> {
+    PYBIND11_TYPE_CASTER(tropical::Converted<T>, handle_type_name<array_t<T>>::name);
+    bool load(handle argument, bool) {
+        value = tropical::Converted<T>(reinterpret_borrow<object>(argument));
+        return true;
+    }
+};

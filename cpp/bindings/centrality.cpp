@@ -14,8 +14,8 @@ namespace tropical {
 namespace {
 
 using Doubles = py::array_t<double, py::array::c_style>;
-using Vertices = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
-using Starts = py::array_t<ptrdiff_t, py::array::c_style | py::array::forcecast>;
+using Vertices = Converted<std::int32_t>;
+using Starts = Converted<ptrdiff_t>;
 
 void check_size(const py::array& x, const char* name, py::ssize_t size) {
     if (x.ndim() != 1 || x.size() != size)

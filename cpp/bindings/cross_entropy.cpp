@@ -11,7 +11,7 @@ namespace tropical {
 namespace {
 
 // Converted where they have another dtype; an unsigned number that int64 lacks becomes negative.
-using Targets = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
+using Targets = Converted<std::int64_t>;
 
 // The logits x, copied where rows do not lie one after the other; x lives as long as the result.
 Logits logits_of(py::array& x, const Targets& targets) {

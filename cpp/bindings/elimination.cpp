@@ -19,9 +19,9 @@
 namespace tropical {
 namespace {
 
-using Vertices = py::array_t<Vertex, py::array::c_style | py::array::forcecast>;
-using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
-using Positions = py::array_t<ptrdiff_t, py::array::c_style | py::array::forcecast>;
+using Vertices = Converted<Vertex>;
+using Doubles = Converted<double>;
+using Positions = Converted<ptrdiff_t>;
 
 void check_list(const Vertices& vertices, const char* name, py::ssize_t n) {
     if (vertices.ndim() != 1)
@@ -41,9 +41,12 @@ Fold fold_named(const std::string& name) {
     throw py::value_error("kind: expected lengths, reciprocals or within, got " + name);
 }
 
+// pybind11's own copy of values does not look whether NumPy had the memory.
 template <class T>
 py::array_t<T> array_of(const Array<T>& values) {
-    return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
+    py::array_t<T> array(values.length());
+    std::copy(values.begin(), values.end(), array.mutable_data());
+    return array;
 }
 
 class Elimination {

@@ -3,7 +3,10 @@
 
 #include <pybind11/pybind11.h>
 
+#include <exception>
 #include <string>
+
+#include "bindings/call.hpp"
 
 namespace tropical {
 
@@ -23,15 +26,14 @@ py::custom_type_setup constructed_by_new() {
             if (!self) return static_cast<PyObject*>(nullptr);
             try {
                 const bool plain = own.ptr() == reinterpret_cast<PyObject*>(type);
-                own.attr("__init__")(
-                    self, *(plain ? py::reinterpret_borrow<py::args>(args) : py::args()),
-                    **(plain && keywords ? py::reinterpret_borrow<py::kwargs>(keywords)
-                                         : py::kwargs()));
-            } catch (py::error_already_set& error) {
-                error.restore();
+                const py::object init = own.attr("__init__").attr("__get__")(self);
+                const auto none = py::reinterpret_steal<py::object>(PyObject_Call(
+                    init.ptr(), plain ? args : py::tuple().ptr(), plain ? keywords : nullptr));
+                return none ? self.release().ptr() : nullptr;
+            } catch (const std::exception&) {
+                set_python_error();
                 return static_cast<PyObject*>(nullptr);
             }
-            return self.release().ptr();
         };
     });
 }

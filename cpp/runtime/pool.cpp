@@ -1,10 +1,11 @@
-// 215 lines, as the two sides of the gate, the caller and the workers, must be read together.
+// 233 lines, as the two sides of the gate, the caller and the workers, must be read together.
 #include "runtime/pool.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <thread>
@@ -69,7 +70,7 @@ class Pool {
     void (*body_)(void*, ptrdiff_t, int) = nullptr;
     void* context_ = nullptr;
     ptrdiff_t tasks_ = 0;
-    std::atomic<int> hired_ = 0;
+    std::atomic<int> hired_ = 0, started_ = 0;
     ThreadHandle workers_[max_workers];
     int kept_off_ = -1, kept_ = 0;  // the core, and how many workers keep off it
 
@@ -125,7 +126,22 @@ class Pool {
         return false;
     }
 
+    // A thread's first exception takes memory of the thread's own, and glibc ends the process where
+    // there is none. So a worker throws one before it takes tasks; false if it has no memory yet.
+    static bool ready_to_throw() {
+        void* volatile const sample = std::malloc(4096);
+        if (!sample) return false;
+        std::free(sample);
+        try {
+            throw std::exception();
+        } catch (const std::exception&) {
+            return true;
+        }
+    }
+
     [[noreturn]] void work() {
+        bool ready = ready_to_throw();
+        started_.fetch_add(1, std::memory_order_release);
         std::uint32_t seen = 0;
         std::chrono::steady_clock::duration patience = briefly;
         for (;;) {
@@ -138,12 +154,13 @@ class Pool {
             const auto gap = std::chrono::steady_clock::now() - start;
             patience = gap < patiently ? patiently : briefly;
             seen = wake_.load(std::memory_order_acquire);
-            join();
+            if (ready || (ready = ready_to_throw())) join();
         }
     }
 
-    // Makes workers until there are `wanted`, or as many as the system gives. A worker sleeps or
-    // works until the process ends. It takes no signals, which Python's main thread waits for.
+    // Makes workers until there are `wanted`, or as many as the system gives, and waits until each
+    // has started: what it allocates then is no part of later loops. A worker sleeps or works until
+    // the process ends. It takes no signals, which Python's main thread waits for.
     void hire(int wanted) {
         if (hired_ >= wanted) return;
         try {
@@ -156,6 +173,7 @@ class Pool {
             });
         } catch (const std::exception&) {  // no more threads, or no memory
         }
+        while (started_.load(std::memory_order_acquire) < hired_) std::this_thread::yield();
     }
 
     // Linux often wakes a worker on the core of its caller, and the two then take turns for

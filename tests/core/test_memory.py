@@ -140,6 +140,55 @@ assert (tropical.gemm(a, b, threads=2) == want).all()
     )
 
 
+GRAPH = """
+import numpy as np, allocations
+from numpy._core import _multiarray_umath as numpy_core
+from tropical import _core
+n = 5000
+start, target = np.arange(n + 1, dtype=np.int32), np.roll(np.arange(n), -1)
+def ring():
+    return _core.Elimination(n, np.arange(n), target, None, 10**9, None, 10**9, 1e-9)
+"""
+
+
+def test_an_object_is_not_made(preload):
+    """An allocation fails before __init__ has its arguments."""
+    run_python(
+        GRAPH
+        + """
+for at in (1, 2, 3):
+    allocations.library().fail_nth(at)
+    try:
+        ring()
+        raise AssertionError("not met")
+    except MemoryError:
+        allocations.library().fail_nth(0)
+assert ring().entries == 2 * n - 3
+""",
+        LD_PRELOAD=preload,
+    )
+
+
+def test_numpy_has_no_memory_for_an_array(preload):
+    """Arguments that NumPy converts, and results: MemoryError, not a TypeError about the types."""
+    run_python(
+        GRAPH
+        + """
+allocations.watch(numpy_core)
+made, sums = ring(), np.zeros(n)
+labels, x = np.zeros(n, np.uint8), np.zeros((n, 3), np.float32)
+for call in (
+    ring, lambda: made.order, lambda: made.parent, lambda: made.start, lambda: made.edge_entries,
+    lambda: made.edges_between(target, target, True),
+    lambda: _core.betweenness(start, target, None, np.arange(3), True, sums, None),
+    lambda: _core.cross_entropy(x, labels),
+):
+    assert allocations.failures(call) > 0
+""",
+        LD_PRELOAD=preload,
+    )
+
+
 def test_float16_in_several_blocks(preload):
     """A failed allocation leaves `out` as it was; later calls allocate nothing."""
     run_python(
@@ -187,6 +236,35 @@ for how in cases:
 """,
         LD_PRELOAD=preload,
     )
+
+
+@pytest.mark.skipif(not LINUX or SANITIZED, reason="limits the address space")
+def test_a_worker_without_memory():
+    """The process goes on: glibc ends it if a thread has no memory for its first exception."""
+    run_python("""
+        import os, resource
+        import numpy as np, scipy.sparse as sp, tropical
+        from pathlib import Path
+        rng = np.random.default_rng(0)
+        graph = sp.random_array((324, 324), density=0.012, rng=rng, format="csr")
+        def search():
+            tropical.graph.shortest_paths(
+                graph, method="J", return_predecessors=True, indices=range(0, 324, 7)
+            )
+        def child():
+            tropical.set_num_threads(2)
+            search()
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), -1))
+            try:
+                search()
+            except MemoryError:
+                pass
+            os._exit(0)
+        for _ in range(24):
+            pid = os.fork() or child()
+            assert os.waitpid(pid, 0)[1] == 0
+    """)
 
 
 def calls():
