@@ -38,7 +38,7 @@ class NumPy(Trainer):
         self.limits: Any = require("threadpoolctl", _INSTALL).threadpool_limits
         self.name = "NumPy"
         self.settings = settings
-        self.layers = layers_of(model)
+        self.layers: list[tuple[Array, Array]] = layers_of(model)
 
     def _step(self, x: Array, labels: Array) -> float:
         values = [x]
@@ -151,7 +151,7 @@ class Jax(Trainer):
         self.jax = jax
         self.name: str = f"JAX {jax.__version__}"
         self.settings = settings
-        self.layers = layers_of(model)
+        self.layers: list[tuple[Array, Array]] = layers_of(model)
 
         def scores_of(layers: Any, x: Any) -> Any:
             for weight, bias in layers[:-1]:
