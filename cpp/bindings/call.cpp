@@ -102,7 +102,9 @@ bool is_on_gpu(PyObject* x) {
         const py::tuple device = py::handle(x).attr("__dlpack_device__")();
         const int kind = py::int_(device[0]);
         return kind == cuda || kind == cuda_managed;
-    } catch (py::error_already_set&) {  // what cannot be exported; the reader says why
+    } catch (py::error_already_set& error) {
+        // Of what cannot be exported the reader says why; KeyboardInterrupt is no such error.
+        if (!error.matches(PyExc_Exception)) throw;
         return false;
     }
 }

@@ -25,6 +25,7 @@ from tropical.autograd import (
     is_grad_enabled,
     no_grad,
     products,
+    walk,
 )
 
 pytestmark = pytest.mark.portable
@@ -1113,6 +1114,29 @@ def test_time_products_still_works():
     with pytest.warns(DeprecationWarning, match="cProfile"):
         clock = timed()
     assert clock.calls == 2 and clock.seconds > 0
+
+
+@pytest.mark.parametrize("setting", ["recording", "innermost_pass"])
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_pass_that_is_interrupted_while_it_changes_a_setting(monkeypatch, setting, at):
+    """Python raises what the handler of a signal raises after the call that is running."""
+    kept = getattr(walk, setting)
+    changes = Mock(side_effect=kept.set)
+
+    def interrupted(value):
+        changes(value)
+        if changes.call_count == at:
+            raise KeyboardInterrupt
+
+    x = leaf(1.0, 2.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(walk, setting, Mock(get=kept.get, set=interrupted))
+        with pytest.raises(KeyboardInterrupt):
+            (x * x).sum().backward()
+    assert is_grad_enabled() and walk.innermost_pass.get() is None
+    x.grad = None
+    (x * x).sum().backward()
+    assert x.grad.data.tolist() == [2, 4]
 
 
 def test_tensors_are_read_through_dlpack():

@@ -1,6 +1,7 @@
 """tropical.interop.dlpack: arrays of others, by a library of our own, and by PyTorch and JAX."""
 
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -115,6 +116,12 @@ def test_refuses():
     check_refused(dlpack.from_dlpack, (BufferError, "x: DLPack only supports", text))
     with pytest.raises(TypeError, match="out: expected an array with __dlpack__, got str"):
         dlpack.gemm(A, B, out="here")
+
+
+def test_ctrl_c_while_an_array_tells_its_device(monkeypatch):
+    monkeypatch.setattr(Foreign, "__dlpack_device__", Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        tropical.gemm(Foreign(A), B)
 
 
 def test_arrays_of_numpy_are_returned_as_they_are():

@@ -133,15 +133,17 @@ class Walk:
         outer, outside = innermost_pass.get(), recording.get()  # a rule may run a pass of its own
         if outer is None:
             _core.backward_begins()
-        innermost_pass.set(self)
-        recording.set(self.recorded)
         try:
+            innermost_pass.set(self)
+            recording.set(self.recorded)
             self._walk(nodes)
         finally:
-            innermost_pass.set(outer)
-            recording.set(outside)
-            if outer is None:
-                _core.step_boundary()
+            try:
+                recording.set(outside)
+            finally:  # Ctrl-C may raise its exception after any call
+                innermost_pass.set(outer)
+                if outer is None:
+                    _core.step_boundary()
 
     def _plan(self) -> list[Node]:
         """Return the nodes that pass gradients on, latest first; count the uses of the ends."""
