@@ -189,7 +189,7 @@ class Optimizer:
         return moving
 
     def _check_data(self, number: int) -> None:
-        """Raise ValueError unless a parameter can take a step; lay its states as it lies."""
+        """Raise ValueError unless a parameter can take a step."""
         data, (shape, dtype) = self.parameters[number].data, self._kinds[number]
         if data.shape != shape or data.dtype != dtype or not _dense(data):
             layout = "" if _dense(data) else ", read-only or not contiguous"
@@ -197,11 +197,11 @@ class Optimizer:
                 f"parameters[{number}].data: expected writeable, contiguous {dtype} of shape "
                 f"{shape}, as before, got {data.dtype} of shape {data.shape}{layout}"
             )
-        order: Any = "C" if data.flags.c_contiguous else "F"
-        self.states[number] = tuple([np.asarray(a, order=order) for a in self.states[number]])
 
     def _step(self, moving: list[int], careful: bool) -> None:
         """Update parameters; `careful`: NumPy may raise an error in the middle."""
+        for number in moving:
+            self._lay_states(number)
         # Most parameters have as many updates, and so the same coefficients.
         ahead = {self.steps[number] + 1 for number in moving}
         coefficients = {steps: self.coefficients(steps) for steps in ahead}
@@ -215,6 +215,11 @@ class Optimizer:
         for number in moving:
             if (node := self.parameters[number].node) is not None:
                 note_change(node)
+
+    def _lay_states(self, number: int) -> None:
+        """Put the states of a parameter into the order of its data, which may have changed."""
+        order: Any = "C" if self.parameters[number].data.flags.c_contiguous else "F"
+        self.states[number] = tuple([np.asarray(a, order=order) for a in self.states[number]])
 
     @contextlib.contextmanager
     def _all_or_none(self, moving: list[int]) -> Iterator[None]:
