@@ -493,11 +493,9 @@ def keep_one(
     if targets is None:
         table[np.arange(len(sources)), sources] = one
         return
-    order = np.argsort(targets)
-    place, end = (np.searchsorted(targets, sources, side, order) for side in ("left", "right"))
-    while (rows := np.flatnonzero(place < end)).size:  # as often as a target stands there
-        table[rows, order[place[rows]]] = one
-        place[rows] += 1
+    rows = max(1, (1 << 20) // max(targets.size, 1))  # whose comparisons take a megabyte
+    for i in range(0, sources.size, rows):
+        table[i : i + rows][sources[i : i + rows, None] == targets] = one
 
 
 def _pair(out: Any) -> tuple[Any, Any]:
