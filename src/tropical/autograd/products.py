@@ -292,7 +292,7 @@ def linear(
 
 
 def _array(x: Any) -> Array:
-    return operand(x) if type(x) is np.ndarray else np.asarray(operand(x))
+    return x if type(x) is np.ndarray else np.asarray(operand(x))
 
 
 def _are_plain(x: Array, weight: Array, *bias: Array) -> bool:

@@ -16,7 +16,7 @@ from tropical.autograd.tensor import data_of
 
 from .checks import Rng, check_sizes, float_dtype, not_negative
 from .init import fan_in_uniform, normal, uniform
-from .module import Array, Module, Parameter
+from .module import Array, Module, ModuleKind, Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -439,21 +439,19 @@ class Sequential(Module):
 
     def forward(self, x: Any) -> Any:
         """Return the output of the last module."""
-        waiting: Any = None  # for the module behind it, with which it may be fused
+        linear: Linear | None = None  # waits for the module behind it, with which it may be fused
         for module in self:
             plain = not module._hooks and "forward" not in vars(module)
-            kind = type(module)
-            if waiting is not None:
-                activation = _ACTIVATIONS.get(kind) if plain else None
-                x = waiting(x) if activation is None else waiting.forward(x, activation)
-                waiting = None
+            if linear is not None:
+                activation = _ACTIVATIONS.get(type(module)) if plain else None
+                x, linear = linear.forward(x, activation), None
                 if activation is not None:
                     continue
-            if kind is Linear and plain:
-                waiting = module
+            if plain and type(module) is Linear:
+                linear = module
             else:
                 x = module(x)
-        return x if waiting is None else waiting(x)
+        return x if linear is None else linear.forward(x)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -462,5 +460,5 @@ class Sequential(Module):
         return list(self)[number]
 
     def __iter__(self) -> Iterator[Module]:
-        # isinstance would ask the metaclass, which takes twice as long.
-        return iter([value for value in vars(self).values() if Module in type(value).__mro__])
+        # isinstance(value, Module) would ask the metaclass, which takes twice as long.
+        return iter([value for value in vars(self).values() if isinstance(type(value), ModuleKind)])

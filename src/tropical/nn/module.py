@@ -75,13 +75,14 @@ class _ModuleHandle(Handle):
             del self._hooks_of_kinds[self._kind]
 
 
-class _Kind(ABCMeta):
+class ModuleKind(ABCMeta):
     """The class of `Module`: notes which arrays a constructor has set."""
 
     if not TYPE_CHECKING:
         __instancecheck__ = type.__instancecheck__  # ABCMeta's takes ten times as long
 
     def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+        """Return a new module of the class."""
         module = super().__call__(*arguments, **keywords)
         module._buffers = {
             name for name, value in vars(module).items() if isinstance(value, np.ndarray)
@@ -100,7 +101,7 @@ def _copy(arrays: Mapping[str, Array], targets: Mapping[str, Array]) -> None:
         np.copyto(targets[name], array)
 
 
-class Module(metaclass=_Kind):
+class Module(metaclass=ModuleKind):
     """A part of a network; a subclass sets parameters and modules as attributes, defines `forward`.
 
     A module lists its attributes that are a `Parameter`, a `Module`, or a buffer, which is state
