@@ -13,8 +13,9 @@ inline constexpr ptrdiff_t bytes_of_sums = 32 * 1024;
 // What more than one row of A meets, and what is copied, at a time.
 inline constexpr ptrdiff_t bytes_of_piece = 2048;
 // A larger B comes from memory, which is fastest one row at a time; else the sums are met once in
-// four rows.
+// eight rows.
 inline constexpr ptrdiff_t bytes_in_cache = 1024 * 1024;
+inline constexpr int rows_in_cache = 8;
 
 // Bytes for a row's sums, whole registers.
 constexpr ptrdiff_t row_of_sums(ptrdiff_t m) { return bytes_of_sums / m / 64 * 64; }
@@ -107,7 +108,7 @@ bool add_by_columns(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n, char* sums, 
 struct RowKernels {
     void (*start_row)(char* sums, const TileOfC& c, bool accumulate, const ConstView& start);
     void (*finish_row)(char* sums, const TileOfC& c, bool accumulate, Activation activation);
-    AddRows add_row, add_four_rows;
+    AddRows add_row, add_many_rows;
     bool (*add_by_columns)(const DirectArgs& g, ptrdiff_t jr, ptrdiff_t n, char* sums,
                            ptrdiff_t pitch);
 };
@@ -117,7 +118,7 @@ struct RowKernels {
 template <class Codec, class V, class T = typename Codec::T>
 [[gnu::noinline]] bool add_by_rows(const DirectArgs& g, const RowKernels& kernels, ptrdiff_t jr,
                                    ptrdiff_t n, char* sums, ptrdiff_t pitch) {
-    constexpr ptrdiff_t size = sizeof(T), many = 4;
+    constexpr ptrdiff_t size = sizeof(T), many = rows_in_cache;
     const bool in_place = g.b.col_stride == size;
     alignas(64) char copies[many * bytes_of_piece];
     const ptrdiff_t piece = g.m == 1 && in_place ? n : bytes_of_piece / size;
@@ -125,7 +126,7 @@ template <class Codec, class V, class T = typename Codec::T>
     bool noticed = false;
     for (ptrdiff_t p = 0; p < g.k;) {
         const ptrdiff_t steps = by_one || g.k - p < many ? 1 : many;
-        const auto add = steps == many ? kernels.add_four_rows : kernels.add_row;
+        const auto add = steps == many ? kernels.add_many_rows : kernels.add_row;
         for (ptrdiff_t j = 0; j < n; j += piece) {  // B[p:p+steps, jr+j:jr+j+piece]
             const ptrdiff_t columns = n - j < piece ? n - j : piece;
             const ConstView b = at(g.b, p, jr + j);
@@ -176,7 +177,7 @@ bool direct_rows(const DirectArgs& g) {
     using Codec = typename R::Codec;
     static constexpr RowKernels kernels{
         start_row<F>, finish_row<Codec, typename R::S::Add, V, R::chained, F::fuses>,
-        add_rows<R, 1>, add_rows<R, 4>, add_by_columns<R>};
+        add_rows<R, 1>, add_rows<R, rows_in_cache>, add_by_columns<R>};
     return few_rows<Codec, V>(g, kernels);
 }
 
