@@ -226,6 +226,19 @@ def test_viterbi(emulator, name, states):
     assert_all_same_bits(got, viterbi(*many, semiring=name))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32"])
+def test_viterbi_of_integers(emulator, dtype):
+    """Sums beyond the dtype tell paths apart, as on the CPU; scores saturate."""
+    random = np.random.default_rng(6)
+    most = np.iinfo(dtype).max  # no path
+    shapes = (3,), (3, 3), (2, 4, 3)
+    model = [random.integers(most // 2, most, shape, dtype, endpoint=True) for shape in shapes]
+    model[1][0] = most
+    want = viterbi(*model, semiring="minplus")
+    assert (want[0] >= 0).all()
+    assert_all_same_bits(viterbi(*map(on_gpu, model), semiring="minplus"), want)
+
+
 def test_viterbi_refuses_what_the_cpu_does(emulator):
     initial, transition, emission = np.zeros(2), np.zeros((2, 2)), np.zeros((2, 3, 2))
     lengths = np.array([2, 3])
@@ -241,6 +254,11 @@ def test_viterbi_refuses_what_the_cpu_does(emulator):
     for given in (on_cpu, [*map(on_gpu, on_cpu)]):
         with pytest.raises(TypeError, match="lengths: expected integers"):
             viterbi(*given[:3], given[3] + 0.7)
+    half = [on_gpu(x.astype(np.float16)) for x in (initial, transition, emission)]
+    with pytest.raises(TypeError, match="log_initial: expected a dtype of maxplus"):
+        viterbi(*half)
+    with pytest.raises(TypeError, match="log_transition: expected float16, the dtype of log_init"):
+        viterbi(half[0], on_gpu(transition), half[2])
 
 
 EINSUMS = [

@@ -82,6 +82,10 @@ def test_shapes_are_those_of_matmul(shapes):
     got = quantized.gemm(a, b)
     np.testing.assert_array_equal(got, want)
     assert type(got) is type(want) and got.dtype == np.int32
+    itself = Quantization(1, 0, np.int8)
+    numbers = (QuantizedArray(x, itself) for x in (a, b))
+    again = quantized.gemm(*numbers, quantization=itself)
+    np.testing.assert_array_equal(again.values, np.clip(want, -128, 127))
     if got.ndim:
         out = np.full((*want.shape, 2), -1, np.int32)[..., 0]
         assert quantized.gemm(a, b, out=out) is out

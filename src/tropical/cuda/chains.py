@@ -11,7 +11,8 @@ from tropical import semirings
 from tropical.semirings import Semiring
 
 from . import kernels
-from .libraries import in_library_context, library_of, refuse
+from .libraries import Library, in_library_context, library_of, refuse
+from .products import promoted
 
 __all__ = ["viterbi"]
 
@@ -52,7 +53,8 @@ def viterbi(
     paths : array of int64, (..., t)
         States; -1 beyond the length of a sequence, and everywhere if no path is possible.
     scores : array, (...)
-        Scores of the paths, of the operands' dtype.
+        Scores of the paths, of the operands' dtype; of integers without a sign in the next dtype
+        that has one.
 
     Raises
     ------
@@ -68,7 +70,8 @@ def viterbi(
     Notes
     -----
     One block of threads computes a sequence, a thread a state. Of equal scores the lowest state
-    wins. Unlike on the CPU, no score is subtracted on the way: float32 rounds as long sums do.
+    wins. Sums of integers are int64, and scores saturate. Unlike on the CPU, no score is subtracted
+    on the way: float32 rounds as long sums do.
     """
     refuse(None, symbols=symbols)
     refuse(False, concatenated=concatenated, per_step=per_step)
@@ -81,10 +84,9 @@ def viterbi(
         "log_emission": log_emission,
     }
     library = library_of(**operands, **({} if lengths is None else {"lengths": lengths}))
-    dtype = library.dtype(log_initial)
-    for name, x in operands.items():
-        if library.dtype(x) != dtype or dtype not in ring.dtypes:
-            raise TypeError(f"{name}: expected {dtype}, one of {ring.name}, got {library.dtype(x)}")
+    dtype, score_dtype = _dtypes(library, operands, ring)
+    operands = {name: promoted(library, x, dtype, ring) for name, x in operands.items()}
+    log_initial, log_transition, log_emission = operands.values()
     shapes = {name: tuple(x.shape) for name, x in operands.items()}
     s = shapes["log_initial"][-1] if log_initial.ndim else 0
     if (
@@ -142,7 +144,36 @@ def viterbi(
         library.runtime(log_initial).launch(
             kernels.viterbi(ring, dtype), count, [*addresses, s, t, s, 0 if shared else s * s]
         )
-    return library.finish(paths), library.finish(scores)
+    scores = library.finish(scores)
+    if score_dtype != dtype:
+        scores = _saturated(library, scores, score_dtype)
+    return library.finish(paths), scores
+
+
+def _dtypes(library: Library, operands: dict[str, Any], ring: Semiring) -> tuple[str, str]:
+    """Return the dtypes of sums and of scores: a sum of integers stays exact, as on the CPU."""
+    given = {name: library.dtype(x) for name, x in operands.items()}
+    dtype = given["log_initial"]
+    for name, other in given.items():
+        if other != dtype:
+            raise TypeError(f"{name}: expected {dtype}, the dtype of log_initial, got {other}")
+    if dtype not in ring.dtypes:
+        known = ", ".join(ring.dtypes)
+        raise TypeError(f"log_initial: expected a dtype of {ring.name} ({known}), got {dtype}")
+    if dtype.startswith("float"):
+        return dtype, dtype
+    signed = np.result_type(dtype, np.int8).name
+    return ("int64" if ring.multiply == "+" else signed), signed
+
+
+def _saturated(library: Library, x: Any, dtype: str) -> Any:
+    """Return integers in a narrower dtype: beyond its range the nearest one that it has."""
+    limits = np.iinfo(dtype)
+    least, most = (
+        library.full(x, (), library.dtype(x), int(limit)) for limit in (limits.min, limits.max)
+    )
+    x = library.where(x < least, least, library.where(x > most, most, x))
+    return library.converted(x, dtype)
 
 
 def _refused(x: Any, ring: Semiring, dtype: str) -> Any:

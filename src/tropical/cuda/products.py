@@ -22,7 +22,15 @@ from .own import OwnSemiring
 if TYPE_CHECKING:
     from .kernels import Kernel, Ring, Shape
 
-__all__ = ["Matrices", "gemm", "item_size", "multiply", "reads_of", "result_like"]
+__all__ = [
+    "Matrices",
+    "gemm",
+    "item_size",
+    "multiply",
+    "promoted",
+    "reads_of",
+    "result_like",
+]
 
 _MOST_BLOCKS = 2**31 - 1
 _MOST_STEPS = 2**31 - 1
@@ -110,7 +118,7 @@ def gemm(
     dtype = _common_dtype(library, a, b, ring)
     shapes = tuple(a.shape), tuple(b.shape)
     check_product(*shapes)
-    x, y = (_promoted(library, operand, dtype, ring) for operand in (a, b))
+    x, y = (promoted(library, operand, dtype, ring) for operand in (a, b))
     x = x.reshape(1, *x.shape) if x.ndim == 1 else x
     y = y.reshape(*y.shape, 1) if y.ndim == 1 else y
     try:
@@ -360,7 +368,7 @@ def _common_dtype(library: Library, a: Any, b: Any, ring: Ring) -> str:
 _OWN = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64")
 
 
-def _promoted(library: Library, x: Any, dtype: str, ring: Ring) -> Any:
+def promoted(library: Library, x: Any, dtype: str, ring: Ring) -> Any:
     """Return an operand in a wider dtype, in which zero and one of the semiring stay these."""
     own = library.dtype(x)
     if own == dtype:

@@ -207,7 +207,7 @@ def gemm(
     how = (*ends, threads, workspace, instructions)
     result = _multiply(left, right, shape, dtype, how, out)
     if out is None:
-        return result if quantization is None else QuantizedArray(result, quantization)
+        return result if quantization is None else QuantizedArray(np.asarray(result), quantization)
     if result is not out:
         out[...] = result
     return out if quantization is None else QuantizedArray(out, quantization)
