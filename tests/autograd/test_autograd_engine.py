@@ -681,7 +681,7 @@ def test_methods_of_arrays():
     x = Tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
     for flat in (x.flatten(), x.ravel(order="C"), autograd.concatenate([x[0], x[1]], axis=None)):
         assert flat.data.tolist() == [0, 1, 2, 3, 4, 5] and flat.requires_grad
-    for copied in (x.flatten(), x.copy()):
+    for copied in (x.flatten(), x.copy(), x.astype(x.dtype)):
         assert not np.shares_memory(copied.data, x.data)
     assert x.tolist() == x.data.tolist() and x.argmin() == 0
     row = x[:1]

@@ -455,6 +455,21 @@ def test_momentum_and_nesterov_may_be_set_later():
     assert first.nesterov is True
 
 
+@pytest.mark.parametrize("momentum", [0.0, 0.5])
+def test_a_state_brings_its_momentum(momentum):
+    several = parameters(3, 2)
+    saved = optim.SGD(several, 0.1, momentum=momentum)
+    steps(saved, range(2))
+    others = [nn.Parameter(p.data.copy()) for p in several]
+    loaded = optim.SGD(others, 0.1, momentum=0.5 - momentum)
+    with refused(loaded, ValueError, "state: steps: expected shape"):
+        loaded.load_state_dict(saved.state_dict() | {"steps": np.zeros(1)})
+    loaded.load_state_dict(saved.state_dict())
+    for optimizer in (saved, loaded):
+        steps(optimizer, range(3))
+    assert_all_same_bits(bits(several), bits(others))
+
+
 def test_zero_gradients_are_gradients():
     (p,) = parameters(3)
     optimizer = optim.SGD([p], 0.1, momentum=0.9, weight_decay=0.5)

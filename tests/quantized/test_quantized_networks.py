@@ -155,6 +155,43 @@ def test_calls_of_layers_are_seen(call):
     assert "forward" not in vars(model.layer)
 
 
+class OneByOne(nn.Module):
+    """A network whose layers other code calls, too."""
+
+    def __init__(self, call):
+        super().__init__()
+        rng = np.random.default_rng(0)
+        self.parts = nn.Sequential(
+            nn.Linear(20, 20, rng=rng), nn.ReLU(), nn.Linear(20, 20, rng=rng), nn.ReLU()
+        )
+        self.call = call
+
+    def forward(self, x):
+        return self.call(self.parts, x)
+
+
+def _with_residuals(parts, x):
+    for part in parts:
+        x = x + part(x)
+    return x
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        _with_residuals,
+        lambda parts, x: parts[2](parts[0](x)),
+        lambda parts, x: parts(x) + parts[0](x),
+    ],
+    ids=["in a loop", "by number", "besides the whole"],
+)
+def test_layers_that_other_code_calls_do_not_join(call):
+    model, x = OneByOne(call), inputs(200, 20)
+    want, got = model(x).data, quantized.convert(model, x)(x).data
+    assert np.abs(got - want).max() < 0.03 * np.abs(want).max()
+    assert "forward" not in vars(model.parts)
+
+
 @pytest.mark.parametrize("place", ["the whole", "a layer", "an activation", "an own forward"])
 def test_what_is_put_on_modules_stays(place):
     """Hooks see numbers: nothing joins a layer across a hook."""

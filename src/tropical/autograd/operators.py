@@ -14,6 +14,8 @@ from .tensor import Operand, Tensor, defers_to
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import DTypeLike
+
 
 def _operator(operation: Callable[..., Tensor]) -> Callable[[Tensor, Operand], Tensor]:
     """Return the operator for a Tensor on the left."""
@@ -36,6 +38,12 @@ def _reflected(operation: Callable[..., Tensor]) -> Callable[[Tensor, Operand], 
 def _copy(x: Tensor) -> Tensor:
     """Return a tensor with data of its own, through which gradients pass."""
     return elementwise.multiply(x, 1.0)
+
+
+def _astype(x: Tensor, dtype: DTypeLike) -> Tensor:
+    """Return x as float32 or float64, with data of its own."""
+    result = shape.cast(x, dtype)
+    return _copy(result) if result.dtype == x.dtype else result
 
 
 def _ravel(x: Tensor, order: str = "C") -> Tensor:
@@ -62,7 +70,7 @@ _METHODS: dict[str, Any] = {
     "__neg__": elementwise.negative,
     "T": property(shape.transpose, doc="The tensor with its axes reversed."),
     "abs": elementwise.absolute,
-    "astype": shape.cast,
+    "astype": _astype,
     "backward": backward,
     "clip": elementwise.clip,
     "copy": _copy,

@@ -56,6 +56,7 @@ class Tensor:
     data : ndarray
         The values. If they, or an array of indices, conditions, limits or targets, change between
         an operation and its backward pass, gradients are wrong.
+        Assign arrays only: ``x.data - x.grad.data`` is one, but ``x.data - x.grad`` is a Tensor.
     grad : Tensor or None
         The sum of the gradients of all backward passes since `grad` was None.
 

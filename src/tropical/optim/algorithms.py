@@ -12,8 +12,9 @@ from tropical.autograd import Tensor
 from tropical.autograd.products import add_weight_gradient, bias_gradient, weight_gradient
 from tropical.autograd.value import note_change
 from tropical.nn.checks import not_negative
+from tropical.npz import check_mapping
 
-from .optimizer import Optimizer
+from .optimizer import Array, Optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -103,8 +104,20 @@ class SGD(Optimizer):
 
     def _step(self, moving: list[int], careful: bool) -> None:
         if self.momentum and not self.states[0]:  # set after the construction
-            self.states[:] = [(np.zeros_like(p.data),) for p in self.parameters]
+            self.states = self._zeros(1)
         super()._step(moving, careful)
+
+    def load_state_dict(self, state: Mapping[str, Array]) -> None:
+        """Load the state of another SGD, with or without momentum, as `Optimizer` does."""
+        check_mapping("state", state)
+        before, saved = self.states, "0.0" in state
+        if saved != bool(before[0]):
+            self.states = self._zeros(int(saved))
+        try:
+            super().load_state_dict(state)
+        except BaseException:
+            self.states = before
+            raise
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
         """Return lr, momentum, and their product."""

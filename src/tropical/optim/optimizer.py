@@ -94,13 +94,15 @@ class Optimizer:
         self.check({name: getattr(self, name) for name in self.hyperparameters})
         self.parameters: list[Tensor] = _leaves(parameters)
         self.steps: list[int] = [0] * len(self.parameters)
-        self.states: list[tuple[Array, ...]] = [
-            tuple(np.zeros_like(p.data) for _ in range(states)) for p in self.parameters
-        ]
+        self.states: list[tuple[Array, ...]] = self._zeros(states)
         self._kinds = [(p.shape, p.dtype) for p in self.parameters]
         # Arrays of an update in pieces, by dtype: none until the first one.
         self._scratch: dict[np.dtype[Any], tuple[Array, Array]] = {}
         self._coefficients: dict[np.dtype[Any], tuple[Array, ...]] = {}
+
+    def _zeros(self, count: int) -> list[tuple[Array, ...]]:
+        """Return the first states of all parameters, `count` for each."""
+        return [tuple(np.zeros_like(p.data) for _ in range(count)) for p in self.parameters]
 
     def zero_grad(self) -> None:
         """Set the gradients to None."""

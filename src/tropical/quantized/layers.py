@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 from collections import Counter, deque
@@ -21,7 +22,7 @@ from .product import Activation, PackedArray, check_activation, gemm, pack
 from .quantization import Quantization, QuantizedArray, fit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 @dataclass
@@ -169,8 +170,9 @@ def convert(model: nn.Module, calibration: Iterable[ArrayLike] | Array | Tensor)
     Each `Linear` becomes a `QuantizedLinear`: weights are symmetric int8 with a scale for each
     output, inputs affine uint8 between the least and the greatest number that the layer gets from
     `calibration`. In a `Sequential`, a ReLU behind such a layer joins the layer, and a `Linear`
-    behind this one gets bytes, so that no float32 stands between the two. All other layers, such as
-    `Conv2d`, stay as they are.
+    behind this one gets bytes, so that no float32 stands between the two; but not if other code
+    calls the layers of the `Sequential` one by one. All other layers, such as `Conv2d`, stay as
+    they are.
 
     Parameters
     ----------
@@ -211,21 +213,26 @@ def convert(model: nn.Module, calibration: Iterable[ArrayLike] | Array | Tensor)
         raise TypeError(f"model: expected a Module, got {type(model).__name__}")
     one = isinstance(calibration, (np.ndarray, Tensor))
     batches: list[Any] = [calibration] if one else list(calibration)
-    ranges = _observe(model, batches)
-    conversion = _Conversion(ranges)
+    conversion = _Conversion(*_observe(model, batches))
     result = conversion.of(copy.deepcopy(model), model)
     conversion.join()
     assert isinstance(result, nn.Module)
     return result.eval()
 
 
-def _observe(model: nn.Module, batches: list[Any]) -> dict[nn.Module, Quantization]:
-    """Return the quantization of the inputs of each layer that multiplies."""
+def _observe(
+    model: nn.Module, batches: list[Any]
+) -> tuple[dict[nn.Module, Quantization], Counter[nn.Module]]:
+    """Return the quantization of the inputs of each layer, and how often each module is called.
+
+    The modules that are counted are the layers that multiply, and each `Sequential`.
+    """
     if not batches:
         raise ValueError("calibration: expected at least one batch, got none")
-    layers = [module for module in model.modules() if _is_linear(module)]
+    layers = [module for module in model.modules() if _is_plain(module, nn.Linear)]
     names = _weights(model, layers)
     seen: dict[nn.Module, list[float]] = {}
+    calls: Counter[nn.Module] = Counter()
 
     def noting(layer: Any, x: Any, activation: str | None = None) -> Tensor:
         data = np.asarray(data_of(x))
@@ -237,24 +244,41 @@ def _observe(model: nn.Module, batches: list[Any]) -> dict[nn.Module, Quantizati
         limits[:] = min(limits[0], float(data.min())), max(limits[1], float(data.max()))
         if not all(map(math.isfinite, (limits[0], limits[1], float(data.sum(dtype=np.float64))))):
             raise ValueError(f"calibration: expected finite inputs of {names[layer]}")
+        calls[layer] += 1
         return nn.Linear.forward(layer, x, activation)
 
+    def counting(chain: Any, x: Any) -> Any:
+        calls[chain] += 1
+        return nn.Sequential.forward(chain, x)
+
+    chains = [module for module in model.modules() if _is_plain(module, nn.Sequential)]
+    forwards: dict[nn.Module, Callable[..., Any]] = dict.fromkeys(layers, noting)
+    forwards.update(dict.fromkeys(chains, counting))
+    with _evaluating(model, forwards), no_grad():
+        for batch in batches:
+            model(batch)
+    if missing := [names[layer] for layer in layers if layer not in seen]:
+        raise ValueError(f"calibration: expected inputs for each layer, got none for {missing}")
+    return {layer: fit(np.array(limits), "affine") for layer, limits in seen.items()}, calls
+
+
+@contextlib.contextmanager
+def _evaluating(
+    model: nn.Module, forwards: Mapping[nn.Module, Callable[..., Any]]
+) -> Iterator[None]:
+    """Set a network to evaluation, and give some of its modules another `forward`, in a block."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
-        for layer in layers:  # no hooks, which see neither keywords nor calls of `forward` itself
-            vars(layer)["forward"] = partial(noting, layer)
-        with no_grad():
-            for batch in batches:
-                model(batch)
+        # No hooks, which see neither keywords nor calls of `forward` itself.
+        for module, forward in forwards.items():
+            vars(module)["forward"] = partial(forward, module)
+        yield
     finally:
-        for layer in layers:
-            vars(layer).pop("forward", None)
+        for module in forwards:
+            vars(module).pop("forward", None)
         for module, mode in modes:
             module.training = mode
-    if missing := [names[layer] for layer in layers if layer not in seen]:
-        raise ValueError(f"calibration: expected inputs for each layer, got none for {missing}")
-    return {layer: fit(np.array(limits), "affine") for layer, limits in seen.items()}
 
 
 def _weights(model: nn.Module, layers: list[Any]) -> dict[nn.Module, str]:
@@ -267,19 +291,20 @@ def _weights(model: nn.Module, layers: list[Any]) -> dict[nn.Module, str]:
     return names
 
 
-def _is_linear(module: Any) -> bool:
-    """Whether a module is a `Linear` that computes what `Linear` says."""
-    return type(module) is nn.Linear and "forward" not in vars(module)
+def _is_plain(module: Any, kind: type[nn.Module]) -> bool:
+    """Whether a module computes what its class says, which is `kind`."""
+    return type(module) is kind and "forward" not in vars(module)
 
 
 class _Conversion:
     """Puts quantized layers into a copy of a network, one for each layer and container."""
 
-    def __init__(self, ranges: dict[nn.Module, Quantization]) -> None:
+    def __init__(self, ranges: dict[nn.Module, Quantization], calls: Counter[nn.Module]) -> None:
         self.ranges = ranges
+        self.calls = calls
         self.done: dict[int, Any] = {}  # by the id of the original
         self.uses: Counter[nn.Module] = Counter()  # in how many places a new layer stands
-        self.chains: list[nn.Module] = []
+        self.chains: list[tuple[nn.Module, Any]] = []  # with the originals
 
     def of(self, value: Any, original: Any) -> Any:
         """Return a copy of a module, or of a container of modules, with quantized layers in it."""
@@ -287,12 +312,12 @@ class _Conversion:
             self.done[id(original)] = value  # a part may refer to the whole
             self.done[id(original)] = self._convert(value, original)
         result = self.done[id(original)]
-        if _is_linear(original):
+        if _is_plain(original, nn.Linear):
             self.uses[result] += 1
         return result
 
     def _convert(self, value: Any, original: Any) -> Any:
-        if _is_linear(original):
+        if _is_plain(original, nn.Linear):
             bias = None if original.bias is None else original.bias.data
             layer = QuantizedLinear(original.weight.data, bias, self.ranges[original])
             layer._hooks = value._hooks
@@ -301,8 +326,8 @@ class _Conversion:
             for name, part in vars(original).items():
                 if name not in ("_hooks", "_buffers") and name in vars(value):
                     vars(value)[name] = self.of(vars(value)[name], part)
-            if type(original) is nn.Sequential and "forward" not in vars(original):
-                self.chains.append(value)
+            if _is_plain(original, nn.Sequential):
+                self.chains.append((value, original))
         elif isinstance(original, (list, deque)):
             for place, part in enumerate(original):
                 value[place] = self.of(value[place], part)
@@ -317,7 +342,9 @@ class _Conversion:
 
     def join(self) -> None:
         """Let modules that follow a layer in one place join it, where no hook is between them."""
-        for chain in self.chains:
+        for chain, original in self.chains:
+            if not self._calls_all(original):
+                continue
             parts = [pair for pair in vars(chain).items() if isinstance(pair[1], nn.Module)]
             for name, _ in parts:
                 delattr(chain, name)
@@ -335,3 +362,12 @@ class _Conversion:
                 previous = layer if uses == 1 else None
                 setattr(chain, str(number) if name.isdigit() else name, module)
                 number += 1
+
+    def _calls_all(self, chain: Any) -> bool:
+        """Whether no other code calls the layers of a chain, and so sees what is between them."""
+        layers = [layer for layer in chain if _is_plain(layer, nn.Linear)]
+        return all(
+            self.calls[layer] == self.calls[chain]
+            for layer in layers
+            if self.uses[self.done[id(layer)]] == 1
+        )
