@@ -104,19 +104,19 @@ class SGD(Optimizer):
 
     def _step(self, moving: list[int], careful: bool) -> None:
         if self.momentum and not self.states[0]:  # set after the construction
-            self.states = self._zeros(1)
+            self.states[:] = self._zeros(1)
         super()._step(moving, careful)
 
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
         """Load the state of another SGD, with or without momentum, as `Optimizer` does."""
         check_mapping("state", state)
-        before, saved = self.states, "0.0" in state
+        before, saved = list(self.states), "0.0" in state
         if saved != bool(before[0]):
-            self.states = self._zeros(int(saved))
+            self.states[:] = self._zeros(int(saved))
         try:
             super().load_state_dict(state)
         except BaseException:
-            self.states = before
+            self.states[:] = before
             raise
 
     def coefficients(self, steps: int) -> tuple[float, ...]:
