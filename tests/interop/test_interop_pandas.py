@@ -246,6 +246,7 @@ def test_errors_name_the_labels():
         (ValueError, "the rows of a have a label twice: 'a'", square.iloc[[0, 1, 0]]),
         (ValueError, many, pd.DataFrame(np.zeros((9, 0)))),
         (TypeError, "a: expected a pandas DataFrame, got list", [[0.0]]),
+        (TypeError, "got polars.DataFrame", type("DataFrame", (), {"__module__": "polars"})()),
         (TypeError, "complex128", square.astype(complex)),
         (ValueError, "semiring", square, "nonsense"),
     )

@@ -82,6 +82,13 @@ def test_infinite_values_with_derivatives(semiring):
     np.testing.assert_array_equal(gradient, same.grad.data)
 
 
+def test_functions_of_arrays_refuse_traced_arrays():
+    square = jnp.ones((2, 2))
+    for transform in (jax.jit, jax.grad, jax.vmap):
+        with pytest.raises(TypeError, match=r"w: .* JAX traces; call .* tropical\.interop\.jax"):
+            transform(graph.shortest_paths)(square)
+
+
 def test_lists():
     np.testing.assert_array_equal(closure([[1.0, 2], [3, 4]]), [[0, 2], [3, 0]])
     np.testing.assert_array_equal(shortest_paths([[1.0, 2], [3, 4]], indices=0), [0, 2])

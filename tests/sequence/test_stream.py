@@ -71,8 +71,10 @@ def test_refused():
     decoder = Decoder([0.0, 0.0], np.zeros((2, 2)))
     with pytest.raises(ValueError, match=r"log_emission: .* got nan at \(1, 0\)"):
         decoder.push([[0.0, 0.0], [np.nan, 0.0]])
-    with pytest.raises(ValueError, match=r"as log_emission has 3 states"):
-        decoder.push([0.0, 0.0, 0.0])
+    expected = r"log_emission: expected \(2,\) or \(steps, 2\), got "
+    for wrong, shape in (([0.0, 0.0, 0.0], r"\(3,\)"), (0.0, r"\(\)"), ([[[0.0, 0.0]]], "")):
+        with pytest.raises(ValueError, match=expected + shape):
+            decoder.push(wrong)
     assert decoder.push([0.0, -np.inf]).tolist() == [0]
 
 

@@ -70,7 +70,10 @@ def sources_of(
     n = number_of_vertices(graph)
     sources = unmasked(name, indices)
     if not is_kind(sources.dtype, "integer") and sources.size:
-        raise TypeError(f"{name}: expected integers, got dtype {sources.dtype}")
+        raise TypeError(
+            f"{name}: expected integers, got dtype {sources.dtype}; "
+            "a vertex is given by its position, from 0"
+        )
     wrong = (sources < -n) | (sources >= n)
     if wrong.any():
         raise ValueError(f"{name}: expected {-n} <= index < {n}, got {sources[wrong][0]}")

@@ -112,6 +112,11 @@ def _ends(fields: list[str], layout: _Layout) -> list[str]:
     if len(where) < 2 or min(where) < 0 or max(where) >= len(fields):
         columns = ", ".join(str(i + 1) for i in where)
         expected = f"columns {columns}" if len(where) > 1 else "source and target"
+        if len(fields) == 1:
+            raise ValueError(
+                f"expected {expected}, got one field, {fields[0]!r}; "
+                "a comma, semicolon or tab separates fields (in .tsv only a tab)"
+            )
         raise ValueError(f"expected {expected}, got {len(fields)} fields")
     if layout.only_two and any(fields[2:]):
         raise ValueError(f"expected 2 fields, as in the first line, got {len(fields)}")

@@ -7,6 +7,7 @@ module that the process has not imported.
 
 from __future__ import annotations
 
+import reprlib
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -292,11 +293,13 @@ def _mirrored(edges: Edges) -> Edges:
 
 
 def _number(x: Any, weight: Weight) -> float:
+    got = ""
     try:
         # float() takes the real part of NumPy's complex numbers, and warns.
         if not isinstance(x, complex | np.complexfloating):
             return float(x)
-        why = f"{x!r}"
-    except (TypeError, ValueError, OverflowError) as error:
-        why = str(error)
-    raise TypeError(f"w: expected a number as an edge's {weight!r}, got {why}")
+    except OverflowError as error:
+        got = str(error)
+    except (TypeError, ValueError):
+        pass  # which tell of float()
+    raise TypeError(f"w: expected a number as an edge's {weight!r}, got {got or reprlib.repr(x)}")

@@ -112,9 +112,10 @@ def shortest_paths(
         1. Weights of float16 and bfloat16 (`Semiring.stored`) are copied to float32. The lengths
         are rounded once, to the dtype of `w`; a length beyond the dtype becomes infinite. In a
         masked array and a sparse array, elements that are masked or not stored are no edges; all
-        others are edges, also a stored 0. If a CSR or CSC array stores an element twice, these are
-        two edges; elements that a COO array stores twice are added up, as in SciPy. The vertices of
-        a networkx graph are numbered in the graph's order.
+        others are edges, also a stored 0, but for the zeros that fill the blocks of a BSR array. If
+        a CSR or CSC array stores an element twice, these are two edges; elements that a COO array
+        stores twice are added up, as in SciPy. The vertices of a networkx graph are numbered in the
+        graph's order.
     method : str, default "auto"
         ``"FW"``: Floyd and Warshall's algorithm by blocks, on an array; ``"D"``: Dijkstra's search
         from each source, for weights of 0 or more; ``"J"`` or ``"BF"``: Johnson's algorithm, which

@@ -138,6 +138,8 @@ class KEdgePaths:
         ------
         IndexError
             If there is no such graph or vertex.
+        TypeError
+            If `i` or `j` is no integer.
         ValueError
             If paths from `i` or to `j` were not asked for; or, with `min_only`, if the best path to
             `j` begins at another vertex.

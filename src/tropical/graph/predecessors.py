@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -46,6 +47,8 @@ def path(predecessors: ArrayLike, i: int, j: int, *, indices: ArrayLike | None =
     ------
     IndexError
         If `i` or `j` is no vertex.
+    TypeError
+        If `i` or `j` is no integer, such as the name of a vertex in a networkx graph.
     ValueError
         If `predecessors` has another shape, if its row has the paths from another vertex than `i`,
         or if `i` is not one of `indices`.
@@ -98,9 +101,13 @@ def _trace(row: Predecessors, vertex: int) -> list[int]:
 
 
 def check_vertices(n: int, **vertices: int) -> None:
-    """Raise IndexError for a vertex that is not in [0, n)."""
+    """Raise TypeError for a vertex that is no integer, and IndexError if it is not in [0, n)."""
     for name, vertex in vertices.items():
-        if not 0 <= vertex < n:
+        try:
+            inside = 0 <= operator.index(vertex) < n
+        except TypeError:
+            raise TypeError(f"{name}: expected a vertex's position, got {vertex!r}") from None
+        if not inside:
             raise IndexError(f"{name}: expected 0 <= {name} < {n}, got {vertex}")
 
 

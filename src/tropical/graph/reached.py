@@ -48,8 +48,9 @@ def transitive_closure(
         Where there is an edge from i to j: the elements of an array that are not 0, or the stored
         elements of a sparse array, also a stored 0. Leading axes of an array are a batch.
     reflexive : bool or None, default False
-        The diagonal, as in networkx. False: whether the vertex is on a cycle; True: always True;
-        None: whether the vertex has an edge to itself.
+        The diagonal, as for directed graphs of networkx. False: whether the vertex is on a cycle,
+        such as there and back on an undirected edge; True: always True; None: whether the vertex
+        has an edge to itself.
     overwrite : bool, default False
         Compute in `a` itself if `a` is an array of booleans; ignored for other graphs.
     indices, targets : int or array_like of int, optional

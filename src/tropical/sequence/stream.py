@@ -114,8 +114,12 @@ class Decoder:
             As for `viterbi`. Then no step was taken.
         """
         given = np.atleast_2d(unmasked("log_emission", log_emission))
-        if given.ndim != 2:
-            raise ValueError(f"log_emission: expected (steps, s), got {given.shape}")
+        states = len(self._initial)
+        if given.ndim != 2 or given.shape[1] != states:
+            raise ValueError(
+                f"log_emission: expected ({states},) or (steps, {states}), "
+                f"got {np.shape(log_emission)}"
+            )
         read(self._initial, self._transition, given, Layout())
         known: list[int] = []
         for emitted in _floats(given):

@@ -26,7 +26,8 @@ def library() -> Any:
 def check_frame(name: str, frame: object) -> None:
     """Raise TypeError unless `frame` is a frame of pandas."""
     if not isinstance(frame, library().DataFrame):
-        raise TypeError(f"{name}: expected a pandas DataFrame, got {type(frame).__name__}")
+        kind = f"{type(frame).__module__}.{type(frame).__qualname__}".removeprefix("builtins.")
+        raise TypeError(f"{name}: expected a pandas DataFrame, got {kind}")
 
 
 def numbers_of(name: str, frame: pd.DataFrame, ring: Semiring) -> Array:
