@@ -7,7 +7,7 @@ from typing import Any
 
 
 class NotInstalledError(ImportError):
-    """A package that is no dependency of ours is missing; the message says how to get it."""
+    """A package that is no dependency of ours is missing, or broken; the message says which."""
 
 
 def require(module: str, install: str) -> Any:
@@ -23,7 +23,8 @@ def require(module: str, install: str) -> Any:
     Raises
     ------
     NotInstalledError
-        If it cannot be imported; the message names `module` and `install`.
+        If it cannot be imported; the message names `module` and `install`, and what went wrong
+        if the package is there.
 
     Examples
     --------
@@ -34,5 +35,10 @@ def require(module: str, install: str) -> Any:
     """
     try:
         return importlib.import_module(module)
-    except ImportError as error:
-        raise NotInstalledError(f"{module} is not installed (pip install {install})") from error
+    except (NotInstalledError, MemoryError):  # the first of our own module, which needs another
+        raise
+    except Exception as error:  # a broken package raises anything, such as OSError for a library
+        what = f"cannot be imported: {error}"
+        if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
+            what = "is not installed"
+        raise NotInstalledError(f"{module} {what} (pip install {install})") from error

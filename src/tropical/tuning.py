@@ -35,7 +35,7 @@ def file() -> Path | None:
     Path or None
         What the environment variable TROPICAL_TUNING names, else a file in the user's cache
         directory whose name has version, processor and instruction set. None if the variable is
-        ``off``, if platformdirs (extra ``tune``) is not installed, or if there is no home.
+        ``off``, if platformdirs (extra ``tune``) cannot be imported, or if there is no home.
     """
     if chosen := os.environ.get(VARIABLE):
         return None if chosen.lower() == "off" else Path(chosen)
@@ -43,7 +43,7 @@ def file() -> Path | None:
         import platformdirs
 
         folder = platformdirs.user_cache_path("tropical")
-    except (ImportError, RuntimeError):
+    except Exception:  # absent, broken, or without a home: no reason for a product to fail
         return None
     name = re.sub(r"[^a-z0-9.]+", "-", "-".join(_machine().values()).lower())
     return folder / f"tuning-{name}.json"

@@ -156,6 +156,15 @@ def test_a_broken_pipe_is_no_error_of_a_command():
         broken()
 
 
+def test_characters_that_the_terminal_lacks():
+    """A file of settings, and the notice of an example, with an encoding that has neither."""
+    env = {**os.environ, "PYTHONIOENCODING": "ascii", "TROPICAL_ISA": "é"}
+    done = run_command(sys.executable, "-m", "tropical", "doctor", env=env)
+    assert done.returncode == 1 and "unknown TROPICAL_ISA '\\xe9'" in done.stdout
+    done = run_command(sys.executable, "-m", "tropical.examples.city", "--help", env=env)
+    assert done.returncode == 0 and "\\xa9 OpenStreetMap" in done.stdout
+
+
 def test_without_any_output():
     run_command("bash", "-c", f"{shlex.join(INFO)} >&-").check_returncode()
 

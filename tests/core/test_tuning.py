@@ -182,6 +182,10 @@ def test_where_the_file_is(monkeypatch, tmp_path):
         monkeypatch.setitem(sys.modules, "platformdirs", None)  # makes its import fail
         assert tuning.file() is None
         tuning.use()
+        monkeypatch.delitem(sys.modules, "platformdirs")
+        (tmp_path / "platformdirs.py").write_text("raise AttributeError")  # a broken one
+        monkeypatch.syspath_prepend(tmp_path)
+        assert tuning.file() is None
     monkeypatch.setenv("TROPICAL_TUNING", "off")
     assert tuning.file() is None
 

@@ -1,11 +1,14 @@
 """The short examples: what they learn is right, and they run as modules."""
 
 import importlib.util
+import shlex
+import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support import run_module, run_python
+from support import run_command, run_module, run_python
 
 from tropical.autograd import Tensor
 from tropical.examples import airports, city, halvings, learn_paths, letters, maps, precisions, xor
@@ -99,6 +102,29 @@ def test_examples_answer_help(tmp_path):
                     raise AssertionError(f"{{name}} {{option}} was no reason to stop")
     """)
     assert out.lower().count("usage: ") == len(RUNNABLE) + 1 and not list(tmp_path.iterdir())
+
+
+def test_a_reader_that_has_seen_enough():
+    """A closed pipe, as of `| head -1`, is no traceback."""
+    command = f"{shlex.quote(sys.executable)} -m tropical.examples.flights | head -1"
+    done = run_command("bash", "-c", command)
+    assert done.stdout.startswith("US flights") and not done.stderr
+
+
+def test_a_package_for_pictures_that_is_missing(tmp_path):
+    """It is asked for before the example computes, in one line."""
+    for name in ("letters", "timetable"):
+        picture = ["--picture"] * (name == "letters") + [str(tmp_path / "x.svg")]
+        program = f"""
+            import runpy, sys
+            sys.modules["matplotlib"] = None
+            sys.argv = ["x", *{picture}]
+            runpy.run_module("tropical.examples.{name}", run_name="__main__")
+        """
+        done = run_command(sys.executable, "-c", textwrap.dedent(program))
+        assert done.returncode == 1 and not done.stdout
+        missing = "error: matplotlib.figure is not installed (pip install 'tropical-blas[bench]')"
+        assert done.stderr == f"python -m tropical.examples.{name}: {missing}\n"
 
 
 @pytest.mark.parametrize(

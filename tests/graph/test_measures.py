@@ -437,3 +437,10 @@ def test_a_function_as_weight(kind):
     want = [[row[v] for v in made] for row in lengths]
     np.testing.assert_array_equal(graph.shortest_paths(made, weight=uphill), want)
     np.testing.assert_array_equal(factorize(made, weight=uphill).closure(), want)
+
+
+@pytest.mark.parametrize("function", [graph.closeness, graph.diameter, graph.radius])
+def test_a_warning_names_the_line_of_the_caller(function):
+    with pytest.warns(UserWarning, match="^w: most elements are 0") as seen:
+        function(np.zeros((3, 3)))
+    assert seen[0].filename == __file__

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tropical
-from tropical import GemmWorkspace, einsum, explain, gemm, graph, options, semirings, ufunc
+from tropical import GemmWorkspace, einsum, explain, gemm, graph, nn, options, semirings, ufunc
+from tropical.autograd import Tensor
 
 if TYPE_CHECKING:
     from typing_extensions import assert_type
@@ -45,3 +46,8 @@ def calls() -> None:
     print(ufunc.nonsense)  # type: ignore[attr-defined]
     print(graph.nonsense)  # type: ignore[attr-defined]
     print(tropical.nonsense)  # type: ignore[attr-defined]
+
+
+class Masked(nn.Module):
+    def forward(self, x: Tensor, mask: Tensor, *, scale: float = 1.0) -> Tensor:
+        return x * mask * scale

@@ -9,6 +9,8 @@ from typing import Any
 from tropical.extras import require
 from tropical.measure.terminal import new_file
 
+DRAWING = "'tropical-blas[bench]'"  # has matplotlib
+
 
 def new_parser(name: str, description: str | None) -> argparse.ArgumentParser:
     """Return the parser of an example's command line; the description is the module's docstring."""
@@ -50,12 +52,13 @@ def picture(given: str) -> str:
     """Return the path of a picture, as argparse's ``type``: refused before work is done for it."""
     if new_file(given).suffix.lower() not in (".svg", ".png", ".pdf"):
         raise argparse.ArgumentTypeError(f"expected .svg, .png or .pdf at the end, got {given}")
+    require("matplotlib.figure", DRAWING)
     return given
 
 
 def new_figure(width: float, height: float, dpi: int = 110) -> Any:
     """Return matplotlib's figure of so many inches, which pyplot does not know."""
-    module = require("matplotlib.figure", "'tropical-blas[bench]'")
+    module = require("matplotlib.figure", DRAWING)
     return module.Figure(figsize=(width, height), dpi=dpi, layout="constrained")
 
 

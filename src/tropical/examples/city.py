@@ -18,7 +18,7 @@ from tropical.examples import new_figure, new_parser
 from tropical.examples.flights import print_lines
 from tropical.examples.streets import NOTICE, Streets, load
 from tropical.graph import accessibility, closeness, edge_betweenness, nearest_facilities
-from tropical.measure.terminal import new_folder
+from tropical.measure.terminal import new_folder, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -209,4 +209,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run("python -m tropical.examples.city", main)

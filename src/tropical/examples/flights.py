@@ -16,6 +16,7 @@ import tropical
 from tropical.examples import new_parser
 from tropical.examples.airports import EARTH_RADIUS_KM, Network, load
 from tropical.graph import path, shortest_paths, widest_paths
+from tropical.measure.terminal import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -171,6 +172,10 @@ def print_lines(lines: Iterable[str]) -> None:
         print(line, flush=True)
 
 
-if __name__ == "__main__":
+def _main() -> None:
     new_parser("flights", __doc__).parse_args()
     print_lines(report(load()))
+
+
+if __name__ == "__main__":
+    run("python -m tropical.examples.flights", _main)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from tropical.examples import new_figure, new_parser, picture, save
 from tropical.extras import require
+from tropical.measure.terminal import run
 from tropical.sequence import posteriors, viterbi
 
 BASES = "ACGT"
@@ -271,4 +272,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run("python -m tropical.examples.genes", main)

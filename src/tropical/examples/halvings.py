@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import tropical
 from tropical.examples import new_figure, new_parser, run_comparison, save
 from tropical.measure import contenders
+from tropical.measure.terminal import run
 from tropical.measure.timing import Budget, Contender, interleave
 
 MOST = 3
@@ -101,4 +102,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run("python -m tropical.examples.halvings", main)

@@ -18,6 +18,7 @@ from tropical import nn, optim
 from tropical.autograd import Tensor, concatenate, exp, matmul, mse
 from tropical.examples import new_parser
 from tropical.examples.flights import print_lines
+from tropical.measure.terminal import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,6 +131,10 @@ def drawing(lengths: Array) -> Iterator[str]:
             yield " " + "   ".join(f"{length:.2f}" for length in across[row])
 
 
-if __name__ == "__main__":
+def _main() -> None:
     new_parser("learn_paths", __doc__).parse_args()
     print_lines(report())
+
+
+if __name__ == "__main__":
+    run("python -m tropical.examples.learn_paths", _main)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropical.examples import new_figure, new_parser, picture, save
+from tropical.measure.terminal import run
 from tropical.sequence import Posteriors, posteriors, viterbi
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
@@ -200,4 +201,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run("python -m tropical.examples.letters", main)

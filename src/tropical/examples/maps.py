@@ -13,7 +13,7 @@ import numpy as np
 from tropical.examples import flights, new_figure, new_parser
 from tropical.examples.airports import Network, load
 from tropical.graph import path, widest_paths
-from tropical.measure.terminal import new_folder
+from tropical.measure.terminal import new_folder, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,4 +110,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run("python -m tropical.examples.maps", main)

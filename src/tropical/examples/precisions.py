@@ -15,6 +15,7 @@ import numpy as np
 
 import tropical
 from tropical.examples import new_figure, new_parser, run_comparison, save
+from tropical.measure.terminal import run
 from tropical.measure.timing import Budget, Contender, interleave
 
 PRECISIONS = ("float32", "bf16", "bf16x3", "bf16x6")
@@ -97,4 +98,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run("python -m tropical.examples.precisions", main)

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tropical
-from tropical.examples import new_parser, picture
+from tropical.examples import DRAWING, new_parser, picture
 from tropical.extras import require
+from tropical.measure.terminal import integer, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -169,7 +170,7 @@ def frustrated(lattice: Lattice) -> Array:
 
 def draw(lattice: Lattice, spins: Array) -> Any:
     """Return a matplotlib figure: spins, frustrated plaquettes, bonds that are not satisfied."""
-    figure = require("matplotlib.figure", "matplotlib").Figure(figsize=(5.4, 5.8))
+    figure = require("matplotlib.figure", DRAWING).Figure(figsize=(5.4, 5.8))
     axes = figure.add_axes((0.02, 0.02, 0.96, 0.88))
     axes.set_aspect("equal")
     axes.invert_yaxis()
@@ -211,7 +212,7 @@ def main() -> None:
     parser = new_parser("spin_glass", __doc__)
     parser.add_argument("--height", type=int, default=16, help="rows of spins")
     parser.add_argument("--width", type=int, default=16, help="columns; each doubles the time")
-    parser.add_argument("--seed", type=int, default=0, help="of the random bonds")
+    parser.add_argument("--seed", type=integer(0), default=0, help="of the random bonds")
     parser.add_argument("--cylinder", action="store_true", help="close each row to a ring")
     parser.add_argument(
         "--draw", type=picture, metavar="FILE", help="draw the ground state, as SVG or PNG"
@@ -231,4 +232,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run("python -m tropical.examples.spin_glass", main)

@@ -17,6 +17,7 @@ from tropical.examples import new_figure, new_parser, picture
 from tropical.examples.airports import load
 from tropical.examples.flights import print_lines
 from tropical.graph import closure
+from tropical.measure.terminal import run
 from tropical.spectral import cyclicity, maximum_cycle_mean, schedule, transient
 
 if TYPE_CHECKING:
@@ -273,4 +274,4 @@ def _main() -> None:
 
 
 if __name__ == "__main__":
-    _main()
+    run("python -m tropical.examples.timetable", _main)

@@ -12,6 +12,7 @@ import numpy as np
 from tropical import nn, optim
 from tropical.autograd import mse
 from tropical.examples import new_parser
+from tropical.measure.terminal import run
 
 QUESTIONS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.float32)
 ANSWERS = np.array([[0], [1], [1], [0]], dtype=np.float32)
@@ -52,4 +53,4 @@ def _main() -> None:
 
 
 if __name__ == "__main__":
-    _main()
+    run("python -m tropical.examples.xor", _main)

@@ -68,7 +68,7 @@ def main(argv: Sequence[str]) -> int:
         parser.error(f"--limit: expected {what}, got {arguments.limit:g}")
     try:
         for line in _run(arguments):
-            _print(line)
+            print(line)
     except (EdgeFileError, extras.NotInstalledError, _OptionError) as error:
         parser.error(str(error))
     return 0
@@ -98,14 +98,6 @@ def _check_outputs(
         for name, file in inputs.items():
             if file and Path(out).exists() and Path(file).exists() and Path(out).samefile(file):
                 parser.error(f"{option}: expected another file than {name}, got {out}")
-
-
-def _print(line: str) -> None:
-    """Print a line, with escapes for characters that the terminal's encoding lacks."""
-    try:
-        print(line)
-    except UnicodeEncodeError as error:
-        print(line.encode(error.encoding, "backslashreplace").decode(error.encoding))
 
 
 def _run(arguments: argparse.Namespace) -> Iterator[str]:

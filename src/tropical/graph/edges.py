@@ -127,8 +127,16 @@ def _warn_of_zeros(a: Array, ring: Semiring) -> None:
             "w: most elements are 0, which is an edge of weight 0 in an array, not a missing edge; "
             f"where there is no edge, expected {ring.zero(a.dtype)}, or pass "
             "scipy.sparse.csr_array(w)",
-            stacklevel=6,  # the caller of `shortest_paths`
+            stacklevel=_callers_level(),
         )
+
+
+def _callers_level() -> int:
+    """Return the ``stacklevel`` that names the line outside of this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith("tropical."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def check_weights(weights: Array, ring: Semiring, least: Any = None, name: str = "w") -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
+import io
 import math
 import os
 import sys
@@ -12,9 +13,39 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tropical import extras
 from tropical.measure.contenders import AbsentError, require
 
 Number = TypeVar("Number", int, float)
+_STOPPING = ("strict", "surrogateescape")  # at a character that the encoding lacks
+
+
+def run(name: str, main: Callable[[], int | None]) -> None:
+    """Run a command, and exit with its status; an error that is no fault of ours is one line.
+
+    A broken pipe gets no line: its reader has seen enough. Characters that the encoding of the
+    output lacks become escapes.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors in _STOPPING:
+        sys.stdout.reconfigure(errors="backslashreplace")
+    status: int | None = 1
+    try:
+        status = main()
+        print(end="", flush=True)
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            print(f"{name}: error: {error}", file=sys.stderr)
+        # What is still buffered cannot be written when Python exits either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted", file=sys.stderr)
+        status = 130
+    except MemoryError as error:
+        print(f"{name}: error: out of memory: {error}", file=sys.stderr)
+    except extras.NotInstalledError as error:
+        print(f"{name}: error: {error}", file=sys.stderr)
+    sys.exit(status)
 
 
 def refusing(name: str) -> Callable[[Callable[..., int]], Callable[..., int]]:

@@ -141,7 +141,8 @@ class Module(metaclass=ModuleKind):
     def __init__(self) -> None:
         pass
 
-    def forward(self, *inputs: Any) -> Any:
+    # Type checkers let subclasses override these two parameters by any others.
+    def forward(self, *inputs: Any, **keywords: Any) -> Any:
         """Compute the output; subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} does not define forward")
 

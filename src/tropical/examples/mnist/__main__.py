@@ -27,6 +27,7 @@ from tropical.measure.terminal import (
     new_folder,
     new_table,
     refusing,
+    run,
 )
 
 from . import data as mnist
@@ -348,4 +349,4 @@ def _predict(model: nn.Module, settings: Settings, path: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(_NAME, main)
