@@ -13,8 +13,6 @@ from tropical.semirings import Semiring
 from . import kernels
 from .libraries import in_library_context, library_of, refuse
 
-__all__ = ["viterbi"]
-
 
 @in_library_context
 def viterbi(
