@@ -34,8 +34,6 @@ Paths: TypeAlias = Array | tuple[Array, ...]
 # indices, targets, limit and min_only
 Bounds: TypeAlias = "tuple[ArrayLike | None, ArrayLike | None, float | None, bool]"
 
-__all__ = ["longest_paths", "minimax_paths", "widest_paths"]
-
 
 @overload
 def widest_paths(

@@ -14,8 +14,6 @@ from tropical.foreign import answers_alike
 from tropical.semirings import Semiring
 from tropical.sequence.chains import Batch, Layout, read
 
-__all__ = ["k_best", "viterbi"]
-
 
 @answers_alike
 def viterbi(

@@ -10,8 +10,6 @@ from tropical.arrays import read_count
 from tropical.foreign import answers_alike
 from tropical.sequence.chains import Layout, read
 
-__all__ = ["sample"]
-
 
 @answers_alike
 def sample(

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tropical.arrays import is_kind, promote
+from tropical.arrays import Array, is_kind, promote
 from tropical.extras import require
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
     from tropical.semirings import Semiring
-
-    Array: TypeAlias = NDArray[Any]
 
 
 def library() -> Any:
