@@ -66,8 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(str(error))
 
     if arguments.command in MODULES:
-        status: int = importlib.import_module(MODULES[arguments.command]).main(rest)
-        return status
+        return importlib.import_module(MODULES[arguments.command]).main(rest)
     if arguments.command == "info":
         tropical.show_config()
     elif arguments.command == "flights":

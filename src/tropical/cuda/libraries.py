@@ -245,12 +245,11 @@ def all_dtypes() -> contextlib.AbstractContextManager[Any]:
     jax = sys.modules.get("jax")
     if jax is None:
         return contextlib.nullcontext()
-    found: contextlib.AbstractContextManager[Any] = (
+    return (
         jax.enable_x64(True)
         if hasattr(jax, "enable_x64")
         else importlib.import_module("jax.experimental").enable_x64()
     )
-    return found
 
 
 def in_library_context(function: Function) -> Function:
@@ -271,6 +270,5 @@ def _device_of_cupy(given: Sequence[Any]) -> contextlib.AbstractContextManager[A
     """
     for x in given:
         if type(x).__module__.partition(".")[0] == "cupy" and is_on_gpu(x):
-            found: contextlib.AbstractContextManager[Any] = x.device
-            return found
+            return x.device
     return contextlib.nullcontext()

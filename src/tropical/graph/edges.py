@@ -70,8 +70,7 @@ def both_ways(graph: Array | Edges, ring: Semiring) -> Array | Edges:
     """Return the graph in which each edge leads in both directions, the better of two counting."""
     if isinstance(graph, Edges):
         return graph.both_ways()
-    both: Array = ring.add_ufunc(graph, graph.swapaxes(-1, -2))
-    return both
+    return ring.add_ufunc(graph, graph.swapaxes(-1, -2))
 
 
 def leads_both_ways(graph: Array | Edges, directed: bool) -> bool:

@@ -264,10 +264,7 @@ class Factor:
         """
         first, last = (self._vertex(v, name) for v, name in ((i, "i"), (j, "j")))
         weights = self._weights
-        found: list[int] = weights.elimination.path(
-            *weights.arrays, weights.edges.weight, first, last
-        ).tolist()
-        return found
+        return weights.elimination.path(*weights.arrays, weights.edges.weight, first, last).tolist()
 
     def closure(self, out: Array | None = None) -> Array:
         """Return the lengths of the best paths between all pairs of vertices, (n, n).

@@ -191,8 +191,7 @@ def _sums(lengths: Array, kind: Kind, weights: Sums | None, radii: Sums) -> Sums
         counts = there & (lengths != 0)
         inverse = np.zeros(lengths.shape)
         np.divide(1.0, lengths, out=inverse, where=counts, dtype=np.float64)
-        sums: Sums = inverse.sum(axis=1)[None]
-        return sums
+        return inverse.sum(axis=1)[None]
     weights = np.ones(lengths.shape[1]) if weights is None else weights
     return np.stack([((lengths <= radius) & there) @ weights for radius in radii.tolist()])
 

@@ -501,8 +501,7 @@ def _lengths(lengths: ArrayLike | None, steps: int, name: str) -> NDArray[np.int
 
 def _inside(steps: int, lengths: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Return which steps are within the lengths (...), as an array (..., steps)."""
-    within: NDArray[np.bool_] = np.arange(steps) < lengths[..., None]
-    return within
+    return np.arange(steps) < lengths[..., None]
 
 
 def _check_values(

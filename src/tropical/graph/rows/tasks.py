@@ -68,7 +68,7 @@ class Work:
             if isinstance(finder, Factor):
                 return within(finder.lengths(sources, self.targets), finder.semiring, self.limit)
             rows: Any = finder.lengths(sources, self.targets, limit=self.limit)
-            return rows  # type: ignore[no-any-return]
+            return rows
 
 
 class Blocks:

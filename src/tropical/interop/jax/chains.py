@@ -181,8 +181,7 @@ def _new(
 
         compute = _called(function, tuple(kind.dtype for kind in kinds))
         results = jax.pure_callback(compute, tuple(kinds), *operands, vmap_method="sequential")
-        known: tuple[Array, ...] = varying(results, *operands)
-        return known
+        return varying(results, *operands)
 
     def value(*operands: Array) -> tuple[Array, tuple[Array, ...]]:
         known = call(*operands)

@@ -71,8 +71,7 @@ def crf_log_likelihood(
             [-0.5000,  0.5000]])
     """
     model = _model(initial, transition, emission, lengths, states=states)
-    value: Tensor = _crf(*model, states, lengths)[0]
-    return value
+    return _crf(*model, states, lengths)[0]
 
 
 def log_likelihood(
@@ -106,8 +105,7 @@ def log_likelihood(
     tensor([0.7500, 0.2500])
     """
     model = _model(initial, transition, emission, lengths)
-    value: Tensor = _likelihood(*model, lengths)[0]
-    return value
+    return _likelihood(*model, lengths)[0]
 
 
 def viterbi(

@@ -34,8 +34,7 @@ class _Tensors:
         return x.diagonal(0, first, second)
 
     def strides(self, x: Tensor) -> Sequence[int]:
-        strides: Sequence[int] = x.stride()
-        return strides
+        return x.stride()
 
     def full(self, x: Tensor, shape: Sequence[int], ring: Semiring, which: str) -> Tensor:
         number = _number(ring.name, which, str(x.dtype).removeprefix("torch."))
@@ -121,5 +120,4 @@ def _path(subscripts: str, shapes: Sequence[tuple[int, ...]], optimize: Any) -> 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _number(ring: str, which: str, dtype: str) -> float:
     """Return a semiring's zero or one, which the compiler takes as it is."""
-    number: float = getattr(semirings.get(ring), which)(dtype)
-    return number
+    return getattr(semirings.get(ring), which)(dtype)

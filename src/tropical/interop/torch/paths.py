@@ -126,8 +126,7 @@ def _ends(name: str, x: Any, w: Tensor) -> Tensor | None:
         return x
     # The compiler has tensors in the place of arrays, and the operator checks them.
     vertices = x if torch.compiler.is_compiling() else sources_of(x, w, name)
-    result: Tensor = torch.as_tensor(vertices, device=w.device)
-    return result
+    return torch.as_tensor(vertices, device=w.device)
 
 
 def _along(

@@ -290,14 +290,12 @@ def _compute_scatter(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -
         size = [*index.shape]
         size[dim] = shape[dim] + 1
         whole = g.new_zeros(size).scatter_add(dim, index, g.detach())
-        total: Tensor = whole.narrow(dim, 0, shape[dim]).sum_to_size(shape)
-        return total
+        return whole.narrow(dim, 0, shape[dim]).sum_to_size(shape)
     terms = g.detach().numpy()
     with pooled(math.prod(shape)):
         sums = np.zeros(shape, terms.dtype)
     _core.scatter(sums, index.numpy(), terms, dim)
-    result: Tensor = torch.from_numpy(sums)
-    return result
+    return torch.from_numpy(sums)
 
 
 def _fake_scatter(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> Tensor:
@@ -346,9 +344,7 @@ def _product(
     a: Tensor, b: Tensor, semiring: str, with_index: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Return the product of matrices, and the index on request or for a gradient."""
-    result: tuple[Tensor, Tensor]
-    result = _gemm(a, b, semiring, with_index or _needs_index(a, b, semiring))
-    return result
+    return _gemm(a, b, semiring, with_index or _needs_index(a, b, semiring))
 
 
 def _needs_index(a: Tensor, b: Tensor, semiring: str) -> bool:

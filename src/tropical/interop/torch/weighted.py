@@ -33,8 +33,7 @@ def _compute(u: Tensor, r: Tensor, v: Tensor, s: Tensor, t: Tensor) -> Tensor:
     if t.is_cuda:
         return _compute_on_gpu(*(x.detach() for x in (u, r, v, s, t)))
     arrays = [x.detach().numpy() for x in (u, r, v, s, t)]
-    result: Tensor = torch.from_numpy(calculus.weighted(*arrays))
-    return result
+    return torch.from_numpy(calculus.weighted(*arrays))
 
 
 def _compute_on_gpu(u: Tensor, r: Tensor, v: Tensor, s: Tensor, t: Tensor) -> Tensor:
