@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from .graph import DenseGraph
     from .lengths import Node
 
-# Those whose arguments `source`, `sources`, `target` and `cutoff` may have any value.
-NAMES = {
+# Their arguments `source`, `sources`, `target` and `cutoff` may have any value.
+__all__ = [
     "bidirectional_dijkstra",
     "dijkstra_path",
     "dijkstra_path_length",
@@ -28,7 +28,7 @@ NAMES = {
     "single_source_dijkstra",
     "single_source_dijkstra_path",
     "single_source_dijkstra_path_length",
-}
+]
 
 
 class Nearest(NamedTuple):
