@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tropical import sequence
-from tropical.extras import require
 from tropical.sequence.gradients import log_likelihood_and_gradients, viterbi_and_gradients
 
-from .operators import differentiable, operator
+from .operators import differentiable, operator, torch
 from .products import check_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from torch import Tensor
-
-torch: Any = require("torch", "'tropical-blas[torch]'")
 
 
 def crf_log_likelihood(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tropical import semirings
 from tropical.einsum import network
-from tropical.extras import require
 
+from .operators import torch
 from .products import check_tensor, computed, gemm, widened
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from tropical.semirings import Semiring
-
-torch: Any = require("torch", "'tropical-blas[torch]'")
 
 
 class _Tensors:
@@ -106,7 +104,6 @@ def einsum(
         # `index` makes a length that the compiler takes for a variable one constant.
         shapes = tuple(tuple(operator.index(n) for n in x.shape) for x in operands)
         optimize = _path(subscripts, shapes, optimize)
-    result: Tensor
     result = network.contracted(subscripts, operands, ring, optimize, _Tensors(), read)
     return result.to(dtype)
 

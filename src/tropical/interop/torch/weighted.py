@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import tropical
 from tropical.autograd import weighted as calculus
-from tropical.extras import require
 
-from .operators import differentiable, in_front, operator
+from .operators import differentiable, in_front, operator, torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from torch import Tensor
-
-torch: Any = require("torch", "'tropical-blas[torch]'")
 
 
 def shifted(x: Tensor, dim: int) -> Tensor:
