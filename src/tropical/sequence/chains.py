@@ -93,6 +93,12 @@ class Batch:
             return rows
         return rows.reshape((*self.shape, self.steps, *rows.shape[1:]))
 
+    def paths(self, states: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return several paths (k, rows) of each sequence, (..., k, t); without padding (k, t)."""
+        if self.steps is None:
+            return states
+        return np.ascontiguousarray(self.shaped(states.T).swapaxes(-1, -2))
+
     def scores(self, numbers: NDArray[np.float64]) -> Array:
         """Return one number for each sequence in the shape and dtype of the batch."""
         return self.each(numbers.astype(self.dtype))[()]
