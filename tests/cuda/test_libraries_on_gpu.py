@@ -29,7 +29,7 @@ class OnTorch:
         self.numpy = self.torch.Tensor.numpy
         monkeypatch.setattr(self.torch.Tensor, "numpy", self.refuse)
         monkeypatch.setattr(self.torch.Tensor, "__array__", self.refuse)
-        monkeypatch.setattr(libraries.Torch, "runtime", lambda *_: gpu)
+        monkeypatch.setattr(libraries._Torch, "runtime", lambda *_: gpu)
 
     def put(self, x):
         return self.torch.from_numpy(np.array(x))
@@ -51,7 +51,7 @@ class OnJax:
         self.jax = pytest.importorskip("jax", reason="of JAX, which is not installed")
         kind = type(self.jax.numpy.zeros(1))
         monkeypatch.setattr(kind, "__dlpack_device__", lambda _: (2, 0))
-        monkeypatch.setattr(libraries.Jax, "runtime", lambda *_: gpu)
+        monkeypatch.setattr(libraries._Jax, "runtime", lambda *_: gpu)
 
     def put(self, x):
         with libraries.all_dtypes():

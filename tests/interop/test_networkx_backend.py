@@ -25,7 +25,7 @@ installed = pytest.mark.skipif(
 )
 KINDS = [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph]
 FUNCTIONS = [name for name in TABLE if hasattr(backend, name) and hasattr(nx, name)]
-WEIGHTED = sorted(name for name in set(FUNCTIONS) - backend.searches.NAMES
+WEIGHTED = sorted(name for name in set(FUNCTIONS) - set(backend.searches.__all__)
                   if "weight" in inspect.signature(getattr(backend, name)).parameters)  # fmt: skip
 PATHS = ["johnson", "all_pairs_dijkstra_path", "all_pairs_bellman_ford_path"]
 DIJKSTRA = sorted(set(WEIGHTED) - {"johnson"} - {

@@ -66,22 +66,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(str(error))
 
     if arguments.command in MODULES:
-        status: int = importlib.import_module(MODULES[arguments.command]).main(rest)
-        return status
+        return importlib.import_module(MODULES[arguments.command]).main(rest)
     if arguments.command == "info":
         tropical.show_config()
     elif arguments.command == "flights":
         _flights(flights, arguments.origin, arguments.destination)
     else:
-        _lines(arguments.command or "welcome")
+        from tropical.examples.flights import print_lines
+
+        module = importlib.import_module(f"tropical.cli.{arguments.command or 'welcome'}")
+        print_lines(module.lines())
     return 0
-
-
-def _lines(name: str) -> None:
-    from tropical.examples.flights import print_lines
-
-    module = importlib.import_module(f"tropical.cli.{name}")
-    print_lines(module.lines())
 
 
 def _flights(parser: argparse.ArgumentParser, origin: str | None, end: str | None) -> None:

@@ -14,8 +14,6 @@ from . import kernels
 from .libraries import Library, in_library_context, library_of, refuse
 from .products import promoted
 
-__all__ = ["viterbi"]
-
 
 @in_library_context
 def viterbi(

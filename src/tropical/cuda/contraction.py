@@ -15,8 +15,6 @@ from .products import gemm, result_like
 if TYPE_CHECKING:
     from tropical.semirings import Semiring
 
-__all__ = ["einsum"]
-
 
 class _OnGPU:
     """Arrays of one library on a GPU, as `einsum` takes them."""

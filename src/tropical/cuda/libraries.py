@@ -13,8 +13,6 @@ from tropical.foreign import is_on_gpu
 
 from .runtime import Runtime, runtime_of
 
-__all__ = ["Library", "View", "all_dtypes", "in_library_context", "library_of", "refuse"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -104,52 +102,42 @@ class Library:
         return x
 
 
-class Torch(Library):
-    """PyTorch."""
+class _Torch(Library):
+    """PyTorch, whose functions have other names."""
 
     def runtime(self, x: Any) -> Runtime:
-        """Return the GPU of a tensor, with PyTorch's current stream there."""
         stream = self.xp.cuda.current_stream(x.device)
         return runtime_of(int(x.device.index), int(stream.cuda_stream))
 
     def dtype(self, x: Any) -> str:
-        """Return the name of a tensor's dtype, as NumPy spells it."""
         return str(x.dtype).removeprefix("torch.")
 
     def view(self, x: Any) -> View:
-        """Return where a tensor lies."""
         return View(int(x.data_ptr()), tuple(x.shape), tuple(x.stride()))
 
     def empty(self, like: Any, shape: Sequence[int], dtype: str) -> Any:
-        """Return a new tensor on the GPU of another one; its elements are anything."""
         return self.xp.empty(tuple(shape), dtype=getattr(self.xp, dtype), device=like.device)
 
     def converted(self, x: Any, dtype: str) -> Any:
-        """Return the numbers of a tensor in another dtype."""
         return x.to(getattr(self.xp, dtype))
 
     def copied(self, x: Any) -> Any:
-        """Return a copy in C order."""
         return x.clone(memory_format=self.xp.contiguous_format)
 
     def arranged(self, x: Any, axes: Sequence[int], shape: Sequence[int]) -> Any:
-        """Return x with its axes in this order, then in this shape."""
         return x.permute(tuple(axes)).reshape(tuple(shape))
 
     def diagonal(self, x: Any, first: int, second: int) -> Any:
-        """Return x with two axes as one, the last; only equal indices stay."""
         return x.diagonal(0, first, second)
 
     def expanded(self, x: Any, shape: Sequence[int]) -> Any:
-        """Return a view that repeats x."""
         return x.expand(tuple(shape))
 
     def arange(self, like: Any, n: int) -> Any:
-        """Return the numbers 0 to n - 1, of int32, on the GPU of another tensor."""
         return self.xp.arange(n, dtype=self.xp.int32, device=like.device)
 
 
-class Jax(Library):
+class _Jax(Library):
     """JAX, whose arrays are immutable: a new one is written before anybody else has seen it."""
 
     mutable = False
@@ -168,21 +156,17 @@ class Jax(Library):
         return View(int(x.unsafe_buffer_pointer()), tuple(x.shape), tuple(strides[: x.ndim]))
 
     def empty(self, like: Any, shape: Sequence[int], dtype: str) -> Any:
-        """Return a new array on the GPU of another one; its elements are anything."""
         (device,) = like.devices()
         return self.xp.empty(tuple(shape), dtype, device=device).block_until_ready()
 
     def full(self, like: Any, shape: Sequence[int], dtype: str, number: Any) -> Any:
-        """Return a new array of equal numbers on the GPU of another one."""
         (device,) = like.devices()
         return self.xp.full(tuple(shape), number, dtype, device=device)
 
     def copied(self, x: Any) -> Any:
-        """Return a copy."""
         return self.xp.array(x, copy=True)
 
     def arange(self, like: Any, n: int) -> Any:
-        """Return the numbers 0 to n - 1, of int32, on the GPU of another array."""
         (device,) = like.devices()
         return self.xp.arange(n, dtype="int32", device=device)
 
@@ -192,19 +176,11 @@ class Jax(Library):
         return x
 
 
-def _torch() -> Library:
-    return Torch(sys.modules["torch"])
-
-
-def _cupy() -> Library:
-    return Library(sys.modules["cupy"])
-
-
-def _jax() -> Library:
-    return Jax(sys.modules["jax.numpy"])
-
-
-LIBRARIES: dict[str, Callable[[], Library]] = {"torch": _torch, "cupy": _cupy, "jaxlib": _jax}
+LIBRARIES: dict[str, Callable[[], Library]] = {
+    "torch": lambda: _Torch(sys.modules["torch"]),
+    "cupy": lambda: Library(sys.modules["cupy"]),
+    "jaxlib": lambda: _Jax(sys.modules["jax.numpy"]),
+}
 
 
 def library_of(**arrays: Any) -> Library:
@@ -269,12 +245,11 @@ def all_dtypes() -> contextlib.AbstractContextManager[Any]:
     jax = sys.modules.get("jax")
     if jax is None:
         return contextlib.nullcontext()
-    found: contextlib.AbstractContextManager[Any] = (
+    return (
         jax.enable_x64(True)
         if hasattr(jax, "enable_x64")
         else importlib.import_module("jax.experimental").enable_x64()
     )
-    return found
 
 
 def in_library_context(function: Function) -> Function:
@@ -295,6 +270,5 @@ def _device_of_cupy(given: Sequence[Any]) -> contextlib.AbstractContextManager[A
     """
     for x in given:
         if type(x).__module__.partition(".")[0] == "cupy" and is_on_gpu(x):
-            found: contextlib.AbstractContextManager[Any] = x.device
-            return found
+            return x.device
     return contextlib.nullcontext()

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["OwnSemiring", "semiring"]
-
 _LEFT_OUT = re.compile(r"[;{}#\\\"']|//|/\*")
 
 

@@ -16,8 +16,6 @@ from .libraries import Library, View, in_library_context, library_of, refuse
 from .products import gemm, item_size, reads_of
 from .runtime import Runtime
 
-__all__ = ["closure", "minimax_paths", "shortest_paths", "widest_paths"]
-
 
 @in_library_context
 def closure(

@@ -22,16 +22,6 @@ from .own import OwnSemiring
 if TYPE_CHECKING:
     from .kernels import Kernel, Ring, Shape
 
-__all__ = [
-    "Matrices",
-    "gemm",
-    "item_size",
-    "multiply",
-    "promoted",
-    "reads_of",
-    "result_like",
-]
-
 _MOST_BLOCKS = 2**31 - 1
 _MOST_STEPS = 2**31 - 1
 

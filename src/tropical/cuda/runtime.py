@@ -20,8 +20,6 @@ from tropical.extras import require
 
 from .kernels import FOLDERS, THREADS, Kernel
 
-__all__ = ["CompileError", "Runtime", "cubin", "runtime_of"]
-
 EXTRA = "'tropical-blas[cuda]'"
 LEAST_ARCHITECTURE = 80
 _ELF = b"\x7fELF"  # how machine code begins
@@ -70,14 +68,12 @@ class _Device:
             )
 
     def launch(self, kernel: Kernel, blocks: int, integers: Sequence[int]) -> None:
-        """Run a kernel by so many blocks, in the order of the stream."""
         shape = self._core.LaunchConfig(grid=blocks, block=THREADS)
         with self._current():
             function = _loaded(kernel, self.architecture, self._device.device_id)
             self._core.launch(self._stream, shape, function, *integers)
 
     def synchronize(self) -> None:
-        """Wait for all that the stream has been given."""
         with self._current():
             self._stream.sync()
 

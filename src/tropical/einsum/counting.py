@@ -9,16 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tropical.arrays import unmasked
+from tropical.arrays import Array, unmasked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tropical.semirings import Semiring
 
-Array: TypeAlias = NDArray[Any]
 Part: TypeAlias = tuple[slice, ...]
 BLOCK = 1 << 15  # elements whose temporaries stay in L2
 MOST = 2**62  # counts are kept below, so that no sum of two wraps

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropical import semirings
-from tropical.arrays import check_out, is_stored, narrowed, promote, unmasked, widened
+from tropical.arrays import Array, check_out, is_stored, narrowed, promote, unmasked, widened
 
 from . import counting, order
 from .arrays import Arrays
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from tropical.semirings import Semiring
 
-Array: TypeAlias = NDArray[Any]
 Where: TypeAlias = dict[Any, NDArray[np.intp]]
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tropical import _core
+from tropical.arrays import Array
 
 from .arrays import NUMPY, Arrays
 from .counting import Counted, product_counts
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tropical.semirings import Semiring
 
     from .subscripts import Index, Indices
-
-Array: TypeAlias = NDArray[Any]
 
 
 class Term(NamedTuple):

@@ -67,18 +67,14 @@ def split(
         output = _listed(arguments[-1]) if len(arguments) % 2 else None
         return inputs, output, list(arguments[: 2 * pairs : 2])
     text = "".join(arguments[0].split())
-    inputs, output = _parse(text)
+    left, arrow, right = text.partition("->")
+    inputs = tuple(_lettered(term, text) for term in left.split(","))
+    output = _lettered(right, text) if arrow else None
     if len(inputs) != len(arguments) - 1:
         raise ValueError(
             f"subscripts: {text!r} names {len(inputs)} operands, got {len(arguments) - 1}"
         )
     return inputs, output, list(arguments[1:])
-
-
-def _parse(text: str) -> tuple[tuple[Indices, ...], Indices | None]:
-    left, arrow, right = text.partition("->")
-    inputs = tuple(_lettered(term, text) for term in left.split(","))
-    return inputs, _lettered(right, text) if arrow else None
 
 
 def _listed(labels: Any) -> Indices:

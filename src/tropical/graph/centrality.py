@@ -114,5 +114,4 @@ def harmonic(
     found.check_lengths()
     wanted = found.vertices(vertices)
     (result,) = found.fold("reciprocals", wanted, progress, inward=True)
-    sums: NDArray[np.float64] = result.reshape(wanted.shape)
-    return sums
+    return result.reshape(wanted.shape)

@@ -20,14 +20,12 @@ from tropical.npz import whole_file
 from .cycles import CycleError, show
 from .edges import Edges, edges_of
 from .files import Named, load
-from .other_paths import longest_paths, star_paths
-from .paths import shortest_paths
 from .predecessors import path
 from .rows import stores
 from .rows.writing import write_lengths
 from .search import improves
 from .sources import EdgeFileError
-from .tables import SUFFIXES, number_text, vertices_in, within, write_table
+from .tables import SUFFIXES, best_paths, number_text, vertices_in, within, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -142,23 +140,11 @@ def _paths(
 
     Predecessors are those of paths of any value: a path within the limit may pass vertices beyond.
     """
-    options: dict[str, Any] = {"indices": start, "targets": ends, "progress": arguments.progress}
     with _named_errors(arguments.edges, named):
         free = improves(edges_of(named.graph, ring), ring)
         limit = None if free else arguments.limit
-        if ring is semirings.minplus:
-            options["directed"] = named.directed
-            values, before = shortest_paths(
-                named.graph, limit=limit, return_predecessors=True, **options
-            )
-        elif ring is semirings.maxplus:
-            values, before = longest_paths(named.ways(ring), return_predecessors=True, **options)
-        else:
-            bounds = (start, ends, limit, False)
-            found: Any = star_paths(
-                named.graph, ring, named.directed, True, False, bounds, None, arguments.progress
-            )
-            values, before = found.answer()
+        options: dict[str, Any] = {"limit": limit, "progress": arguments.progress}
+        values, before = best_paths(named, ring, start, ends, predecessors=True, **options)
     return within(values, ring, arguments.limit), before
 
 

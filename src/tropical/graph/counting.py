@@ -129,7 +129,10 @@ def counted(task: Task) -> Counted:
     if why := _hopeless(task, found, n, m, _factor_seconds(n, like_tree=True)):
         return replace(found, why=why)
     edges = compressed(edges_of(graph, task.ring))
-    balanced = task.two_way or _is_balanced(edges)
+    # Where each edge leads both ways, as many edges enter each vertex as leave it.
+    balanced = task.two_way or np.array_equal(
+        np.bincount(edges.head, minlength=n), np.diff(edges.start)
+    )
     search = found.search
     if not balanced and found.others >= 4 * WORTH:
         search = _searches(task, n, m, _reached(edges, task))
@@ -149,7 +152,8 @@ def _searches(task: Task, n: int, m: int, share: float) -> float:
     if task.wanted.bounded:
         one /= 2  # ends at the last target
     elif isinstance(task.graph, Edges) and breadth_first.fits(task.graph):
-        one /= breadth_first.GAIN if _by_levels(task) else breadth_first.GAIN_OF_ONES
+        many = not task.predecessors and task.count >= 64 and task.ring is semirings.minplus
+        one /= breadth_first.GAIN if many else breadth_first.GAIN_OF_ONES
     return costs.CALL + one * task.count / parallel
 
 
@@ -161,11 +165,6 @@ def _may_go_at_once(task: Task, n: int) -> bool:
     rows_alone = not task.predecessors and not task.wanted.bounded
     enough = task.count >= costs.AT_ONCE_SOURCES * get_num_threads()
     return rows_alone and enough and n <= costs.AT_ONCE_VERTICES
-
-
-def _by_levels(task: Task) -> bool:
-    """Return whether a search among weights of 1 goes out from many sources at once."""
-    return not task.predecessors and task.count >= 64 and task.ring is semirings.minplus
 
 
 def number_of_edges(graph: Array | Edges, ring: Semiring) -> int:
@@ -248,12 +247,6 @@ def _with_elimination(
     weights = costs.weight_seconds(core.entries, operations, size) / threads
     seconds = costs.ELIMINATION_CALL + weights + rows(core.entries)
     return replace(found, elimination=seconds, core=core, operations=operations)
-
-
-def _is_balanced(edges: Compressed) -> bool:
-    """Return whether as many edges enter each vertex as leave it, as if each led both ways."""
-    entering = np.bincount(edges.head, minlength=edges.n)
-    return np.array_equal(entering, np.diff(edges.start))
 
 
 def _expands(edges: Compressed, centers: NDArray[np.intp], balanced: bool) -> bool:

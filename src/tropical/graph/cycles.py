@@ -113,8 +113,7 @@ def weight_of(edges: Edges, cycle: Sequence[int]) -> float:
     least = own.where(np.lexsort((own.weight, own.source)))  # the first edge of each vertex
     weights = least.weight[np.unique(least.source, return_index=True)[1]].tolist()
     if is_kind(edges.dtype, "integer"):
-        total: float = sum(weights)
-        return total
+        return sum(weights)
     try:
         return math.fsum(weights)
     except OverflowError:  # of an intermediate sum

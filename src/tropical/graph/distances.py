@@ -66,8 +66,7 @@ def eccentricity(
         raise ValueError(
             f"graph: expected paths between all vertices, got none from {lonely} to some vertex"
         )
-    farthest: NDArray[np.float64] = greatest.reshape(wanted.shape)
-    return farthest
+    return greatest.reshape(wanted.shape)
 
 
 def diameter(

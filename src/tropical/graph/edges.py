@@ -47,7 +47,7 @@ def matrix_of(a: GraphLike, ring: Semiring) -> Array:
 
     Where these have no edge, the matrix has `ring`'s zero.
     """
-    if not is_sparse(a) and not _is_from("networkx", "Graph", a):
+    if not is_sparse(a) and not _is_networkx(a):
         return unmasked("a", a)
     if set(ring.dtypes) == {"bool"}:
         pattern = read_pattern(a)
@@ -71,8 +71,7 @@ def both_ways(graph: Array | Edges, ring: Semiring) -> Array | Edges:
     """Return the graph in which each edge leads in both directions, the better of two counting."""
     if isinstance(graph, Edges):
         return graph.both_ways()
-    both: Array = ring.add_ufunc(graph, graph.swapaxes(-1, -2))
-    return both
+    return ring.add_ufunc(graph, graph.swapaxes(-1, -2))
 
 
 def leads_both_ways(graph: Array | Edges, directed: bool) -> bool:
@@ -194,7 +193,7 @@ def read_pattern(a: GraphLike) -> NDArray[np.bool_] | Edges:
     """
     if isinstance(a, Edges):
         return a
-    if _is_from("networkx", "Graph", a) or is_sparse(a):
+    if _is_networkx(a) or is_sparse(a):
         return _from_sparse(a, "a") if is_sparse(a) else _from_networkx(a, None)
     values = unmasked("a", a.filled(0) if isinstance(a, np.ma.MaskedArray) else a)
     values = widened(values, semirings.minplus)
@@ -212,7 +211,7 @@ def read_pattern(a: GraphLike) -> NDArray[np.bool_] | Edges:
 def _read(w: GraphLike, ring: Semiring, weight: Weight) -> Array | Edges:
     if isinstance(w, Edges):
         return w
-    if _is_from("networkx", "Graph", w):
+    if _is_networkx(w):
         return _from_networkx(w, weight)
     if is_sparse(w):
         return _from_sparse(w)
@@ -244,10 +243,10 @@ def is_sparse(w: object) -> bool:
     return module is not None and bool(module.issparse(w))
 
 
-def _is_from(module: str, kind: str, w: object) -> bool:
-    """Return whether `w` is a `module`.`kind`; it is not if the process never imported `module`."""
-    loaded = sys.modules.get(module)
-    return loaded is not None and isinstance(w, getattr(loaded, kind))
+def _is_networkx(w: object) -> bool:
+    """Return whether `w` is a graph of networkx."""
+    module = sys.modules.get("networkx")
+    return module is not None and isinstance(w, module.Graph)
 
 
 def _from_sparse(w: Any, name: str = "w") -> Edges:

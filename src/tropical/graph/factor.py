@@ -139,7 +139,7 @@ class Factor:
             self._vertices(vertices, name)
             for vertices, name in ((sources, "sources"), (targets, "targets"))
         )
-        result = Result("out", out, (*rows.shape, *columns.shape), self.dtype)
+        result = Result(out, (*rows.shape, *columns.shape), self.dtype)
         table, ends = result.table(rows.size, columns.size), columns.ravel()
         self._weights.elimination.rows(
             *self._weights.arrays, rows.ravel(), None if targets is None else ends, table
@@ -212,8 +212,8 @@ class Factor:
         vertices = self._vertices(sources, "sources")
         shape = (*vertices.shape, self.n)
         first, second = _pair(out) if return_lengths else (None, out)
-        lengths = Result("out", first, shape, self.dtype)
-        before = Result("out", second, shape, np.dtype(np.int32))
+        lengths = Result(first, shape, self.dtype)
+        before = Result(second, shape, np.dtype(np.int32))
         table = lengths.table(vertices.size, self.n)
         self._weights.elimination.trees(
             *self._weights.arrays,
@@ -264,10 +264,7 @@ class Factor:
         """
         first, last = (self._vertex(v, name) for v, name in ((i, "i"), (j, "j")))
         weights = self._weights
-        found: list[int] = weights.elimination.path(
-            *weights.arrays, weights.edges.weight, first, last
-        ).tolist()
-        return found
+        return weights.elimination.path(*weights.arrays, weights.edges.weight, first, last).tolist()
 
     def closure(self, out: Array | None = None) -> Array:
         """Return the lengths of the best paths between all pairs of vertices, (n, n).

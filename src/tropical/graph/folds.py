@@ -6,7 +6,6 @@ the sweeps leave the lengths.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -17,13 +16,11 @@ from tropical import semirings
 from tropical.arrays import Array, is_kind
 
 from .all_pairs import sources_of
-from .counting import Task
 from .edges import Edges, Mirrored, edges_of, read
 from .factor import Factor, keep_one
-from .method import RING, Choice, cheapest
+from .method import RING, cheapest_of_rows
 from .paths import shortest_paths
 from .progress import Progress, share_of, shown
-from .wanted import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,38 +92,21 @@ class Distances:
         -------
         ndarray of float64, (3, vertices.size), (1, vertices.size) or (len(radii), vertices.size)
         """
-        radii = np.empty(0) if radii is None else radii
-        rows = {"lengths": 3, "reciprocals": 1, "within": len(radii)}[kind]
-        sums = np.empty((rows, vertices.size))
+        vertices, radii = vertices.ravel(), np.empty(0) if radii is None else radii
+        height = {"lengths": 3, "reciprocals": 1, "within": len(radii)}[kind]
+        sums = np.empty((height, len(vertices)))
         with shown(progress) as report:
-            for some, lengths in self._parts(
-                vertices.ravel(), kind, inward, weights, radii, report
-            ):
-                sums[:, some] = lengths
-        return sums
-
-    def _parts(
-        self,
-        vertices: NDArray[np.intp],
-        kind: Kind,
-        inward: bool,
-        weights: Sums | None,
-        radii: Sums,
-        report: Report,
-    ) -> Iterator[tuple[Array, Sums]]:
-        """Yield some positions in `vertices`, and their sums."""
-        if self.factor is not None:
-            fold = functools.partial(
-                self.factor._weights.elimination.fold, *_ways(self.factor, inward)
-            )
+            if self.factor is None:
+                for first, rows in self.rows(vertices, inward, report):
+                    sums[:, first : first + len(rows)] = _sums(rows, kind, weights, radii)
+                return sums
+            ways, fold = _ways(self.factor, inward), self.factor._weights.elimination.fold
             order = _near_each_other(self.factor, vertices)
             for first in range(0, len(order), CALL_SOURCES):
                 some = order[first : first + CALL_SOURCES]
-                yield some, fold(vertices[some], kind, weights, radii.tolist())
+                sums[:, some] = fold(*ways, vertices[some], kind, weights, radii.tolist())
                 report((first + len(some)) / len(order))
-            return
-        for first, rows in self.rows(vertices, inward, report):
-            yield np.arange(first, first + len(rows)), _sums(rows, kind, weights, radii)
+        return sums
 
     def rows(
         self, vertices: NDArray[np.intp], inward: bool, report: Report
@@ -191,8 +171,7 @@ def _sums(lengths: Array, kind: Kind, weights: Sums | None, radii: Sums) -> Sums
         counts = there & (lengths != 0)
         inverse = np.zeros(lengths.shape)
         np.divide(1.0, lengths, out=inverse, where=counts, dtype=np.float64)
-        sums: Sums = inverse.sum(axis=1)[None]
-        return sums
+        return inverse.sum(axis=1)[None]
     weights = np.ones(lengths.shape[1]) if weights is None else weights
     return np.stack([((lengths <= radius) & there) @ weights for radius in radii.tolist()])
 
@@ -224,16 +203,8 @@ def distances_in(
     count = edges.n if sources is None else sources
     factor, method = None, "D"
     if count:
-        choice = _choice(edges, directed, count)
-        core = None if choice.counted is None else choice.counted.core
-        method = choice.method
+        choice = cheapest_of_rows(edges, RING, directed, count)
+        core, method = choice.counted.core, choice.method
         if method == "E" and core is not None:
             factor = Factor(edges, directed=directed, ordering=core.order)
     return Distances(edges, bool(directed), factor, method)
-
-
-def _choice(edges: Edges, directed: bool, count: int) -> Choice:
-    """Return how to find the paths from so many vertices."""
-    some = Wanted(np.arange(count) % edges.n, None, None, False)
-    ways = edges if directed else edges.both_ways()
-    return cheapest(Task(ways, RING, some, two_way=not directed), "D")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -32,13 +33,16 @@ FEW = 128
 KNOWN = ("auto", "BF", *METHODS)
 
 
+UNCOUNTED = Counted(math.inf, math.inf)  # where the method is known without a count
+
+
 @dataclass(frozen=True)
 class Choice:
     """A method, the reason, and what was counted to find it."""
 
     method: str
     reason: str
-    counted: Counted | None = None
+    counted: Counted = UNCOUNTED
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,7 @@ def explain_shortest_paths(
     dtype = stored_dtype(w) or graph.dtype
     described = choice.method, n, m, count, dtype.name, choice.reason
     found = choice.counted
-    if found is None:
+    if found is UNCOUNTED:
         return Method(*described)
     search = "J" if negative else "D"
     seconds = {"FW": found.closure, search: found.search}
@@ -193,6 +197,13 @@ def choose(
     if want.limit is not None or want.min_only:
         return Choice(search, "a limit or the nearest source bounds the search")
     return cheapest(Task(graph, RING, want, predecessors, two_way), search)
+
+
+def cheapest_of_rows(edges: Edges, ring: semirings.Semiring, directed: bool, count: int) -> Choice:
+    """Return `cheapest` for the paths from so many vertices to all; searches are "D"."""
+    some = Wanted(np.arange(count) % edges.n, None, None, False)
+    ways = edges if directed else edges.both_ways()
+    return cheapest(Task(ways, ring, some, two_way=not directed), "D")
 
 
 def cheapest(task: Task, search: str) -> Choice:

@@ -34,8 +34,6 @@ Paths: TypeAlias = Array | tuple[Array, ...]
 # indices, targets, limit and min_only
 Bounds: TypeAlias = "tuple[ArrayLike | None, ArrayLike | None, float | None, bool]"
 
-__all__ = ["longest_paths", "minimax_paths", "widest_paths"]
-
 
 @overload
 def widest_paths(
@@ -222,10 +220,8 @@ def star_paths(
     two_way = leads_both_ways(graph, directed)
     choice = None if in_place else _choice(graph, ring, want, predecessors, two_way)
     if choice is not None and choice.method != "FW":
-        counted = choice.counted
-        edges = edges_of(graph, ring) if counted is None or counted.edges is None else counted.edges
+        edges, core = choice.counted.edges or edges_of(graph, ring), choice.counted.core
         if choice.method == "E":
-            core = None if counted is None else counted.core
             return eliminated_paths(edges, ring, want, predecessors, progress, two_way, core)
         return Search(edges, ring).find(want, predecessors, progress)
     found = all_pairs(graph, ring, in_place, predecessors, progress, symmetric=not directed)

@@ -13,22 +13,23 @@ from numpy.typing import ArrayLike
 from tropical.arrays import Array, is_kind
 from tropical.foreign import answers_alike
 
+from . import breadth_first
 from .all_pairs import all_pairs, check_writeable
 from .bellman_ford import potentials
 from .by_elimination import eliminated_paths
 from .cycles import NegativeCycleError
 from .edges import Edges, dense_of, edges_of, leads_both_ways
 from .method import RING, choose, is_negative, prepare
-from .shortest import shortest
+from .progress import Progress, shown
+from .search import Search
 from .star import DivergenceError, check_divergence
-from .wanted import wanted
+from .wanted import Found, Wanted, wanted
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .edges import GraphLike, Weight
     from .predecessors import Predecessors
-    from .progress import Progress
 
 
 class PathOptions(TypedDict, total=False):
@@ -230,12 +231,11 @@ def shortest_paths(
             graph, w, overwrite, return_predecessors, progress, negative, symmetric=not directed
         )
         return want.select(values, before, RING).answer(w)
-    counted = choice.counted
-    edges = edges_of(graph, RING) if counted is None or counted.edges is None else counted.edges
+    edges = choice.counted.edges or edges_of(graph, RING)
     if choice.method == "E":
         if negative:
             want.check_limit(return_predecessors)
-        core = None if counted is None else counted.core
+        core = choice.counted.core
         try:
             return eliminated_paths(
                 edges, RING, want, return_predecessors, progress, two_way, core
@@ -243,7 +243,23 @@ def shortest_paths(
         except NegativeCycleError:
             if want.sources is None:
                 raise  # else Johnson's algorithm says whether a source reaches the cycle
-    return shortest(edges, want, return_predecessors, progress, negative).answer(w)
+    return _by_search(edges, want, return_predecessors, progress, negative).answer(w)
+
+
+def _by_search(
+    edges: Edges, want: Wanted, predecessors: bool, progress: Progress, negative: bool
+) -> Found:
+    """Return the wanted paths by searches: by levels, Dijkstra's, or Johnson's algorithm."""
+    if negative:
+        h = potentials(edges, sources=want.starts(edges.n).astype(np.intp))
+        return Search(edges, RING, h).find(want, predecessors, progress)
+    if not predecessors and not want.bounded and breadth_first.fits(edges):
+        starts = want.starts(edges.n).astype(np.intp)
+        with shown(progress) as report:
+            levels = breadth_first.lengths(edges, starts, report)
+        if levels is not None:
+            return Found(levels.reshape(*want.rows(edges.n), edges.n))
+    return Search(edges, RING).find(want, predecessors, progress)
 
 
 def _by_blocks(

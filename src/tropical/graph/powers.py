@@ -14,7 +14,7 @@ from tropical.foreign import answers_alike
 
 from .edge_arrays import Edges, in_core
 from .edges import matrix_of, number_of_vertices, read
-from .predecessors import Predecessors, check_vertices
+from .predecessors import Predecessors, check_vertices, place_in
 from .progress import Progress, Report, shown
 from .wanted import EVERYTHING, Found, Wanted, wanted
 
@@ -150,9 +150,9 @@ class KEdgePaths:
         if len(item) != len(batch):
             raise IndexError(f"item: expected a graph of a batch {batch}, got {item}")
         check_vertices(n, i=i, j=j)
-        row = 0 if self.wanted.min_only else _place("i", i, self.wanted.starts(n), "indices")
+        row = 0 if self.wanted.min_only else place_in(self.wanted.starts(n), "indices", "i", i)
         ends = np.arange(n) if self.wanted.targets is None else self.wanted.targets
-        column = _place("j", j, ends.ravel(), "targets")
+        column = place_in(ends.ravel(), "targets", "j", j)
         if self.values[item].reshape(-1, ends.size)[row, column] == self.none:
             return []
         vertices = [int(j)]
@@ -163,13 +163,6 @@ class KEdgePaths:
         if vertices[-1] != i:
             raise ValueError(f"i: expected {vertices[-1]}, where the path begins, got {i}")
         return vertices[::-1]
-
-
-def _place(name: str, vertex: int, known: Array, argument: str) -> int:
-    (places,) = np.nonzero(known == vertex)
-    if not len(places):
-        raise ValueError(f"{name}: expected one of {argument}, got {vertex}")
-    return int(places[0])
 
 
 def k_edge_paths(

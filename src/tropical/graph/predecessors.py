@@ -71,10 +71,7 @@ def path(predecessors: ArrayLike, i: int, j: int, *, indices: ArrayLike | None =
         expected = "(n, n), or the row (n,) of i" if indices is None else f"({len(starts)}, n)"
         raise ValueError(f"predecessors: expected {expected}, got {table.shape}")
     check_vertices(n, i=i, j=j)
-    (places,) = np.nonzero(starts == i)
-    if not len(places):
-        raise ValueError(f"i: expected one of indices, got {i}")
-    row = np.atleast_2d(table)[places[0]]
+    row = np.atleast_2d(table)[place_in(starts, "indices", "i", i)]
     vertices = _trace(row, int(j))
     if vertices[-1] == i:  # also in the row of several sources, of `min_only`
         return vertices[::-1]
@@ -98,6 +95,14 @@ def _trace(row: Predecessors, vertex: int) -> list[int]:
             )
         vertices.append(before)
     return vertices
+
+
+def place_in(known: Array, argument: str, name: str, vertex: int) -> int:
+    """Return where a vertex is first among those of an argument, or raise ValueError."""
+    (places,) = np.nonzero(known == vertex)
+    if not len(places):
+        raise ValueError(f"{name}: expected one of {argument}, got {vertex}")
+    return int(places[0])
 
 
 def check_vertices(n: int, **vertices: int) -> None:

@@ -130,8 +130,7 @@ def reached_rows(edges: Edges, want: Wanted, reflexive: bool | None, progress: P
         (row,) = graph.beyond(starts)
         if reflexive:
             row[starts] = True
-        found: Bools = row if want.targets is None else row[want.targets]
-        return found
+        return row if want.targets is None else row[want.targets]
     out = np.empty((len(starts), want.width(n)), np.bool_)
     with shown(progress) as report:
         for begin in range(0, len(starts), ROWS):
@@ -184,8 +183,7 @@ class _Graph:
 
     def _tails(self, start: np.int32) -> NDArray[np.intp]:
         """Return the sources of edges that close a cycle through a vertex."""
-        tails: NDArray[np.intp] = self.edges.source[self.inside & (self.edges.head == start)]
-        return tails
+        return self.edges.source[self.inside & (self.edges.head == start)]
 
     def beyond(self, starts: NDArray[np.int32]) -> Bools:
         """Return where paths of an edge or more lead from any start, (1, n)."""

@@ -14,19 +14,17 @@ class Result:
 
     Parameters
     ----------
-    name : str
-        The name of the argument `out`, for messages.
     out : ndarray or None
     shape : tuple of int
     dtype : numpy.dtype
     """
 
-    def __init__(self, name: str, out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    def __init__(self, out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self._out = out
         if out is None:
             self._array: Array = np.empty(shape, dtype)
         else:
-            check_out(name, out, shape, dtype)
+            check_out("out", out, shape, dtype)
             self._array = out.view(np.ndarray)
         contiguous = self._array.flags.c_contiguous
         self._computed = self._array if contiguous else np.empty(shape, dtype)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from .edges import GraphLike
     from .progress import Report
 
-__all__ = ["DivergenceError", "closure"]
-
 
 class DivergenceError(ValueError):
     """A matrix has no star: a cycle of its graph improves with every round."""

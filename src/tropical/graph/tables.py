@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import io
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,18 +93,30 @@ def table_of(named: Named, ring: Semiring) -> Callable[[Array, Array], Array]:
             longest_paths(named.ways(ring), indices=[])  # raises CycleError, with the cycle
         raise
 
-    def search(sources: Array, targets: Array) -> Array:
-        if ring is semirings.minplus:
-            return shortest_paths(
-                named.graph, directed=named.directed, indices=sources, targets=targets
-            )
-        if ring is semirings.maxplus:
-            return longest_paths(named.ways(ring), indices=sources, targets=targets)
-        bounds = (sources, targets, None, False)
-        found = star_paths(named.graph, ring, named.directed, False, False, bounds, None, None)
-        return found.values
+    return partial(best_paths, named, ring)
 
-    return search
+
+def best_paths(
+    named: Named,
+    ring: Semiring,
+    sources: Array | int | None,
+    targets: Array | None,
+    *,
+    limit: float | None = None,
+    predecessors: bool = False,
+    progress: Progress = None,
+) -> Any:
+    """Return what the function of paths for a semiring returns; over maxplus without a limit."""
+    options: dict[str, Any] = {"indices": sources, "targets": targets, "progress": progress}
+    options["return_predecessors"] = predecessors
+    if ring is semirings.minplus:
+        return shortest_paths(named.graph, directed=named.directed, limit=limit, **options)
+    if ring is semirings.maxplus:
+        return longest_paths(named.ways(ring), **options)
+    bounds = (sources, targets, limit, False)
+    return star_paths(
+        named.graph, ring, named.directed, predecessors, False, bounds, None, progress
+    ).answer()
 
 
 def write_table(
@@ -142,9 +155,8 @@ def write_table(
             file.write(first.tobytes())
             file.writelines(block.tobytes() for block in blocks)
         else:
-            values = np.concatenate(list(blocks))
-            ends = named.labels[sources], named.labels[targets]
-            np.savez(file, values=values, sources=ends[0], targets=ends[1])
+            values, labels = np.concatenate(list(blocks)), named.labels
+            np.savez(file, values=values, sources=labels[sources], targets=labels[targets])
 
 
 def _blocks(

@@ -11,21 +11,19 @@ import functools
 import sys
 from operator import index
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tropical import semirings
-from tropical.arrays import unmasked
+from tropical.arrays import Array, unmasked
 from tropical.einsum import einsum
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tropical.semirings import Semiring
-
-Array: TypeAlias = NDArray[Any]
 
 __all__ = ["Summand", "implementation", "tensordot"]
 

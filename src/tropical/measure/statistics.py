@@ -100,8 +100,7 @@ def compare_unpaired(new: Sample, old: Sample) -> Comparison:
     def ratio_of_medians(
         x: NDArray[np.float64], y: NDArray[np.float64], axis: int = -1
     ) -> NDArray[np.float64]:
-        result: NDArray[np.float64] = np.median(x, axis=axis) / np.median(y, axis=axis)
-        return result
+        return np.median(x, axis=axis) / np.median(y, axis=axis)
 
     def p_value() -> float:
         return float(require("scipy.stats").mannwhitneyu(first, second).pvalue)

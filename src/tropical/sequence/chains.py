@@ -85,8 +85,7 @@ class Batch:
 
     def within(self) -> NDArray[np.bool_]:
         """Return which steps of padded sequences are within the lengths, (sequences, t)."""
-        inside: NDArray[np.bool_] = np.arange(self.steps or 0) < self.lengths[:, None]
-        return inside
+        return _inside(self.steps or 0, self.lengths)
 
     def shaped(self, rows: Array) -> Array:
         """Return results of all steps in the shape of the batch."""
@@ -94,10 +93,15 @@ class Batch:
             return rows
         return rows.reshape((*self.shape, self.steps, *rows.shape[1:]))
 
+    def paths(self, states: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return several paths (k, rows) of each sequence, (..., k, t); without padding (k, t)."""
+        if self.steps is None:
+            return states
+        return np.ascontiguousarray(self.shaped(states.T).swapaxes(-1, -2))
+
     def scores(self, numbers: NDArray[np.float64]) -> Array:
         """Return one number for each sequence in the shape and dtype of the batch."""
-        result: Array = self.each(numbers.astype(self.dtype))[()]
-        return result
+        return self.each(numbers.astype(self.dtype))[()]
 
     def each(self, numbers: Array) -> Array:
         """Return one result for each sequence in the shape of the batch."""
@@ -309,10 +313,7 @@ def _observe(emission: Array, layout: Layout) -> Observed:
         first=first,
         lengths=lengths,
         steps=steps,
-        batches={
-            "log_emission": (emission, 2),
-            "lengths": (lengths, 0),
-        },
+        batches={"log_emission": (emission, 2), "lengths": (lengths, 0)},
         check_values=lambda: _check_values(
             "log_emission", emission, layout.ring, None if layout.concatenated else lengths
         ),
@@ -333,7 +334,9 @@ def _observe_symbols(table: Array, symbols: Array, layout: Layout) -> Observed:
     rows = symbols.astype(np.intp, copy=False)
     # One pass is enough for most: as unsigned numbers, negative ones are the greatest.
     if np.max(rows.view(np.uintp), initial=0) >= known:
-        _refuse_unknown(symbols, known, None if layout.concatenated else lengths)
+        inside = True if layout.concatenated else _inside(symbols.shape[-1], lengths)
+        why = f", as log_emission has {known} symbols"
+        refuse_unknown("symbols", symbols, known, inside, why)
         rows = np.clip(rows, 0, known - 1)  # what is beyond the lengths is not read
     if math.prod(table.shape[:-2]) != 1:  # a table for each item of the batch
         tables = np.arange(math.prod(table.shape[:-2])).reshape(table.shape[:-2])
@@ -351,27 +354,20 @@ def _observe_symbols(table: Array, symbols: Array, layout: Layout) -> Observed:
         first=first,
         lengths=lengths,
         steps=symbols.shape[-1],
-        batches={
-            "log_emission": (table, 2),
-            "symbols": (symbols, 1),
-            "lengths": (lengths, 0),
-        },
+        batches={"log_emission": (table, 2), "symbols": (symbols, 1), "lengths": (lengths, 0)},
         check_values=lambda: _check_values("log_emission", table, layout.ring),
     )
 
 
-def _refuse_unknown(symbols: Array, known: int, lengths: NDArray[np.intp] | None) -> None:
-    """Raise ValueError for symbols without emissions, within the lengths."""
-    wrong = (symbols < 0) | (symbols >= known)
-    if lengths is not None:
-        wrong = wrong & _inside(symbols, lengths)
+def refuse_unknown(
+    name: str, numbers: Array, count: int, inside: NDArray[np.bool_] | bool, why: str = ""
+) -> None:
+    """Raise ValueError for a number that is not from 0 to count - 1, of those that are `inside`."""
+    wrong = ((numbers < 0) | (numbers >= count)) & inside
     if wrong.any():
         at = tuple(int(i) for i in np.argwhere(wrong)[0])
-        value = np.broadcast_to(symbols, wrong.shape)[at]
-        raise ValueError(
-            f"symbols: expected 0 to {known - 1}, as log_emission has {known} symbols, got {value} "
-            f"at {at}"
-        )
+        value = np.broadcast_to(numbers, wrong.shape)[at]
+        raise ValueError(f"{name}: expected 0 to {count - 1}{why}, got {value} at {at}")
 
 
 def _steps_of(
@@ -509,10 +505,9 @@ def _lengths(lengths: ArrayLike | None, steps: int, name: str) -> NDArray[np.int
     return length.astype(np.intp)
 
 
-def _inside(x: Array, lengths: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return which steps of (..., steps) are within the lengths."""
-    within: NDArray[np.bool_] = np.arange(x.shape[-1]) < lengths[..., None]
-    return within
+def _inside(steps: int, lengths: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return which steps are within the lengths (...), as an array (..., steps)."""
+    return np.arange(steps) < lengths[..., None]
 
 
 def _check_values(
@@ -533,9 +528,8 @@ def _check_values(
         return
     wrong = np.isnan(x) | np.isin(x, refused)
     if lengths is not None:
-        first: tuple[Any, ...] = (..., *(0,) * axes)
         wide: tuple[Any, ...] = (..., *(None,) * axes)
-        wrong = wrong & _inside(x[first], lengths)[wide]
+        wrong = wrong & _inside(x.shape[-1 - axes], lengths)[wide]
     if wrong.any():
         at = tuple(int(i) for i in np.argwhere(wrong)[0])
         value = np.broadcast_to(x, wrong.shape)[at]

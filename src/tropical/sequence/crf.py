@@ -9,10 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropical.arrays import Array, is_kind, unmasked
 from tropical.foreign import answers_alike
-from tropical.sequence.chains import Batch, Layout, read
+from tropical.sequence.chains import Batch, Layout, read, refuse_unknown
 from tropical.sequence.marginals import Posteriors, posteriors_of
-
-__all__ = ["CRFLikelihood", "crf_log_likelihood"]
 
 
 class CRFLikelihood(NamedTuple):
@@ -140,8 +138,5 @@ def _states(states: ArrayLike, batch: Batch) -> NDArray[np.intp]:
     # One pass is enough for most: as unsigned numbers, negative ones are the greatest.
     flat = np.require(chosen, np.intp, ["C", "A"]).reshape(-1)
     if np.max(flat.view(np.uintp), initial=0) >= batch.states:
-        wrong = ((chosen < 0) | (chosen >= batch.states)) & batch.within().reshape(wanted)
-        if wrong.any():
-            at = tuple(int(i) for i in np.argwhere(wrong)[0])
-            raise ValueError(f"states: expected 0 to {batch.states - 1}, got {chosen[at]} at {at}")
+        refuse_unknown("states", chosen, batch.states, batch.within().reshape(wanted))
     return flat

@@ -14,8 +14,6 @@ from tropical.foreign import answers_alike
 from tropical.semirings import Semiring
 from tropical.sequence.chains import Batch, Layout, read
 
-__all__ = ["k_best", "viterbi"]
-
 
 @answers_alike
 def viterbi(
@@ -192,11 +190,7 @@ def k_best(
     layout = Layout(lengths, symbols, concatenated, per_step, ring, floating=True)
     model = log_initial, log_transition, log_emission
     batch, states, scores = best_paths(partial(read, *model, layout), ring, k)
-    ranked = np.moveaxis(scores, 0, -1)
-    paths = batch.shaped(states.T)
-    if concatenated:
-        return states, batch.each(np.ascontiguousarray(ranked))
-    return np.ascontiguousarray(paths.swapaxes(-1, -2)), batch.each(np.ascontiguousarray(ranked))
+    return batch.paths(states), batch.each(np.ascontiguousarray(scores.T))
 
 
 def _selective(semiring: str | Semiring) -> Semiring:

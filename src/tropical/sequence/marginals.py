@@ -12,8 +12,6 @@ from tropical.arrays import Array
 from tropical.foreign import answers_alike
 from tropical.sequence.chains import Batch, Layout, read
 
-__all__ = ["Posteriors", "backward", "forward", "log_likelihood", "posteriors"]
-
 
 class Posteriors(NamedTuple):
     """The probabilities of the states of a sequence, given all observations.

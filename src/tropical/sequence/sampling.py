@@ -10,8 +10,6 @@ from tropical.arrays import read_count
 from tropical.foreign import answers_alike
 from tropical.sequence.chains import Layout, read
 
-__all__ = ["sample"]
-
 
 @answers_alike
 def sample(
@@ -82,6 +80,4 @@ def sample(
     if batch.steps is not None:
         states[:, ~batch.within().reshape(-1)] = -1
     _core.sample_paths(batch.chains, batch.place, states, key)
-    if batch.steps is None:
-        return states
-    return np.ascontiguousarray(batch.shaped(states.T).swapaxes(-1, -2))
+    return batch.paths(states)

@@ -12,8 +12,6 @@ from tropical import semirings
 from tropical.arrays import Array, promote, read_count, unmasked
 from tropical.sequence.chains import Layout, read
 
-__all__ = ["Decoder"]
-
 
 def _floats(x: Array) -> Array:
     """Return a copy of numbers in float64, in which the zero of integers is that of float64.

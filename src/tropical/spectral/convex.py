@@ -67,8 +67,7 @@ def convolution(f: Array, g: Array, start: int, length: int, ring: Semiring) -> 
     s = taken[..., start : start + length]
     left = np.take_along_axis(np.broadcast_to(f, (*batch, f.shape[-1])), s, axis=-1)
     right = np.take_along_axis(np.broadcast_to(g, (*batch, g.shape[-1])), t - s, axis=-1)
-    added: Array = getattr(ufunc, f"{ring.name}_multiply")(left, right)
-    return added
+    return getattr(ufunc, f"{ring.name}_multiply")(left, right)
 
 
 def _slopes(x: Array, ring: Semiring) -> Slopes | None:

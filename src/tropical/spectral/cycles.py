@@ -161,10 +161,9 @@ def cycle_times(a: GraphLike, semiring: str | Semiring = "maxplus") -> NDArray[n
     for part in classes(matrix, ring):
         means[part.vertices] = float(part.mean)
     reached = closure(matrix != ring.zero(matrix.dtype), "orand")
-    rates: NDArray[np.float64] = ring.add_ufunc.reduce(
+    return ring.add_ufunc.reduce(
         np.where(reached, means, ring.zero("float64")), axis=1, initial=ring.zero("float64")
     )
-    return rates
 
 
 def critical_graph(a: GraphLike, semiring: str | Semiring = "maxplus") -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from tropical.arrays import check_computed
 from ..progress import Progress, shown
 from ..star import DivergenceError, block_size
 from . import arrays
-from .crew import Crew, check_executor
+from .crew import Crew, check_executor, with_progress
 from .folder import BlockFolder
 from .layout import Layout
 from .lock import alone
@@ -323,12 +323,8 @@ def _run_rounds(work: Work, hire: Callable[[], Crew], report: Report) -> None:
         replace(folder.manifest, state="diverged", message=str(error)).write(folder.path)
         raise
     except OSError as error:
-        raise OSError(
-            error.errno,
-            f"{error.strerror or error}; {folder.path} has taken {schedule.rounds} of "
-            f"{folder.count} rounds, and the next call continues",
-            error.filename,
-        ) from error
+        taken = f"{folder.path} has taken {schedule.rounds} of {folder.count} rounds"
+        raise with_progress(error, taken) from error
     finally:
         crew.close()
     replace(folder.manifest, state="star").write(folder.path)

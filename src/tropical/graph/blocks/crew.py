@@ -138,7 +138,8 @@ class Crew:
         """
         while plan.left:
             try:
-                self._submit_ready(plan, work)
+                while len(self._running) < self._most and (task := plan.next()):
+                    self._submit(plan, work, task)
                 end = self._await(plan, work)
             except BrokenExecutor:
                 if self._make is None or max(self._deaths.values()) >= _TRIES:
@@ -147,10 +148,6 @@ class Crew:
                 continue
             if end is not None:
                 ended(*end)
-
-    def _submit_ready(self, plan: Plan, work: Callable[..., object]) -> None:
-        while len(self._running) < self._most and (task := plan.next()):
-            self._submit(plan, work, task)
 
     def _submit(self, plan: Plan, work: Callable[..., object], task: Task) -> None:
         options: dict[str, Any] = {}
@@ -250,6 +247,12 @@ def check_executor(executor: Any, workers: int | None, threads: int | None) -> N
             raise TypeError(f"{name}: expected an integer or None, got {type(number).__name__}")
         if number is not None and number < 1:
             raise ValueError(f"{name}: expected 1 or more, got {number}")
+
+
+def with_progress(error: OSError, done: str) -> OSError:
+    """Return an error of the disk that also says what is done; the next call continues."""
+    message = f"{error.strerror or error}; {done}, and the next call continues"
+    return OSError(error.errno, message, error.filename)
 
 
 def _makes(executor: Any) -> bool:

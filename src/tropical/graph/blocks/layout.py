@@ -98,17 +98,10 @@ class Layout:
 
     def read(self, i: int, j: int, k: int) -> Array:
         """Read block (i, j) after k rounds; see `read_chunk` for errors."""
-        return self._read(self.chunk(i, j, k), i, j)
+        return self.read_file(self.chunk(i, j, k), i, j)
 
-    def read_left(self, i: int, k: int) -> Array:
-        """Read what block (i, k) left for the products of round k; see `read_chunk` for errors."""
-        return self._read(self.left(i, k), i, k)
-
-    def read_right(self, j: int, k: int) -> Array:
-        """Read what block (k, j) left for the products of round k; see `read_chunk` for errors."""
-        return self._read(self.right(j, k), k, j)
-
-    def _read(self, path: Path, i: int, j: int) -> Array:
+    def read_file(self, path: Path, i: int, j: int) -> Array:
+        """Read a file that has the shape of block (i, j); see `read_chunk` for errors."""
         return read_chunk(path, self.shape_of(i, j), self.dtype, self.identity)
 
     def write(self, path: Path, block: Array) -> None:

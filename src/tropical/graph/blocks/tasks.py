@@ -74,9 +74,9 @@ def _run(work: Work, i: int, j: int, k: int, turn: AbstractContextManager[Any]) 
     left: Block = []
     right: Block = []
     if j != k:  # of a column, only rows read the predecessors
-        left = [layer.read_left(i, k) for layer in (layers if i == k else matrix)]
+        left = [layer.read_file(layer.left(i, k), i, k) for layer in (layers if i == k else matrix)]
     if i != k:
-        right = [layer.read_right(j, k) for layer in layers]
+        right = [layer.read_file(layer.right(j, k), k, j) for layer in layers]
     with turn, work.options():
         if not work.predecessors:
             left, right = panels.take(a, left, right, ring, work.step)

@@ -13,16 +13,14 @@ from tropical import semirings
 from tropical.arrays import is_kind
 from tropical.npz import load_arrays, save_arrays
 
-from ..counting import Task
 from ..edge_arrays import Compressed
 from ..elimination import read_edges
 from ..factor import Factor
-from ..method import cheapest
+from ..method import cheapest_of_rows
 from ..other_paths import longest_paths
 from ..search import improves
 from ..searcher import Searcher
 from ..star import DivergenceError
-from ..wanted import Wanted
 from ..weights import Weights
 
 if TYPE_CHECKING:
@@ -97,9 +95,8 @@ def _choose(
         return FACTOR
     if limit is not None:
         return SEARCHES  # which end at the limit
-    ways = edges if directed else edges.both_ways()
-    some = Wanted(np.arange(edges.n if sources is None else sources) % edges.n, None, None, False)
-    choice = cheapest(Task(ways, ring, some, two_way=not directed), SEARCHES)
+    count = edges.n if sources is None else sources
+    choice = cheapest_of_rows(edges, ring, directed, count)
     return SEARCHES if choice.method == SEARCHES else FACTOR
 
 

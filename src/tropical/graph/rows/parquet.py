@@ -74,8 +74,7 @@ class TableRows:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the lengths."""
-        dtype: np.dtype[Any] = self._arrays["zero"].dtype
-        return dtype
+        return self._arrays["zero"].dtype
 
     def check_disk(self) -> None:
         """Do nothing: files are compressed, and pairs without a path take no room."""

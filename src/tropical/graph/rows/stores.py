@@ -93,8 +93,7 @@ class ArrayRows:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the array."""
-        dtype: np.dtype[Any] = self.array.dtype
-        return dtype
+        return self.array.dtype
 
     @property
     def step(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 import tropical
 
-from ..blocks.crew import Crew
+from ..blocks.crew import Crew, with_progress
 from ..factor import Factor
 from ..tables import within
 from .finders import Finder, load, save
@@ -68,7 +68,7 @@ class Work:
             if isinstance(finder, Factor):
                 return within(finder.lengths(sources, self.targets), finder.semiring, self.limit)
             rows: Any = finder.lengths(sources, self.targets, limit=self.limit)
-            return rows  # type: ignore[no-any-return]
+            return rows
 
 
 class Blocks:
@@ -125,12 +125,8 @@ def run(
         crew.run(plan, work, ended)
     except OSError as error:
         written = len(sums) - plan.left
-        raise OSError(
-            error.errno,
-            f"{error.strerror or error}; {written} of {len(sums)} blocks of rows are written, "
-            "and the next call continues",
-            error.filename,
-        ) from error
+        done = f"{written} of {len(sums)} blocks of rows are written"
+        raise with_progress(error, done) from error
     finally:
         if crew is not None:
             crew.close()

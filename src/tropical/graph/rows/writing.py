@@ -18,6 +18,7 @@ from ..available import available_bytes
 from ..blocks.arrays import check_writeable, place_of, view_of
 from ..blocks.crew import check_executor
 from ..blocks.sizes import IN_PROCESS, bytes_of
+from ..folds import count_of
 from ..progress import Progress, shown
 from ..wanted import number_of
 from . import state as states
@@ -164,9 +165,8 @@ def write_lengths(
         )
     if path is not None:
         stores.check_installed(path)
-    count = None if sources is None else int(np.size(np.asarray(sources)))
     method = None if known is None else known.method
-    finder = finder_of(graph, ring, directed, weight, count, limit, method)
+    finder = finder_of(graph, ring, directed, weight, count_of(sources), limit, method)
     ends = _vertices(finder, "sources", sources), _vertices(finder, "targets", targets)
     names = _labels(labels, finder.n)
     shape = len(ends[0]), len(ends[1])
@@ -191,9 +191,7 @@ def write_lengths(
     overhead = store.overhead if store is not None else stores.overhead_of(path)
     block, tasks = _block(begun, known, store, memory, executor, overhead)
     begun = replace(begun, block=block)
-    sums: list[int | None] = [None] * begun.count
-    if known is not None:
-        sums[:] = known.sums
+    sums: list[int | None] = [None] * begun.count if known is None else list(known.sums)
     if store is None:
         assert path is not None
         zero = finder.semiring.zero(finder.dtype)

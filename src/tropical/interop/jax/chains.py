@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tropical import sequence
-from tropical.extras import require
 from tropical.sequence.gradients import log_likelihood_and_gradients, viterbi_and_gradients
 
 from .products import native
-from .weighted import varying
+from .weighted import Array, jax, jnp, varying
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-jax: Any = require("jax", "'tropical-blas[jax]'")
-jnp: Any = require("jax.numpy", "'tropical-blas[jax]'")
-
-Array: TypeAlias = Any  # jax.Array
 
 
 def crf_log_likelihood(
@@ -181,8 +175,7 @@ def _new(
 
         compute = _called(function, tuple(kind.dtype for kind in kinds))
         results = jax.pure_callback(compute, tuple(kinds), *operands, vmap_method="sequential")
-        known: tuple[Array, ...] = varying(results, *operands)
-        return known
+        return varying(results, *operands)
 
     def value(*operands: Array) -> tuple[Array, tuple[Array, ...]]:
         known = call(*operands)

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from tropical import semirings
 from tropical.einsum.network import contracted
-from tropical.extras import require
 
 from .products import common, gemm
+from .weighted import Array, jnp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tropical.semirings import Semiring
-
-jnp: Any = require("jax.numpy", "'tropical-blas[jax]'")
-
-Array: TypeAlias = Any  # jax.Array
 
 
 class _Arrays:

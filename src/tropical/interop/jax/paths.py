@@ -10,11 +10,10 @@ import numpy as np
 
 from tropical import graph, semirings
 from tropical.autograd import trees
-from tropical.extras import require
 from tropical.graph.all_pairs import sources_of
 
 from .products import common
-from .weighted import varying
+from .weighted import Array, jax, jnp, varying
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
 
     from tropical.semirings import Semiring
 
-jax: Any = require("jax", "'tropical-blas[jax]'")
-jnp: Any = require("jax.numpy", "'tropical-blas[jax]'")
-
-Array: TypeAlias = Any  # jax.Array
 _Key: TypeAlias = "tuple[tuple[int, ...], bytes] | None"
 _Functions: TypeAlias = "tuple[Callable[[Any], Any], Callable[[Any], Any]]"
 

@@ -17,19 +17,14 @@ from tropical.autograd.winners import (
     needs_operands,
     parts,
 )
-from tropical.extras import require
 
-from .weighted import shifted, varying, weighted
+from .weighted import Array, jax, jnp, shifted, varying, weighted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tropical.semirings import Semiring
 
-jax: Any = require("jax", "'tropical-blas[jax]'")
-jnp: Any = require("jax.numpy", "'tropical-blas[jax]'")
-
-Array: TypeAlias = Any  # jax.Array
 Pair: TypeAlias = tuple[Array, Array]
 
 

@@ -85,24 +85,13 @@ def _compute(*operands: Array) -> Array:
     return varying(jax.pure_callback(_call, kind, *operands), *operands)
 
 
-def _mT(x: Array) -> Array:
-    return x.swapaxes(-1, -2)
-
-
-def _transposed_u(g: Array, u: Any, r: Array, v: Array, s: Array, t: Array) -> Array:
-    return sum_to(weighted(g, t, _mT(v), _mT(s), r), u.aval.shape)
-
-
-def _transposed_v(g: Array, u: Array, r: Array, v: Any, s: Array, t: Array) -> Array:
-    return sum_to(weighted(_mT(u), _mT(r), g, t, s), v.aval.shape)
-
-
-def _transpose(g: Array, *operands: Any) -> tuple[Any, ...]:
-    u, _, v, *_ = operands
+def _transpose(g: Array, u: Any, r: Array, v: Any, s: Array, t: Array) -> tuple[Any, ...]:
     if ad.is_undefined_primal(u):
-        return _transposed_u(g, *operands), None, None, None, None
+        to_u = sum_to(weighted(g, t, v.mT, s.mT, r), u.aval.shape)
+        return to_u, None, None, None, None
     assert ad.is_undefined_primal(v)
-    return None, None, _transposed_v(g, *operands), None, None
+    to_v = sum_to(weighted(u.mT, r.mT, g, t, s), v.aval.shape)
+    return None, None, to_v, None, None
 
 
 def _batched(operands: Sequence[Array], dims: Sequence[int | None]) -> tuple[Array, int]:

@@ -54,7 +54,7 @@ def can_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool |
     except TypeError as error:
         return str(error)
     given = call.arguments
-    taken = _TAKEN | _ENDS if name in searches.NAMES else _TAKEN
+    taken = _TAKEN | _ENDS if name in searches.__all__ else _TAKEN
     for parameter, value in given.items():
         if parameter not in taken and value is not call.signature.parameters[parameter].default:
             return f"{parameter} is not supported"
@@ -126,7 +126,7 @@ def should_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> boo
     n, edges = len(given["G"]), given["G"].number_of_edges()
     if n < SMALL:
         return f"{n} nodes: networkx is faster below {SMALL}"
-    if name in searches.NAMES:
+    if name in searches.__all__:
         return _should_search(given)
     if name in _SHARES | _SUMS | _CONNECTED:
         return _should_measure(name, given["G"])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tropical.arrays import Array
 
 # Integers below these bounds are exact: float32 has twice the lanes of float64.
-_EXACT = {np.dtype(np.float32): 2**24, np.dtype(np.float64): 2**53}
+_EXACT: dict[np.dtype[Any], int] = {np.dtype(np.float32): 2**24, np.dtype(np.float64): 2**53}
 _WHOLE = {int, bool, np.int64}
 _NUMBERS = _WHOLE | {float, np.float64}
 
@@ -157,10 +157,8 @@ class DenseGraph:
         NotImplementedError
             As `column` does, and for whole lengths that are too long for float64.
         """
-        column = self.column(attribute)
-        dtype = self._dtype(attribute, np.abs(column.values).max(initial=0) * len(self))
-        weights = np.full((len(self), len(self)), np.inf, dtype)
-        values = column.values.astype(dtype)
+        values = self._values(attribute)
+        weights = np.full((len(self), len(self)), np.inf, values.dtype)
         if self.is_multigraph():
             np.minimum.at(weights, self.ends, values)
         else:
@@ -177,10 +175,8 @@ class DenseGraph:
         NotImplementedError
             As `matrix` does.
         """
-        column = self.column(attribute)
-        dtype = self._dtype(attribute, np.abs(column.values).max(initial=0) * len(self))
         tails, heads = self.ends
-        edges = Edges(len(self), tails, heads, column.values.astype(dtype))
+        edges = Edges(len(self), tails, heads, self._values(attribute))
         return edges if self.is_directed() else edges.where(tails <= heads)
 
     def searcher(self, attribute: str | None) -> Searcher:
@@ -192,20 +188,21 @@ class DenseGraph:
             As `matrix` does; and for negative weights, to which networkx has its own answer.
         """
         if attribute not in self._searchers:
-            column = self.column(attribute)
-            if column.values.min(initial=0) < 0:
+            if self.column(attribute).values.min(initial=0) < 0:
                 raise NotImplementedError(f"{attribute}: weights are negative")
-            dtype = self._dtype(attribute, column.values.max(initial=0) * len(self))
-            edges = Edges(len(self), *self.ends, column.values.astype(dtype))
+            edges = Edges(len(self), *self.ends, self._values(attribute))
             self._searchers[attribute] = Searcher(edges)
         return self._searchers[attribute]
 
-    def _dtype(self, attribute: str | None, longest: float) -> Any:
+    def _values(self, attribute: str | None) -> Array:
+        """Return the weights of `ends` in the dtype of `matrix`."""
+        values = self.column(attribute).values
         if not self.is_whole(attribute):
-            return np.dtype(np.float64)
+            return values.copy()
+        longest = np.abs(values).max(initial=0) * len(self)
         for dtype, bound in _EXACT.items():
             if longest < bound:
-                return dtype
+                return values.astype(dtype)
         raise NotImplementedError(f"{attribute}: lengths up to {longest:g}, 2**53 is the most")
 
     def adjacency(self) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tropical.graph import DivergenceError, closure, shortest_paths
 
-from .searches import from_nodes, paths_to
+from .searches import from_nodes, numbers_of, paths_to
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -19,6 +19,19 @@ if TYPE_CHECKING:
 
     from .graph import DenseGraph
     from .searches import Nearest
+
+__all__ = [
+    "all_pairs_bellman_ford_path",
+    "all_pairs_bellman_ford_path_length",
+    "all_pairs_dijkstra",
+    "all_pairs_dijkstra_path",
+    "all_pairs_dijkstra_path_length",
+    "all_pairs_shortest_path_length",
+    "floyd_warshall",
+    "floyd_warshall_numpy",
+    "floyd_warshall_predecessor_and_distance",
+    "johnson",
+]
 
 Node: TypeAlias = "Hashable"
 
@@ -65,14 +78,9 @@ class Lengths:
 
     def numbers(self, lengths: Array) -> list[Any]:
         """Return lengths as the Python numbers of networkx; inf is always a float."""
-        numbers: list[Any]
-        if not self.integer:
-            numbers = lengths.tolist()
-        elif np.isfinite(lengths).all():
-            numbers = lengths.astype(np.int64).tolist()
-        else:
-            numbers = [x if x == np.inf else int(x) for x in lengths.tolist()]
-        return numbers
+        if self.integer and not np.isfinite(lengths).all():
+            return [x if x == np.inf else int(x) for x in lengths.tolist()]
+        return numbers_of(self.integer, lengths)
 
     def nearest(self, source: int) -> Array:
         """Return the numbers of the reachable nodes, `source` first, then the nearest first."""
@@ -84,13 +92,8 @@ class Lengths:
     def from_node(self, source: int) -> dict[Node, Any]:
         """Return the lengths of the paths from a node."""
         order = self.nearest(source)
-        found = dict(
-            zip(
-                self.graph.labels[order].tolist(),
-                self.numbers(self.matrix[source, order]),
-                strict=True,
-            )
-        )
+        nodes, numbers = self.graph.labels[order].tolist(), self.numbers(self.matrix[source, order])
+        found = dict(zip(nodes, numbers, strict=True))
         found[self.graph.nodes[source]] = 0
         return found
 

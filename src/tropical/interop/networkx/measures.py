@@ -21,6 +21,26 @@ if TYPE_CHECKING:
     from .graph import DenseGraph
     from .lengths import Node
 
+__all__ = [
+    "average_shortest_path_length",
+    "barycenter",
+    "betweenness_centrality",
+    "center",
+    "closeness_centrality",
+    "diameter",
+    "eccentricity",
+    "edge_betweenness_centrality",
+    "global_efficiency",
+    "harmonic_centrality",
+    "periphery",
+    "radius",
+    "transitive_closure",
+    "transitive_closure_dag",
+    "wiener_index",
+]
+if hasattr(nx.algorithms.distance_measures, "centroid"):
+    __all__ += ["centroid"]  # before networkx 3.7 the centroid of trees alone
+
 try:
     from networkx.algorithms.centrality.betweenness import _rescale
 except ImportError:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from .graph import DenseGraph
     from .lengths import Node
 
-# Those whose arguments `source`, `sources`, `target` and `cutoff` may have any value.
-NAMES = {
+# Their arguments `source`, `sources`, `target` and `cutoff` may have any value.
+__all__ = [
     "bidirectional_dijkstra",
     "dijkstra_path",
     "dijkstra_path_length",
@@ -28,7 +28,7 @@ NAMES = {
     "single_source_dijkstra",
     "single_source_dijkstra_path",
     "single_source_dijkstra_path_length",
-}
+]
 
 
 class Nearest(NamedTuple):
@@ -69,8 +69,7 @@ def paths_to(graph: DenseGraph, order: Iterable[int], before: list[int]) -> dict
 
 def numbers_of(integer: bool, lengths: Array) -> list[Any]:
     """Return finite lengths as the Python numbers of networkx."""
-    numbers: list[Any] = lengths.astype(np.int64).tolist() if integer else lengths.tolist()
-    return numbers
+    return lengths.astype(np.int64).tolist() if integer else lengths.tolist()
 
 
 def _starts(graph: DenseGraph, sources: Iterable[Node]) -> list[int]:
@@ -154,8 +153,7 @@ def multi_source_dijkstra_path(
     weight: str | None = "weight",
 ) -> dict[Node, list[Node]]:
     """Return a shortest path to each node from the nearest source."""
-    paths: dict[Node, list[Node]] = multi_source_dijkstra(G, sources, None, cutoff, weight)[1]
-    return paths
+    return multi_source_dijkstra(G, sources, None, cutoff, weight)[1]
 
 
 def multi_source_dijkstra_path_length(
@@ -199,8 +197,7 @@ def dijkstra_path(
     G: DenseGraph, source: Node, target: Node, weight: str | None = "weight"
 ) -> list[Node]:
     """Return a shortest path between two nodes."""
-    path: list[Node] = single_source_dijkstra(G, source, target, weight=weight)[1]
-    return path
+    return single_source_dijkstra(G, source, target, weight=weight)[1]
 
 
 def dijkstra_path_length(

@@ -10,7 +10,7 @@ from tropical import graph, semirings
 from tropical.graph.cycles import show
 from tropical.graph.edges import Edges
 
-from .labels import library
+from .labels import chosen, library
 from .paths import read_edges
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
-    from tropical.arrays import Array
     from tropical.semirings import Semiring
 
 
@@ -69,7 +68,8 @@ class LabelledFactor:
         TypeError
             If `sources` or `targets` is not a list.
         """
-        rows, columns = self._positions("sources", sources), self._positions("targets", targets)
+        rows = chosen("sources", sources, self.labels)
+        columns = chosen("targets", targets, self.labels)
         table = self.factor.lengths(rows, columns)
         return library().DataFrame(table, self.labels[rows], self.labels[columns])
 
@@ -107,18 +107,6 @@ class LabelledFactor:
         if given.shape != (len(self.labels),):
             raise ValueError(f"values: expected shape ({len(self.labels)},), got {given.shape}")
         return library().Series(given, self.labels)
-
-    def _positions(self, name: str, labels: Sequence[Hashable] | None) -> Array:
-        """Return the vertices of some labels, all by default."""
-        if labels is None:
-            return np.arange(len(self.labels))
-        if not library().api.types.is_list_like(labels):
-            raise TypeError(f"{name}: expected a list of labels, got {labels!r}")
-        labels = list(labels)
-        found: Array = self.labels.get_indexer(labels)
-        if (found < 0).any():
-            raise KeyError(f"{name}: expected labels, got {labels[int(np.argmin(found))]!r}")
-        return found
 
 
 def factorize(

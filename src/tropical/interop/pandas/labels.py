@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tropical.arrays import is_kind, promote
+from tropical.arrays import Array, is_kind, promote
 from tropical.extras import require
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
     import pandas as pd
-    from numpy.typing import NDArray
 
     from tropical.semirings import Semiring
-
-    Array: TypeAlias = NDArray[Any]
 
 
 def library() -> Any:
@@ -75,6 +74,21 @@ def positions(one: str, wanted: pd.Index, other: str, given: pd.Index) -> Array:
     if wrong:
         raise ValueError(f"{one} and {other} must have the same labels: {', '.join(wrong)}")
     return np.asarray(given.get_indexer(wanted))
+
+
+def chosen(
+    name: str, some: Sequence[Hashable] | None, labels: pd.Index, expected: str = "labels"
+) -> Array:
+    """Return the positions of some labels, all by default."""
+    if some is None:
+        return np.arange(len(labels))
+    if not library().api.types.is_list_like(some):
+        raise TypeError(f"{name}: expected a list of labels, got {some!r}")
+    some = list(some)
+    found: Array = labels.get_indexer(some)
+    if (found < 0).any():
+        raise KeyError(f"{name}: expected {expected}, got {some[int(np.argmin(found))]!r}")
+    return found
 
 
 def _missing(labels: pd.Index) -> Array:

@@ -12,7 +12,7 @@ from tropical.arrays import is_kind, promote
 from tropical.graph.cycles import show
 from tropical.graph.predecessors import NO_PREDECESSOR
 
-from .labels import check_frame, library, numbers_of, square, with_labels
+from .labels import check_frame, chosen, library, numbers_of, square, with_labels
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -185,14 +185,7 @@ def shortest_paths(
     ['Ulm', 'Kiel', 'Bonn']
     """
     weights, labels = square("w", w, semirings.minplus)
-    rows = np.arange(len(labels))
-    if sources is not None:
-        if not library().api.types.is_list_like(sources):
-            raise TypeError(f"sources: expected a list of labels, got {sources!r}")
-        sources = list(sources)
-        rows = labels.get_indexer(sources)
-        if (rows < 0).any():
-            raise KeyError(f"sources: expected labels of w, got {sources[int(np.argmin(rows))]!r}")
+    rows = chosen("sources", sources, labels, "labels of w")
     find = partial(
         graph.shortest_paths, weights, directed=directed, unweighted=unweighted, indices=rows
     )

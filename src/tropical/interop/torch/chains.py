@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tropical import sequence
-from tropical.extras import require
 from tropical.sequence.gradients import log_likelihood_and_gradients, viterbi_and_gradients
 
-from .operators import differentiable, operator
+from .operators import differentiable, operator, torch
 from .products import check_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from torch import Tensor
-
-torch: Any = require("torch", "'tropical-blas[torch]'")
 
 
 def crf_log_likelihood(
@@ -71,8 +68,7 @@ def crf_log_likelihood(
             [-0.5000,  0.5000]])
     """
     model = _model(initial, transition, emission, lengths, states=states)
-    value: Tensor = _crf(*model, states, lengths)[0]
-    return value
+    return _crf(*model, states, lengths)[0]
 
 
 def log_likelihood(
@@ -106,8 +102,7 @@ def log_likelihood(
     tensor([0.7500, 0.2500])
     """
     model = _model(initial, transition, emission, lengths)
-    value: Tensor = _likelihood(*model, lengths)[0]
-    return value
+    return _likelihood(*model, lengths)[0]
 
 
 def viterbi(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tropical import semirings
 from tropical.einsum import network
-from tropical.extras import require
 
+from .operators import torch
 from .products import check_tensor, computed, gemm, widened
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from tropical.semirings import Semiring
-
-torch: Any = require("torch", "'tropical-blas[torch]'")
 
 
 class _Tensors:
@@ -34,8 +32,7 @@ class _Tensors:
         return x.diagonal(0, first, second)
 
     def strides(self, x: Tensor) -> Sequence[int]:
-        strides: Sequence[int] = x.stride()
-        return strides
+        return x.stride()
 
     def full(self, x: Tensor, shape: Sequence[int], ring: Semiring, which: str) -> Tensor:
         number = _number(ring.name, which, str(x.dtype).removeprefix("torch."))
@@ -107,7 +104,6 @@ def einsum(
         # `index` makes a length that the compiler takes for a variable one constant.
         shapes = tuple(tuple(operator.index(n) for n in x.shape) for x in operands)
         optimize = _path(subscripts, shapes, optimize)
-    result: Tensor
     result = network.contracted(subscripts, operands, ring, optimize, _Tensors(), read)
     return result.to(dtype)
 
@@ -121,5 +117,4 @@ def _path(subscripts: str, shapes: Sequence[tuple[int, ...]], optimize: Any) -> 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _number(ring: str, which: str, dtype: str) -> float:
     """Return a semiring's zero or one, which the compiler takes as it is."""
-    number: float = getattr(semirings.get(ring), which)(dtype)
-    return number
+    return getattr(semirings.get(ring), which)(dtype)

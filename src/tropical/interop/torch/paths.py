@@ -11,10 +11,9 @@ import numpy as np
 from tropical import graph, semirings
 from tropical.arrays import check_square
 from tropical.autograd import trees
-from tropical.extras import require
 from tropical.graph.all_pairs import sources_of
 
-from .operators import differentiable, in_front, operator
+from .operators import differentiable, in_front, operator, torch
 from .products import check_tensor, computed
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
     from tropical.semirings import Semiring
 
-torch: Any = require("torch", "'tropical-blas[torch]'")
 
 _ONES = {ring.name: ring.one("float64") for ring in semirings.ALL if ring.selective}
 
@@ -126,8 +124,7 @@ def _ends(name: str, x: Any, w: Tensor) -> Tensor | None:
         return x
     # The compiler has tensors in the place of arrays, and the operator checks them.
     vertices = x if torch.compiler.is_compiling() else sources_of(x, w, name)
-    result: Tensor = torch.as_tensor(vertices, device=w.device)
-    return result
+    return torch.as_tensor(vertices, device=w.device)
 
 
 def _along(
@@ -135,19 +132,16 @@ def _along(
 ) -> Tensor:
     """Return the values of paths, whose gradients are those of the products of their arcs."""
     gradient = ring.selective and torch.is_grad_enabled() and (a.requires_grad or _may_be_mapped())
-    result: Tensor
     values, before = _paths(a, ring.name, method, indices, targets, gradient)
     if not gradient:
-        result = values
-        return result
+        return values
     n, batch = a.shape[-1], a.shape[:-2]
     flat = before.reshape(*batch, math.prod(before.shape[len(batch) : -1]), n)
     result = trees.products(a, flat, ring, _ONES[ring.name], _take, torch.where, _ancestors(flat))
     result = torch.where(flat > trees.NONE, result, 0).reshape(before.shape)
     if targets is not None:
         result = result[..., targets.to(torch.int64)]  # PyTorch takes uint8 for a mask
-    result = _replaced(result, values)
-    return result
+    return _replaced(result, values)
 
 
 def _may_be_mapped() -> bool:
@@ -218,14 +212,6 @@ def _fake(
     return a.new_empty((*batch, *rows, *columns)), a.new_empty(before, dtype=torch.int64)
 
 
-def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    ctx.mark_non_differentiable(*output)
-
-
-def _gradients(ctx: Any, *_: Any) -> tuple[None, ...]:
-    return (None,) * 6
-
-
 def _vmap(
     run: Any, info: Any, dims: tuple[int | None, ...], a: Tensor, *arguments: Any
 ) -> tuple[tuple[Tensor, Tensor], tuple[int, int | None]]:
@@ -244,17 +230,13 @@ _paths = differentiable(
         _compute,
         _fake,
     ),
-    _save,
-    _gradients,
+    lambda ctx, inputs, output: ctx.mark_non_differentiable(*output),
+    lambda ctx, *_: (None,) * 6,
     _vmap,
 )
 
 
 # --- the operator: values with the gradients of others, also where both are infinite ---
-
-
-def _save_nothing(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    pass
 
 
 def _vmap_replaced(
@@ -271,7 +253,7 @@ _replaced = differentiable(
         lambda result, values: values.clone(),
         lambda result, values: torch.empty_like(values),
     ),
-    _save_nothing,
+    lambda ctx, inputs, output: None,
     lambda ctx, g: (g, None),
     _vmap_replaced,
 )

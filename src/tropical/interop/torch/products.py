@@ -18,9 +18,8 @@ from tropical.autograd.winners import (
     parts,
     pooled,
 )
-from tropical.extras import require
 
-from .operators import differentiable, in_front, operator
+from .operators import differentiable, in_front, operator, torch
 from .weighted import shifted, weighted
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from tropical.semirings import Semiring
-
-torch: Any = require("torch", "'tropical-blas[torch]'")
 
 
 def gemm(a: Tensor, b: Tensor, semiring: str | Semiring = "maxplus") -> Tensor:
@@ -203,11 +200,8 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
     ctx.set_materialize_grads(False)  # the index has no gradient
     ctx.ring = semirings.get(semiring)
     ctx.shapes = a.shape, b.shape
-    ctx.save_for_backward(index, *((a, b) if _keeps(ctx.ring) else ()))
-
-
-def _keeps(ring: Semiring) -> bool:
-    return needs_operands(ring) or is_logarithmic(ring)
+    keeps = needs_operands(ctx.ring) or is_logarithmic(ctx.ring)
+    ctx.save_for_backward(index, *((a, b) if keeps else ()))
 
 
 def _gradients(ctx: Any, g: Tensor | None, _: None) -> tuple[Tensor | None, ...]:
@@ -273,35 +267,26 @@ def _pick(x: Tensor, index: Tensor, dim: int) -> Tensor:
 
 def _put(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> Tensor:
     """Return zeros of `shape` with g added at the index along `dim`; nothing at index k."""
-    result: Tensor
     if not torch.is_grad_enabled() and torch.autograd.forward_ad._current_level < 0:
-        result = _scatter(g, index, shape, dim)
-    else:  # PyTorch's own operations, because this gradient may need derivatives
-        k = shape[dim]
-        size = list(index.shape)
-        size[dim] = k + 1
-        sums = g.new_zeros(size).scatter_add(dim, index, g)
-        result = sums.narrow(dim, 0, k).sum_to_size(shape)
-    return result
+        return _scatter(g, index, shape, dim)
+    return _put_by_torch(g, index, shape, dim)  # this gradient may need derivatives
+
+
+def _put_by_torch(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> Tensor:
+    k, size = shape[dim], list(index.shape)
+    size[dim] = k + 1
+    sums = g.new_zeros(size).scatter_add(dim, index, g)
+    return sums.narrow(dim, 0, k).sum_to_size(shape)
 
 
 def _compute_scatter(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> Tensor:
     if g.is_cuda:
-        size = [*index.shape]
-        size[dim] = shape[dim] + 1
-        whole = g.new_zeros(size).scatter_add(dim, index, g.detach())
-        total: Tensor = whole.narrow(dim, 0, shape[dim]).sum_to_size(shape)
-        return total
+        return _put_by_torch(g.detach(), index, shape, dim)
     terms = g.detach().numpy()
     with pooled(math.prod(shape)):
         sums = np.zeros(shape, terms.dtype)
     _core.scatter(sums, index.numpy(), terms, dim)
-    result: Tensor = torch.from_numpy(sums)
-    return result
-
-
-def _fake_scatter(g: Tensor, index: Tensor, shape: Sequence[int], dim: int) -> Tensor:
-    return g.new_empty(shape)
+    return torch.from_numpy(sums)
 
 
 # PyTorch's scatter_add takes four times as long, and its threads, which spin for a while, the cores
@@ -310,7 +295,7 @@ _scatter = operator(
     "scatter",
     "(Tensor g, Tensor index, SymInt[] shape, int dim) -> Tensor",
     _compute_scatter,
-    _fake_scatter,
+    lambda g, index, shape, dim: g.new_empty(shape),
 )
 
 
@@ -346,11 +331,9 @@ def _product(
     a: Tensor, b: Tensor, semiring: str, with_index: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Return the product of matrices, and the index on request or for a gradient."""
-    result: tuple[Tensor, Tensor]
-    result = _gemm(a, b, semiring, with_index or _needs_index(a, b, semiring))
-    return result
+    return _gemm(a, b, semiring, with_index or _needs_index(a, b, semiring))
 
 
 def _needs_index(a: Tensor, b: Tensor, semiring: str) -> bool:
-    gradient: bool = torch.is_grad_enabled() and (a.requires_grad or b.requires_grad)
+    gradient = torch.is_grad_enabled() and (a.requires_grad or b.requires_grad)
     return gradient and semirings.get(semiring).selective

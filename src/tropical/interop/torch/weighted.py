@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import tropical
 from tropical.autograd import weighted as calculus
-from tropical.extras import require
 
-from .operators import differentiable, in_front, operator
+from .operators import differentiable, in_front, operator, torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from torch import Tensor
-
-torch: Any = require("torch", "'tropical-blas[torch]'")
 
 
 def shifted(x: Tensor, dim: int) -> Tensor:
@@ -33,8 +30,7 @@ def _compute(u: Tensor, r: Tensor, v: Tensor, s: Tensor, t: Tensor) -> Tensor:
     if t.is_cuda:
         return _compute_on_gpu(*(x.detach() for x in (u, r, v, s, t)))
     arrays = [x.detach().numpy() for x in (u, r, v, s, t)]
-    result: Tensor = torch.from_numpy(calculus.weighted(*arrays))
-    return result
+    return torch.from_numpy(calculus.weighted(*arrays))
 
 
 def _compute_on_gpu(u: Tensor, r: Tensor, v: Tensor, s: Tensor, t: Tensor) -> Tensor:
