@@ -55,7 +55,9 @@ class FileRows:
 
     def check_disk(self) -> None:
         """Raise OSError unless the disk has room for what the file does not occupy yet."""
-        known = 512 * self.path.stat().st_blocks
+        status = self.path.stat()
+        # Windows does not say, and a new file occupies all of its disk there.
+        known = 512 * status.st_blocks if hasattr(status, "st_blocks") else status.st_size
         check_disk(self.path.parent, max(self._size() - known, 0), "out")
 
     def _size(self) -> int:
