@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -706,6 +707,19 @@ def test_memory_chooses_the_block():
     assert block(600, known) == (64, 2) and block(100, known) == (64, 1)
     with pytest.raises(ValueError, match=r"memory: expected at least .* bytes for 64 rows, got"):
         block(63, known)
+
+
+def test_a_limit_takes_no_further_rows(tmp_path):
+    """Two blocks of 256 rows are in memory, of which one is computed and one is written."""
+    large = factorize(grid(40), directed=False)
+    tracemalloc.start()
+    write_lengths(large, tmp_path / "a.npy", limit=10.0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2.5 * 256 * large.n * large.dtype.itemsize
+    lengths = large.closure()
+    want = np.where(lengths > 10, np.inf, lengths)
+    assert_same_bits(np.load(tmp_path / "a.npy"), want)
 
 
 @pytest.mark.long

@@ -65,10 +65,13 @@ class Work:
         if finder is None:
             finder = load(self.file, self.begun.method, self.begun.graph)
         with nullcontext() if self.threads is None else tropical.options(threads=self.threads):
-            if isinstance(finder, Factor):
-                return within(finder.lengths(sources, self.targets), finder.semiring, self.limit)
-            rows: Any = finder.lengths(sources, self.targets, limit=self.limit)
-            return rows  # type: ignore[no-any-return]
+            if not isinstance(finder, Factor):
+                found: Any = finder.lengths(sources, self.targets, limit=self.limit)
+                return found  # type: ignore[no-any-return]
+            rows = finder.lengths(sources, self.targets)
+            for row in rows if self.limit is not None else ():
+                row[...] = within(row, finder.semiring, self.limit)  # not all: `memory` has no room
+            return rows
 
 
 class Blocks:
