@@ -499,6 +499,23 @@ def test_labels_are_those_of_the_first_call(factor, tmp_path):
             write_lengths(factor, file, labels=names[::-1])
 
 
+@pytest.mark.parametrize("suffix", ["npy", *LIBRARIES])
+def test_links_lead_to_another_disk(factor, suffix, tmp_path, monkeypatch):
+    pytest.importorskip(LIBRARIES.get(suffix, "numpy"))
+    disk, link = tmp_path / "disk", tmp_path / f"a.{suffix}"
+    disk.mkdir()
+    link.symlink_to(disk / "large")
+    monkeypatch.setattr(writing.State, "write", lambda *_: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        write_lengths(factor, link)
+    monkeypatch.undo()
+    assert link.is_symlink() and not list(disk.iterdir())
+    write_lengths(factor, link)
+    write_lengths(factor, link)
+    assert link.is_symlink() and [path.name for path in disk.iterdir()] == ["large"]
+    assert_same_bits(array_in(link, factor.n), factor.closure())
+
+
 def test_wrong_arguments_leave_no_file(factor, tmp_path):
     names = ["\udc80"] * factor.n
     for suffix, how, why in (

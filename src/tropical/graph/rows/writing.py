@@ -123,6 +123,7 @@ def write_lengths(
     repeated. The next call reads what is written and compares checksums. The lengths have the same
     bits, whatever the executor and the restarts.
 
+    If `out` is a symbolic link, the lengths go to its target, and the other files beside the link.
     A ``.npy`` file has a file ``.labels.npz`` beside it, with the arrays ``source`` and ``target``.
     A ``.zarr`` folder is a group of the arrays ``lengths``, ``source`` and ``target``, which xarray
     opens as a data set with coordinates. The files of Zarr survive a kill of the process; whether
