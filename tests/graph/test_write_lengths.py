@@ -382,6 +382,21 @@ def test_a_full_disk_while_the_state_is_written(factor, suffix, tmp_path, monkey
     assert_same_bits(array_in(out, factor.n), factor.closure())
 
 
+def test_ctrl_c_while_the_graph_is_saved_for_workers(factor, tmp_path, monkeypatch):
+    def interrupted(finder, path):
+        finders.save(finder, path)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tropical.graph.rows.tasks.save", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_lengths(factor, tmp_path / "a.npy", executor=OneByOne())
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "a.labels.npz",
+        "a.npy",
+        "a.npy.rows.json",
+    }
+
+
 @pytest.mark.parametrize("suffix", ["npy", *LIBRARIES])
 def test_two_calls_at_once(factor, suffix, tmp_path, monkeypatch):
     """The second one prepares its graph while the first one makes the file and fills it."""

@@ -118,12 +118,12 @@ def run(
         plan.left -= 1
         report(1 - plan.left / len(sums))
 
-    crew, saved = None, False
+    crew = None
     try:
         if executor is not None:
             assert work.finder is not None
             save(work.finder, work.file)
-            work, saved = replace(work, finder=None), True
+            work = replace(work, finder=None)
         crew = Crew(executor, workers, tasks)
         crew.run(plan, work, ended)
     except OSError as error:
@@ -137,5 +137,5 @@ def run(
     finally:
         if crew is not None:
             crew.close()
-        if saved:
+        if executor is not None:
             work.file.unlink(missing_ok=True)
