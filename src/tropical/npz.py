@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import stat
+import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -89,20 +90,28 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
-            with contextlib.suppress(FileNotFoundError):
-                os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
+            if sys.platform != "win32":
+                with contextlib.suppress(FileNotFoundError):
+                    os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
             os.fsync(descriptor)
-            folder = os.open(path.parent, os.O_RDONLY)
-            try:
-                if not has_name:  # a folder makes os.link follow the link in /proc
-                    os.link(f"{_OPEN_FILES}/{descriptor}", temporary, src_dir_fd=folder)
-                temporary.replace(path)
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            if not has_name:  # a descriptor makes os.link follow the link in /proc
+                os.link(f"{_OPEN_FILES}/{descriptor}", temporary, src_dir_fd=descriptor)
+        temporary.replace(path)  # Windows renames no open file
+        _sync(path.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _sync(folder: Path) -> None:
+    """Wait until the names of a folder's files are on the disk; Windows does not open folders."""
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _open_new(path: Path) -> tuple[int, bool]:

@@ -156,6 +156,10 @@ def test_arrays(make, tmp_path, monkeypatch):
     stop_copying(monkeypatch, array, (2, 1), 32, later=True, **options)
     with pytest.raises(ValueError, match=r"predecessors: expected the rounds .* with them"):
         closure_blocks(array, scratch=tmp_path / "scratch")
+    left = BlockFolder(tmp_path / "scratch")  # where the file of an array is lost
+    assert left.state == "copying"
+    assert_same_bits(left[:], np.asarray(want))
+    assert_same_bits(left.predecessors[:], np.asarray(want.predecessors))
     assert closure_blocks(array, **options) is array
     assert_same_bits(read(), np.asarray(want))
     assert_same_bits(read_before(), np.asarray(want.predecessors))

@@ -52,6 +52,24 @@ def test_anything_with_submit(tmp_path):
     assert_same_bits(folder, closure(a))
 
 
+def test_workers_leave_ctrl_c_to_the_caller(tmp_path):
+    """A terminal sends it to all processes; one that a pool lost with its lock hung the call."""
+    a, folder = matrix_on_disk(200, 64, tmp_path)
+    pools = []
+
+    def make():
+        pools.append(ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")))
+        return pools[-1]
+
+    def interrupt(share):
+        for worker in pools[-1]._processes:
+            os.kill(worker, signal.SIGINT)
+
+    closure_blocks(folder, executor=make, progress=interrupt)
+    assert len(pools) == 1
+    assert_same_bits(folder, closure(a))
+
+
 def kill_workers(when, pools):
     """A report that kills a worker of the last pool when the share passes the next of `when`."""
     left = sorted(when)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -381,6 +382,21 @@ def test_a_full_disk_while_the_state_is_written(factor, suffix, tmp_path, monkey
     assert_same_bits(array_in(out, factor.n), factor.closure())
 
 
+def test_ctrl_c_while_the_graph_is_saved_for_workers(factor, tmp_path, monkeypatch):
+    def interrupted(finder, path):
+        finders.save(finder, path)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tropical.graph.rows.tasks.save", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_lengths(factor, tmp_path / "a.npy", executor=OneByOne())
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "a.labels.npz",
+        "a.npy",
+        "a.npy.rows.json",
+    }
+
+
 @pytest.mark.parametrize("suffix", ["npy", *LIBRARIES])
 def test_two_calls_at_once(factor, suffix, tmp_path, monkeypatch):
     """The second one prepares its graph while the first one makes the file and fills it."""
@@ -496,6 +512,23 @@ def test_labels_are_those_of_the_first_call(factor, tmp_path):
         write_lengths(factor, file, labels=names)
         with pytest.raises(ValueError, match=r"labels: expected those that .* notes, got others"):
             write_lengths(factor, file, labels=names[::-1])
+
+
+@pytest.mark.parametrize("suffix", ["npy", *LIBRARIES])
+def test_links_lead_to_another_disk(factor, suffix, tmp_path, monkeypatch):
+    pytest.importorskip(LIBRARIES.get(suffix, "numpy"))
+    disk, link = tmp_path / "disk", tmp_path / f"a.{suffix}"
+    disk.mkdir()
+    link.symlink_to(disk / "large")
+    monkeypatch.setattr(writing.State, "write", lambda *_: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        write_lengths(factor, link)
+    monkeypatch.undo()
+    assert link.is_symlink() and not list(disk.iterdir())
+    write_lengths(factor, link)
+    write_lengths(factor, link)
+    assert link.is_symlink() and [path.name for path in disk.iterdir()] == ["large"]
+    assert_same_bits(array_in(link, factor.n), factor.closure())
 
 
 def test_wrong_arguments_leave_no_file(factor, tmp_path):
@@ -706,6 +739,19 @@ def test_memory_chooses_the_block():
     assert block(600, known) == (64, 2) and block(100, known) == (64, 1)
     with pytest.raises(ValueError, match=r"memory: expected at least .* bytes for 64 rows, got"):
         block(63, known)
+
+
+def test_a_limit_takes_no_further_rows(tmp_path):
+    """Two blocks of 256 rows are in memory, of which one is computed and one is written."""
+    large = factorize(grid(40), directed=False)
+    tracemalloc.start()
+    write_lengths(large, tmp_path / "a.npy", limit=10.0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2.5 * 256 * large.n * large.dtype.itemsize
+    lengths = large.closure()
+    want = np.where(lengths > 10, np.inf, lengths)
+    assert_same_bits(np.load(tmp_path / "a.npy"), want)
 
 
 @pytest.mark.long

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import resource
 import sys
 from pathlib import Path
+
+if sys.platform != "win32":
+    import resource
 
 _CGROUP = Path("/sys/fs/cgroup")
 
@@ -23,9 +25,10 @@ def available_bytes() -> int:
     with contextlib.suppress(OSError, ValueError):
         limit = int((_CGROUP / "memory.max").read_text())
         limits.append(limit - int((_CGROUP / "memory.current").read_text()))
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if most != resource.RLIM_INFINITY:
-        with contextlib.suppress(OSError, ValueError):
-            pages = int(Path("/proc/self/statm").read_text().split()[0])
-            limits.append(most - pages * resource.getpagesize())
+    if sys.platform != "win32":
+        most, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if most != resource.RLIM_INFINITY:
+            with contextlib.suppress(OSError, ValueError):
+                pages = int(Path("/proc/self/statm").read_text().split()[0])
+                limits.append(most - pages * resource.getpagesize())
     return max(min(limits), 0)

@@ -134,8 +134,8 @@ def closure_blocks(
     free or no other task ends. The first worker may end after the call has returned; it does not
     write to another matrix that lies under the same path by then. An array is not written to before
     all rounds are done; a kill while the star is copied into it leaves the star in `scratch`, and
-    the next call copies it again. Once a call has returned, the next one on that array takes the
-    star as the matrix.
+    the next call copies it again, unless HDF5 cannot open its file any more. Once a call has
+    returned, the next one on that array takes the star as the matrix.
 
     **Predecessors.** They lie beside the chunks, are as safe, and resume in the same bits. Where no
     (x) rounds or saturates, `path` finds a path whose product is the stored length, also round

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import os
+import signal
 import threading
 import time
 import uuid
@@ -151,6 +152,8 @@ class Crew:
 
     def _submit(self, plan: Plan, work: Callable[..., object], task: Task) -> None:
         options: dict[str, Any] = {}
+        if self._make and not isinstance(self._executor, _Threads):
+            work = partial(_uninterrupted, work, os.getpid())
         if self._is_dask:  # the dashboard groups tasks by the name before the number
             options = {"key": f"{plan.name(task)}-{uuid.uuid4().hex}", "pure": False}
         try:
@@ -235,6 +238,17 @@ class Crew:
         self._running.clear()
         if self._make:
             self._executor.shutdown(wait=True)
+
+
+def _uninterrupted(work: Callable[..., object], caller: int, *task: int) -> object:
+    """Run a task in a process of an executor of our own, which leaves Ctrl-C to the caller.
+
+    A terminal sends Ctrl-C to all processes. It may stop a process of a pool while that holds a
+    lock of the pool, and `close` would wait for ever.
+    """
+    if os.getpid() != caller and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return work(*task)
 
 
 def check_executor(executor: Any, workers: int | None, threads: int | None) -> None:

@@ -255,7 +255,8 @@ class BlockFolder(Blocks):
         """What the blocks hold.
 
         "matrix" before the first round, "rounds" from then on, "star" after the last one,
-        "diverged" if the matrix has no star.
+        "diverged" if the matrix has no star; "copying" in a folder of `closure_blocks`, which has a
+        star that an array takes.
         """
         return self._layout.manifest.state
 
@@ -269,7 +270,7 @@ class BlockFolder(Blocks):
             If the folder does not hold the star of ``closure_blocks(..., predecessors=True)``.
         """
         known = self._layout.manifest
-        if known.state != "star" or not known.predecessors:
+        if known.state not in ("star", "copying") or not known.predecessors:
             kept = "with" if known.predecessors else "without"
             raise ValueError(
                 f"predecessors: expected a star with predecessors in {self.path}, got a "

@@ -55,8 +55,10 @@ class FileRows:
 
     def check_disk(self) -> None:
         """Raise OSError unless the disk has room for what the file does not occupy yet."""
-        known = 512 * self.path.stat().st_blocks
-        check_disk(self.path.parent, max(self._size() - known, 0), "out")
+        status = self.path.stat()
+        # Windows does not say, and a new file occupies all of its disk there.
+        known = 512 * status.st_blocks if hasattr(status, "st_blocks") else status.st_size
+        check_disk(self.path.resolve().parent, max(self._size() - known, 0), "out")
 
     def _size(self) -> int:
         return self.offset + self.shape[0] * self.shape[1] * self.dtype.itemsize
@@ -196,7 +198,7 @@ def check_labels(path: Path) -> None:
 
 
 def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> None:
-    """Make a file for rows, which appears in one step.
+    """Make a file for rows, which appears in one step, and where a symbolic link leads.
 
     Parameters
     ----------
@@ -217,19 +219,20 @@ def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> 
         If there is no folder for the file.
     """
     shape, dtype = begun.shape, np.dtype(begun.dtype)
-    if path.suffix != ".zarr" and not path.parent.is_dir():  # Zarr makes folders
+    place = path.resolve()  # what a symbolic link leads to
+    if path.suffix != ".zarr" and not place.parent.is_dir():  # Zarr makes folders
         raise FileNotFoundError(
             errno.ENOENT, "out: expected a path in a folder that exists", str(path)
         )
     if path.suffix == ".npy":
-        with _new_file(path) as file:
+        with _new_file(place) as file:
             header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(file, header)
             file.truncate(file.tell() + shape[0] * shape[1] * dtype.itemsize)
             check_labels(path)
             save_arrays(labels_of(path), dict(zip(_ENDS, labels, strict=True)))
         return
-    with _new_folder(path) as folder:
+    with _new_folder(place) as folder:
         if path.suffix == ".parquet":
             parquet.create(folder, zero, dtype, labels)
         else:
@@ -238,10 +241,11 @@ def create(path: Path, begun: State, zero: Any, labels: tuple[Array, Array]) -> 
 
 def remove(path: Path) -> None:
     """Delete a file that `create` made, and its labels."""
-    if path.is_dir():
-        shutil.rmtree(path)
+    place = path.resolve()
+    if place.is_dir():
+        shutil.rmtree(place)
     else:
-        path.unlink()
+        place.unlink()
         labels_of(path).unlink(missing_ok=True)
 
 

@@ -65,9 +65,11 @@ class Work:
         if finder is None:
             finder = load(self.file, self.begun.method, self.begun.graph)
         with nullcontext() if self.threads is None else tropical.options(threads=self.threads):
-            if isinstance(finder, Factor):
-                return within(finder.lengths(sources, self.targets), finder.semiring, self.limit)
-            rows: Any = finder.lengths(sources, self.targets, limit=self.limit)
+            if not isinstance(finder, Factor):
+                return finder.lengths(sources, self.targets, limit=self.limit)
+            rows = finder.lengths(sources, self.targets)
+            for row in rows if self.limit is not None else ():
+                row[...] = within(row, finder.semiring, self.limit)  # not all: `memory` has no room
             return rows
 
 
@@ -115,12 +117,12 @@ def run(
         plan.left -= 1
         report(1 - plan.left / len(sums))
 
-    crew, saved = None, False
+    crew = None
     try:
         if executor is not None:
             assert work.finder is not None
             save(work.finder, work.file)
-            work, saved = replace(work, finder=None), True
+            work = replace(work, finder=None)
         crew = Crew(executor, workers, tasks)
         crew.run(plan, work, ended)
     except OSError as error:
@@ -130,5 +132,5 @@ def run(
     finally:
         if crew is not None:
             crew.close()
-        if saved:
+        if executor is not None:
             work.file.unlink(missing_ok=True)

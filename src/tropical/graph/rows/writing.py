@@ -109,7 +109,8 @@ def write_lengths(
     FileExistsError
         If there is a file at the path `out` that no earlier call began, or `resume` is False; if
         another process makes one while this call prepares the graph; or if the file for the labels
-        of a new file is there.
+        of a new file is there. A call that is killed just after it made the file, and before
+        `state`, leaves a file that must be deleted.
     NotInstalledError
         If `out` needs zarr or pyarrow, and that is not installed.
     OSError
@@ -124,12 +125,14 @@ def write_lengths(
     repeated. The next call reads what is written and compares checksums. The lengths have the same
     bits, whatever the executor and the restarts.
 
+    If `out` is a symbolic link, the lengths go to its target, and the other files beside the link.
     A ``.npy`` file has a file ``.labels.npz`` beside it, with the arrays ``source`` and ``target``.
     A ``.zarr`` folder is a group of the arrays ``lengths``, ``source`` and ``target``, which xarray
     opens as a data set with coordinates. The files of Zarr survive a kill of the process; whether
     they survive a loss of power depends on the file system. A ``.parquet`` folder is a table with
     the columns ``source``, ``target`` and ``length`` and a line for each pair that a path joins, in
-    the order of the sources; each of its files has a block of rows.
+    the order of the sources; each of its files has a block of rows. A file of HDF5 may be
+    unreadable after a kill or a full disk, with all its datasets.
 
     Examples
     --------
