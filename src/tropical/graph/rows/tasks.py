@@ -66,7 +66,8 @@ class Work:
             finder = load(self.file, self.begun.method, self.begun.graph)
         with nullcontext() if self.threads is None else tropical.options(threads=self.threads):
             if not isinstance(finder, Factor):
-                return finder.lengths(sources, self.targets, limit=self.limit)
+                found: Any = finder.lengths(sources, self.targets, limit=self.limit)
+                return found
             rows = finder.lengths(sources, self.targets)
             for row in rows if self.limit is not None else ():
                 row[...] = within(row, finder.semiring, self.limit)  # not all: `memory` has no room
