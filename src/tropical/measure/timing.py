@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -123,7 +124,7 @@ def pinned() -> Iterator[None]:
     The core is the last one that the process may use, because the first one often serves
     interrupts. New threads inherit the core, so use this for measurements on one thread only.
     """
-    if not hasattr(os, "sched_setaffinity"):
+    if sys.platform != "linux":
         yield
         return
     before = os.sched_getaffinity(0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,7 +121,7 @@ def _allocate(array: Any, name: str) -> None:
     """
     if not isinstance(array, np.memmap) or array.filename is None or array.mode not in ("r+", "w+"):
         return
-    if not array.size or not hasattr(os, "posix_fallocate"):
+    if not array.size or sys.platform == "win32" or not hasattr(os, "posix_fallocate"):
         return
     first, last = _extent(array)
     try:

@@ -99,8 +99,9 @@ def _is_at(file: int, path: Path) -> bool:
 
 
 def _lock(file: int, path: Path) -> None:
-    try:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:  # else the file system has no locks
-        if error.errno in (errno.EACCES, errno.EAGAIN):
-            raise _busy(error.errno, path.parent) from None
+    if sys.platform != "win32":
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:  # else the file system has no locks
+            if error.errno in (errno.EACCES, errno.EAGAIN):
+                raise _busy(error.errno, path.parent) from None

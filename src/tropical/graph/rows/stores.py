@@ -11,6 +11,7 @@ import errno
 import mmap
 import os
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
@@ -57,7 +58,9 @@ class FileRows:
         """Raise OSError unless the disk has room for what the file does not occupy yet."""
         status = self.path.stat()
         # Windows does not say, and a new file occupies all of its disk there.
-        known = 512 * status.st_blocks if hasattr(status, "st_blocks") else status.st_size
+        known = status.st_size
+        if sys.platform != "win32":
+            known = 512 * status.st_blocks
         check_disk(self.path.resolve().parent, max(self._size() - known, 0), "out")
 
     def _size(self) -> int:
