@@ -23,18 +23,18 @@ def shown(progress: Progress) -> Iterator[Report]:
     """
     if callable(progress):
         yield progress
-    elif progress:
+        return
+    if progress:
         bars = extras.require("rich.progress", "'tropical-blas[graph]'")
         console = extras.require("rich.console", "'tropical-blas[graph]'").Console(stderr=True)
         columns = bars.BarColumn(), bars.TaskProgressColumn(), bars.TimeRemainingColumn()
         options = {"console": console, "transient": True, "redirect_stdout": False}
-        # Elsewhere rich would write an empty line.
-        unseen = not (console.is_terminal or console.is_jupyter)
-        with bars.Progress(*columns, **options, disable=unseen) as bar:
-            task = bar.add_task("", total=1.0)
-            yield lambda share: bar.update(task, completed=share)
-    else:
-        yield lambda share: None
+        if console.is_terminal or console.is_jupyter:  # elsewhere rich would write an empty line
+            with bars.Progress(*columns, **options) as bar:
+                task = bar.add_task("", total=1.0)
+                yield lambda share: bar.update(task, completed=share)
+            return
+    yield lambda share: None
 
 
 def share_of(progress: Report, done: int, parts: int) -> Report:
