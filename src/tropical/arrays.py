@@ -170,7 +170,8 @@ def unmasked(name: str, given: ArrayLike) -> Array:
     ------
     TypeError
         For a masked array, a list of them, a sparse array of SciPy, a tensor of PyTorch that
-        requires gradients, and an array of a subclass with an ``__array_ufunc__`` of its own.
+        requires gradients, an array that JAX traces, and an array of a subclass with an
+        ``__array_ufunc__`` of its own.
     ValueError
         If the elements do not form an array.
 
@@ -222,6 +223,17 @@ def _check_kind(name: str, given: Any) -> None:
         raise TypeError(
             f"{name}: expected an array, got {kind} that requires gradients; pass "
             f"{name}.detach(), or call a function of tropical.interop.torch, which has gradients"
+        )
+    refuse_traced(name, given)
+
+
+def refuse_traced(name: str, given: object) -> None:
+    """Raise TypeError for an array inside JAX's transformations, which has no numbers."""
+    jax = sys.modules.get("jax")
+    if jax is not None and isinstance(given, jax.core.Tracer):
+        raise TypeError(
+            f"{name}: expected an array, got one whose elements JAX traces; "
+            "call a function of tropical.interop.jax, or jax.pure_callback"
         )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from .arrays import refuse_traced
 from .extras import require
 
 if TYPE_CHECKING:
@@ -80,12 +81,7 @@ def from_dlpack(x: Any, name: str = "x") -> NDArray[Any]:
 def check_device(x: Any, name: str) -> None:
     """Raise TypeError or BufferError unless `from_dlpack` can read an array; see there."""
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
-        jax = sys.modules.get("jax")
-        if jax is not None and isinstance(x, jax.core.Tracer):
-            raise TypeError(
-                f"{name}: expected an array, got one whose elements JAX traces; "
-                "call a function of tropical.interop.jax, or jax.pure_callback"
-            )
+        refuse_traced(name, x)
         raise TypeError(f"{name}: expected an array with __dlpack__, got {type(x).__name__}")
     try:
         kind, number = x.__dlpack_device__()

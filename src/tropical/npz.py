@@ -104,10 +104,11 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _sync(folder: Path) -> None:
-    """Wait until the names of a folder's files are on the disk; Windows does not open folders."""
-    if sys.platform == "win32":
+    """Wait until the names of a folder's files are on the disk, where the folder can be read."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # of a folder that one may only write to, and of each on Windows
         return
-    descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -113,18 +113,19 @@ def test_a_reader_that_has_seen_enough():
 
 def test_a_package_for_pictures_that_is_missing(tmp_path):
     """It is asked for before the example computes, in one line."""
-    for name in ("letters", "timetable"):
-        picture = ["--picture"] * (name == "letters") + [str(tmp_path / "x.svg")]
+    pictures = {"letters": "--picture=", "timetable": "", "city": "--plots=", "maps": ""}
+    for name, option in pictures.items():
         program = f"""
             import runpy, sys
             sys.modules["matplotlib"] = None
-            sys.argv = ["x", *{picture}]
+            sys.argv = ["x", {f"{option}{tmp_path / 'x.svg'}"!r}]
             runpy.run_module("tropical.examples.{name}", run_name="__main__")
         """
         done = run_command(sys.executable, "-c", textwrap.dedent(program))
         assert done.returncode == 1 and not done.stdout
         missing = "error: matplotlib.figure is not installed (pip install 'tropical-blas[bench]')"
         assert done.stderr == f"python -m tropical.examples.{name}: {missing}\n"
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import tropical
 from tropical import autograd, graph, semirings
 
 jax = pytest.importorskip("jax", reason="of JAX, which is not installed")
@@ -84,9 +85,10 @@ def test_infinite_values_with_derivatives(semiring):
 
 def test_functions_of_arrays_refuse_traced_arrays():
     square = jnp.ones((2, 2))
-    for transform in (jax.jit, jax.grad, jax.vmap):
-        with pytest.raises(TypeError, match=r"w: .* JAX traces; call .* tropical\.interop\.jax"):
-            transform(graph.shortest_paths)(square)
+    for function in (graph.shortest_paths, graph.closeness, lambda w: tropical.gemm(w, w)):
+        for transform in (jax.jit, jax.grad, jax.vmap):
+            with pytest.raises(TypeError, match=r": .* JAX traces; call .* tropical\.interop\.jax"):
+                transform(function)(square)
 
 
 def test_lists():

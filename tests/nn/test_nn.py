@@ -496,6 +496,21 @@ def test_saving_without_files_that_have_no_name(named, tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["a.npz"]
 
 
+def test_saving_into_a_folder_that_cannot_be_read(tmp_path, monkeypatch):
+    """A mode such as 0o333, which root does not feel: the file was written, and then an error."""
+    open_file = os.open
+
+    def refuse(path, flags, *mode):
+        if flags == os.O_RDONLY:
+            raise PermissionError(13, "Permission denied", path)
+        return open_file(path, flags, *mode)
+
+    monkeypatch.setattr(os, "open", refuse)
+    layer = nn.Linear(2, 2)
+    layer.save(tmp_path / "a.npz")
+    assert_states_equal(nn.load_arrays(tmp_path / "a.npz"), layer.state_dict())
+
+
 @pytest.mark.parametrize("exists", [True, False])
 def test_saving_through_a_link_keeps_the_link(exists, tmp_path):
     layer, folder = scramble(nn.Linear(2, 2)), tmp_path / "folder"

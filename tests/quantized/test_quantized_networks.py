@@ -182,8 +182,9 @@ def _with_residuals(parts, x):
         _with_residuals,
         lambda parts, x: parts[2](parts[0](x)),
         lambda parts, x: parts(x) + parts[0](x),
+        lambda parts, x: parts(x) + parts[1](x),
     ],
-    ids=["in a loop", "by number", "besides the whole"],
+    ids=["in a loop", "by number", "besides the whole", "an activation"],
 )
 def test_layers_that_other_code_calls_do_not_join(call):
     model, x = OneByOne(call), inputs(200, 20)

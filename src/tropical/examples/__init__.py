@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from tropical.extras import require
-from tropical.measure.terminal import new_file
+from tropical.measure.terminal import new_file, new_folder
 
 DRAWING = "'tropical-blas[bench]'"  # has matplotlib
 
@@ -54,6 +55,13 @@ def picture(given: str) -> str:
         raise argparse.ArgumentTypeError(f"expected .svg, .png or .pdf at the end, got {given}")
     require("matplotlib.figure", DRAWING)
     return given
+
+
+def pictures(given: str) -> Path:
+    """Return the path of a folder for pictures, as `picture` does."""
+    folder = new_folder(given)
+    require("matplotlib.figure", DRAWING)
+    return folder
 
 
 def new_figure(width: float, height: float, dpi: int = 110) -> Any:

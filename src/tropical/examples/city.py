@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tropical import extras
-from tropical.examples import new_figure, new_parser
+from tropical.examples import new_figure, new_parser, pictures
 from tropical.examples.flights import print_lines
 from tropical.examples.streets import NOTICE, Streets, load
 from tropical.graph import accessibility, closeness, edge_betweenness, nearest_facilities
-from tropical.measure.terminal import new_folder, run
+from tropical.measure.terminal import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -197,7 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the answers, and draw the maps into a folder if there is one."""
     parser = new_parser("city", __doc__)
     parser.add_argument(
-        "--plots", type=new_folder, metavar="FOLDER", help="draw the maps into a folder"
+        "--plots", type=pictures, metavar="FOLDER", help="draw the maps into a folder"
     )
     plots = parser.parse_args(arguments).plots
     streets = load()

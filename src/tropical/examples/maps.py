@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tropical.examples import flights, new_figure, new_parser
+from tropical.examples import flights, new_figure, new_parser, pictures
 from tropical.examples.airports import Network, load
 from tropical.graph import path, widest_paths
-from tropical.measure.terminal import new_folder, run
+from tropical.measure.terminal import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +100,7 @@ def _name(axes: Any, network: Network, stops: Sequence[int]) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write ``itineraries.png`` and ``bottlenecks.png``."""
     parser = new_parser("maps", __doc__)
-    parser.add_argument("folder", type=new_folder, help="the folder that the pictures go to")
+    parser.add_argument("folder", type=pictures, help="the folder that the pictures go to")
     target = parser.parse_args(arguments).folder
     target.mkdir(parents=True, exist_ok=True)
     network = load()

@@ -225,7 +225,7 @@ def _observe(
 ) -> tuple[dict[nn.Module, Quantization], Counter[nn.Module]]:
     """Return the quantization of the inputs of each layer, and how often each module is called.
 
-    The modules that are counted are the layers that multiply, and each `Sequential`.
+    The modules that are counted are the layers that multiply, each ReLU, and each `Sequential`.
     """
     if not batches:
         raise ValueError("calibration: expected at least one batch, got none")
@@ -247,13 +247,14 @@ def _observe(
         calls[layer] += 1
         return nn.Linear.forward(layer, x, activation)
 
-    def counting(chain: Any, x: Any) -> Any:
-        calls[chain] += 1
-        return nn.Sequential.forward(chain, x)
+    def counting(module: Any, x: Any) -> Any:
+        calls[module] += 1
+        return type(module).forward(module, x)
 
-    chains = [module for module in model.modules() if _is_plain(module, nn.Sequential)]
+    kinds = nn.Sequential, nn.ReLU
+    counted = [m for m in model.modules() if any(_is_plain(m, kind) for kind in kinds)]
     forwards: dict[nn.Module, Callable[..., Any]] = dict.fromkeys(layers, noting)
-    forwards.update(dict.fromkeys(chains, counting))
+    forwards.update(dict.fromkeys(counted, counting))
     with _evaluating(model, forwards), no_grad():
         for batch in batches:
             model(batch)
@@ -342,9 +343,13 @@ class _Conversion:
 
     def join(self) -> None:
         """Let modules that follow a layer in one place join it, where no hook is between them."""
+        expected: Counter[nn.Module] = Counter()  # calls, if only chains call their modules
+        for _, original in self.chains:
+            for module in original:
+                expected[module] += self.calls[original]
         for chain, original in self.chains:
-            if not self._calls_all(original):
-                continue
+            if any(self.calls[module] > expected[module] for module in original):
+                continue  # other code sees what is between them
             parts = [pair for pair in vars(chain).items() if isinstance(pair[1], nn.Module)]
             for name, _ in parts:
                 delattr(chain, name)
@@ -362,12 +367,3 @@ class _Conversion:
                 previous = layer if uses == 1 else None
                 setattr(chain, str(number) if name.isdigit() else name, module)
                 number += 1
-
-    def _calls_all(self, chain: Any) -> bool:
-        """Whether no other code calls the layers of a chain, and so sees what is between them."""
-        layers = [layer for layer in chain if _is_plain(layer, nn.Linear)]
-        return all(
-            self.calls[layer] == self.calls[chain]
-            for layer in layers
-            if self.uses[self.done[id(layer)]] == 1
-        )
