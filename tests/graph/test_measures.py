@@ -182,6 +182,13 @@ def test_negative_weights():
             measure(made)
 
 
+@pytest.mark.parametrize("made", [nx.to_numpy_array, factorize])
+def test_no_radius_gives_no_sums(made):
+    square = made(nx.cycle_graph(4))
+    assert graph.accessibility(square, []).shape == (4, 0)
+    assert graph.accessibility(square, np.zeros((0, 2)), vertices=[1]).shape == (1, 0, 2)
+
+
 def test_wrong_arguments():
     square = nx.cycle_graph(4)
     for factor in (factorize(square, "maxmin"), factorize(square, "orand")):
