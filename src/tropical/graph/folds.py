@@ -193,7 +193,7 @@ def distances_in(
         if graph.semiring is not semirings.minplus:
             raise ValueError(f"graph: expected a factor over minplus, got {graph.semiring.name}")
         return Distances(graph._weights.open_edges(), graph.directed, graph)
-    found = read(graph, RING, weight)
+    found = read(graph, RING, weight, name="graph")
     if not isinstance(found, Edges) and found.ndim != 2:
         raise ValueError(f"graph: expected (n, n), got {found.shape}")
     edges = edges_of(found, RING)

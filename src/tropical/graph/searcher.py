@@ -87,7 +87,7 @@ class Searcher:
         ring = semirings.get(semiring)
         if not ring.selective:
             raise ValueError(f"semiring: expected a selective one, got {ring.name}")
-        found = read(graph, ring, weight)
+        found = read(graph, ring, weight, name="graph")
         if not isinstance(found, Edges) and found.ndim != 2:
             raise ValueError(f"graph: expected (n, n), got {found.shape}")
         edges = edges_of(found if directed else both_ways(found, ring), ring)
