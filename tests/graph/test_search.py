@@ -218,7 +218,7 @@ def test_refuses():
     nan.data[3] = np.nan
     check_refused(
         Searcher,
-        (ValueError, "w: expected numbers, got a NaN", nan),
+        (ValueError, "graph: expected numbers, got a NaN", nan),
         (ValueError, "semiring: expected a selective one, got plustimes", graph, "plustimes"),
         (ValueError, "graph: expected edges that improve no path of maxplus", graph, "maxplus"),
         (ValueError, r"graph: expected \(n, n\), got \(2, 3, 3\)", np.ones((2, 3, 3))),
