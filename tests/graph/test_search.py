@@ -346,6 +346,17 @@ def test_one_source_and_one_target(method, least):
     assert list(searcher.path(0, 1)) == [0, 1]
 
 
+def test_a_path_leads_from_one_vertex_to_another():
+    searcher = Searcher(graphs.random_csr(2, 5, 9))
+    check_refused(
+        searcher.path,
+        (TypeError, r"^source: expected an integer, got \[0\]", [0], 1),
+        (TypeError, "^source: expected an integer, got None", None, 1),
+        (TypeError, "^target: expected integers, got dtype float64", 0, 1.5),
+        (ValueError, "^target: expected -5 <= index < 5, got 5", 0, 5),
+    )
+
+
 @pytest.mark.parametrize("dtype", [">f8", ">f4"])
 def test_the_other_order_of_bytes(dtype):
     w = np.array([[np.inf, -1], [2, np.inf]], dtype)
