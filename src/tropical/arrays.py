@@ -154,7 +154,9 @@ def check_square(name: str, a: Array) -> None:
     ValueError: w: expected (..., n, n), got (3, 4)
     """
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        got = tuple(a.shape) or type(a.item()).__name__  # of an object, such as a Factor
+        # Of an object, such as a Factor; arrays of Dask have no `item`.
+        one = not a.ndim and hasattr(a, "item")
+        got = type(a.item()).__name__ if one else tuple(a.shape)
         raise ValueError(f"{name}: expected (..., n, n), got {got}")
 
 
