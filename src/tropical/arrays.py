@@ -64,6 +64,21 @@ def check_number(name: str, value: object) -> None:
             raise TypeError(f"{name}: expected a number, got {value!r}")
 
 
+def check_real(name: str, x: Array) -> None:
+    """Raise TypeError unless the elements of an array are real numbers or booleans.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tropical.arrays import check_real
+    >>> check_real("times", np.array([1j]))
+    Traceback (most recent call last):
+    TypeError: times: expected real numbers, got dtype complex128
+    """
+    if x.size and not is_kind(x.dtype, "bool", "integer", "floating"):
+        raise TypeError(f"{name}: expected real numbers, got dtype {x.dtype}")
+
+
 def read_count(name: str, number: object, least: int = 0) -> int:
     """Return an integer as an int; raise TypeError or ValueError unless it is at least `least`.
 
@@ -139,7 +154,9 @@ def check_square(name: str, a: Array) -> None:
     ValueError: w: expected (..., n, n), got (3, 4)
     """
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        got = tuple(a.shape) or type(a.item()).__name__  # of an object, such as a Factor
+        # Of an object, such as a Factor; arrays of Dask have no `item`.
+        one = not a.ndim and hasattr(a, "item")
+        got = type(a.item()).__name__ if one else tuple(a.shape)
         raise ValueError(f"{name}: expected (..., n, n), got {got}")
 
 

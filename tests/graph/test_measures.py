@@ -182,6 +182,13 @@ def test_negative_weights():
             measure(made)
 
 
+@pytest.mark.parametrize("made", [nx.to_numpy_array, factorize])
+def test_no_radius_gives_no_sums(made):
+    square = made(nx.cycle_graph(4))
+    assert graph.accessibility(square, []).shape == (4, 0)
+    assert graph.accessibility(square, np.zeros((0, 2)), vertices=[1]).shape == (1, 0, 2)
+
+
 def test_wrong_arguments():
     square = nx.cycle_graph(4)
     for factor in (factorize(square, "maxmin"), factorize(square, "orand")):
@@ -439,8 +446,38 @@ def test_a_function_as_weight(kind):
     np.testing.assert_array_equal(factorize(made, weight=uphill).closure(), want)
 
 
+OF_A_GRAPH = {
+    **{name: getattr(graph, name) for name in ("betweenness", "edge_betweenness", "closeness")},
+    **{name: getattr(graph, name) for name in ("harmonic", "eccentricity", "diameter", "radius")},
+    **{name: getattr(graph, name) for name in ("wiener_index", "factorize", "Searcher")},
+    "accessibility": lambda given: graph.accessibility(given, 1),
+    "nearest_facilities": lambda given: graph.nearest_facilities(given, 0),
+    "write_lengths": lambda given: graph.write_lengths(given, "lengths.npy"),
+    "from_graph": lambda given: graph.BlockFolder.from_graph("folder", given),
+}
+NO_GRAPHS = {
+    "text": lambda: "abc",
+    "numbers": lambda: [1, 2],
+    "shape": lambda: np.ones((2, 3)),
+    "NaN": lambda: [[math.nan]],
+    "masked": lambda: np.ma.masked_array([[1j]]),
+    "sparse shape": lambda: sp.csr_array((2, 3)),
+    "sparse dtype": lambda: sp.csr_array([[1j]]),
+    "attribute": lambda: nx.Graph([(0, 1, {"weight": "x"})]),
+}
+
+
+@pytest.mark.parametrize("given", NO_GRAPHS)
+@pytest.mark.parametrize("name", OF_A_GRAPH)
+def test_an_error_names_the_graph(name, given, tmp_path, monkeypatch):
+    """It named `w`, the argument of `shortest_paths`."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((ValueError, TypeError), match=r"^graph: expected"):
+        OF_A_GRAPH[name](NO_GRAPHS[given]())
+
+
 @pytest.mark.parametrize("function", [graph.closeness, graph.diameter, graph.radius])
 def test_a_warning_names_the_line_of_the_caller(function):
-    with pytest.warns(UserWarning, match="^w: most elements are 0") as seen:
+    with pytest.warns(UserWarning, match="^graph: most elements are 0") as seen:
         function(np.zeros((3, 3)))
     assert seen[0].filename == __file__

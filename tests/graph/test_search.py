@@ -218,7 +218,7 @@ def test_refuses():
     nan.data[3] = np.nan
     check_refused(
         Searcher,
-        (ValueError, "w: expected numbers, got a NaN", nan),
+        (ValueError, "graph: expected numbers, got a NaN", nan),
         (ValueError, "semiring: expected a selective one, got plustimes", graph, "plustimes"),
         (ValueError, "graph: expected edges that improve no path of maxplus", graph, "maxplus"),
         (ValueError, r"graph: expected \(n, n\), got \(2, 3, 3\)", np.ones((2, 3, 3))),
@@ -344,6 +344,17 @@ def test_one_source_and_one_target(method, least):
     searcher = Searcher(w)
     assert searcher.lengths(0, 1) == least
     assert list(searcher.path(0, 1)) == [0, 1]
+
+
+def test_a_path_leads_from_one_vertex_to_another():
+    searcher = Searcher(graphs.random_csr(2, 5, 9))
+    check_refused(
+        searcher.path,
+        (TypeError, r"^source: expected an integer, got \[0\]", [0], 1),
+        (TypeError, "^source: expected an integer, got None", None, 1),
+        (TypeError, "^target: expected integers, got dtype float64", 0, 1.5),
+        (ValueError, "^target: expected -5 <= index < 5, got 5", 0, 5),
+    )
 
 
 @pytest.mark.parametrize("dtype", [">f8", ">f4"])

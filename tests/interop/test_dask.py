@@ -355,7 +355,11 @@ def test_stars_refuse():
         (TypeError, "complex", x.astype("c16")),
         (TypeError, "masked", da.ma.masked_equal(x, 2)),
     )
-    check_refused(shortest_paths, (ValueError, r"w: expected \(..., n, n\), got \(6,\)", x[0]))
+    check_refused(
+        shortest_paths,
+        (ValueError, r"w: expected \(..., n, n\), got \(6,\)", x[0]),
+        (ValueError, r"w: expected \(..., n, n\), got \(\)", x[0, 0]),
+    )
 
 
 @pytest.mark.parametrize(

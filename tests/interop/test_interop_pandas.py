@@ -271,6 +271,8 @@ def test_errors_name_the_labels():
     _, before = frames.shortest_paths(square, return_predecessors=True)
     with pytest.raises(KeyError, match="source: expected a row of predecessors, got 'z'"):
         frames.path(before, "z", "a")
+    with pytest.raises(KeyError, match="target: expected a column of predecessors, got 'z'"):
+        frames.path(before, "a", "z")
     for labels in (["a", None], [0.5, math.nan], [("a", 1), ("b", None)]):
         index = pd.Index(labels)
         with pytest.raises(ValueError, match="the rows of w have a missing label"):

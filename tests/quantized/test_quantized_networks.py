@@ -127,6 +127,8 @@ def test_a_layer_that_gets_no_input_is_refused():
 
 def test_a_model_is_checked():
     model = network()
+    with pytest.raises(TypeError, match="inputs: expected a Quantization, got NoneType"):
+        quantized.QuantizedLinear(np.ones((2, 3), np.float32), None, None)
     with pytest.raises(TypeError, match="model: expected a Module, got int"):
         quantized.convert(5, inputs(3, 20))
     model[3].weight.data[0, 0] = np.nan

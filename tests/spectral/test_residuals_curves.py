@@ -324,3 +324,20 @@ def test_curves_refuse():
     check_refused(backlog, empty, nan, (ValueError, shape, [1], [1, 2]))
     falls = ValueError, "service: expected a curve that never decreases", [1], [2, 1]
     check_refused(delay, empty, nan, falls)
+
+
+@pytest.mark.parametrize("wrong", [1j, "abc", None, ["a", "b"]], ids=str)
+def test_curves_take_real_numbers_alone(wrong):
+    """They dropped imaginary parts, or let NumPy say what its ufuncs lack."""
+    for bound in (backlog, delay):
+        check_refused(bound, (TypeError, "arrival: expected real numbers", [wrong], [1]))
+        check_refused(bound, (TypeError, "service: expected real numbers", [1], [wrong]))
+    for name, arguments in (
+        ("burst", (token_bucket, wrong, 1, [1])),
+        ("rate", (token_bucket, 1, wrong, [1])),
+        ("rate", (rate_latency, wrong, 1, [1])),
+        ("latency", (rate_latency, 1, wrong, [1])),
+    ):
+        check_refused(arguments[0], (TypeError, f"^{name}: expected a number", *arguments[1:]))
+    for curve in (token_bucket, rate_latency):
+        check_refused(curve, (TypeError, "times: expected real numbers", 1, 1, wrong))

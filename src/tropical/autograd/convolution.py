@@ -247,7 +247,7 @@ def _unpick(g: Any, shape: tuple[int, ...], index: Array) -> Any:
 
 def pair(value: Pair, name: str, least: int) -> tuple[int, int]:
     """Return (down, across) from one or two ints."""
-    both = integers(value)
+    both = integers(value, name)
     if len(both) not in (1, 2) or min(both) < least:
         raise ValueError(f"{name}: expected one or two ints of at least {least}, got {value!r}")
     return both[0], both[-1]

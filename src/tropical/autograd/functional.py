@@ -420,13 +420,18 @@ def embedding(weight: Operand, indices: ArrayLike) -> Tensor:
         If there is no such row.
     TypeError
         If indices are not integers.
+    ValueError
+        If `weight` has no rows.
     """
     rows = unmasked("indices", indices)
     if not rows.size:  # NumPy gives an empty list float64
         rows = rows.astype(np.intp)
     if rows.dtype.kind not in "iu":
         raise TypeError(f"indices: expected integers, got {rows.dtype}")
-    count = np.shape(data_of(weight))[0]
+    shape = np.shape(data_of(weight))
+    if not shape:
+        raise ValueError("weight: expected (rows, n), got ()")
+    count = shape[0]
     if rows.size and not 0 <= rows.min() <= rows.max() < count:
         raise IndexError(
             f"indices: expected rows from 0 to {count - 1}, got {rows.min()} to {rows.max()}"

@@ -31,7 +31,7 @@ def _axes(x: Operand, axis: Axes) -> tuple[int, ...]:
     ndim = np.ndim(data_of(x))
     if axis is None:
         return tuple(range(ndim))
-    given = integers(axis)
+    given = integers(axis, "axis")
     axes = tuple(normal_axis(a, ndim) for a in given)
     if len(set(axes)) < len(axes):
         raise ValueError(f"axis: expected different axes, got {given}")

@@ -93,21 +93,25 @@ def _inner(widths: Sequence[tuple[int, int]], shape: tuple[int, ...]) -> tuple[s
     )
 
 
-def integers(values: Any) -> tuple[int, ...]:
+def integers(values: Any, name: str) -> tuple[int, ...]:
     """Return an integer, or a sequence of at most 64, NumPy's limit of axes, as a tuple of ints."""
     try:
         return (operator.index(values),)
     except TypeError:
         if (length := operator.length_hint(values)) > 64:
-            raise ValueError(f"expected at most 64 integers, got {length}") from None
-        if not np.iterable(values):
-            raise TypeError(f"expected an integer or several, got {values!r}") from None
+            raise ValueError(f"{name}: expected at most 64 integers, got {length}") from None
+    try:
         return tuple(map(operator.index, values))
+    except TypeError:
+        raise TypeError(f"{name}: expected an integer or several, got {values!r}") from None
 
 
 def normal_axis(axis: int, ndim: int, name: str = "axis") -> int:
     """Return an axis as a number from 0 on."""
-    axis = operator.index(axis)
+    try:
+        axis = operator.index(axis)
+    except TypeError:
+        raise TypeError(f"{name}: expected an integer, got {axis!r}") from None
     if not -ndim <= axis < ndim:
         raise ValueError(f"{name}: expected an axis of {ndim} dimensions, got {axis}")
     return axis % ndim
@@ -121,13 +125,13 @@ def reshape(x: Operand, *lengths: Any, shape: Any = None, order: str = "C") -> T
     ValueError
         If the shape does not fit, or `order` is not "C".
     TypeError
-        If no shape is given, or two.
+        If no shape is given, or two, or a length is no integer.
     """
     check_order(order)
     if (shape is None) == (not lengths):
         raise TypeError(f"shape: expected one, got {lengths} and shape={shape}")
     lengths = lengths if shape is None else (shape,)
-    return _reshape(x, integers(lengths[0] if len(lengths) == 1 else lengths))
+    return _reshape(x, integers(lengths[0] if len(lengths) == 1 else lengths, "shape"))
 
 
 def check_order(order: str) -> None:
@@ -144,13 +148,14 @@ def transpose(x: Operand, *order: Any, axes: Any = None) -> Tensor:
     ValueError
         If the order does not have each axis once.
     TypeError
-        If two orders are given.
+        If two orders are given, or an axis is no integer.
     """
     if order and axes is not None:
         raise TypeError(f"axes: expected one order, got {order} and axes={axes}")
     ndim, given = np.ndim(data_of(x)), order or (axes,)
     reverse = given[0] is None
-    wanted = range(ndim)[::-1] if reverse else integers(given[0] if len(given) == 1 else given)
+    axes = given[0] if len(given) == 1 else given
+    wanted = range(ndim)[::-1] if reverse else integers(axes, "axes")
     normal = tuple(normal_axis(axis, ndim, "axes") for axis in wanted)
     if sorted(normal) != list(range(ndim)):
         raise ValueError(f"axes: expected an order of the {ndim} axes, got {tuple(wanted)}")
@@ -165,7 +170,7 @@ def swap_last(x: Operand) -> Tensor:
 
 def broadcast_to(x: Operand, shape: Sequence[int]) -> Tensor:
     """Return x repeated to `shape`, as `numpy.broadcast_to`."""
-    return broadcast_along(x, integers(shape))
+    return broadcast_along(x, integers(shape, "shape"))
 
 
 def cast(x: Operand, dtype: DTypeLike) -> Tensor:
@@ -201,7 +206,7 @@ def put_along(x: Operand, shape: tuple[int, ...], index: Array, axis: int) -> Te
 def squeeze(x: Operand, axis: Any = None) -> Tensor:
     """Return x without its axes of length 1, or without the given ones."""
     shape = np.shape(data_of(x))
-    axes = [i for i, n in enumerate(shape) if n == 1] if axis is None else integers(axis)
+    axes = [i for i, n in enumerate(shape) if n == 1] if axis is None else integers(axis, "axis")
     gone = {normal_axis(i, len(shape)) for i in axes}
     if any(shape[i] != 1 for i in gone):
         raise ValueError(f"axis: expected an axis of length 1 in shape {shape}, got {axis}")

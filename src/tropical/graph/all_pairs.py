@@ -79,3 +79,11 @@ def sources_of(
         raise ValueError(f"{name}: expected {-n} <= index < {n}, got {sources[wrong][0]}")
     sources = sources.astype(np.intp)
     return np.where(sources < 0, sources + n, sources)
+
+
+def vertex_of(vertex: int, graph: Array | Edges, name: str) -> int:
+    """Return the one vertex that the argument `name` names, from 0 to n - 1."""
+    found = sources_of(vertex, graph, name)
+    if found is None or found.ndim:
+        raise TypeError(f"{name}: expected an integer, got {vertex!r}")
+    return int(found)

@@ -194,7 +194,7 @@ class _Arcs:
 
 
 def _read(graph: GraphLike, directed: bool, unweighted: bool, weight: Weight) -> _Arcs:
-    found = read(graph, RING, weight, keep=True)
+    found = read(graph, RING, weight, True, "graph")
     if not isinstance(found, Edges) and found.ndim != 2:
         raise ValueError(f"graph: expected (n, n), got {found.shape}")
     edges = edges_of(found, RING)

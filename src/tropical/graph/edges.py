@@ -56,7 +56,8 @@ def matrix_of(a: GraphLike, ring: Semiring) -> Array:
         there = np.zeros((pattern.n, pattern.n), np.bool_)
         there[pattern.source, pattern.target] = True
         return there
-    return dense_of(_from_sparse(a, "a") if is_sparse(a) else _from_networkx(a, "weight"), ring)
+    edges = _from_sparse(a, "a") if is_sparse(a) else _from_networkx(a, "weight", "a")
+    return dense_of(edges, ring)
 
 
 def edges_of(graph: Array | Edges, ring: Semiring) -> Edges:
@@ -85,27 +86,31 @@ def number_of_vertices(graph: Array | Edges) -> int:
 
 
 def read(
-    w: GraphLike, ring: Semiring, weight: Weight = "weight", keep: bool = False
+    w: GraphLike,
+    ring: Semiring,
+    weight: Weight = "weight",
+    keep: bool = False,
+    name: str = "w",
 ) -> Array | Edges:
     """Return a graph as an array or as `Edges`, checked; `shortest_paths` says what `w` may be.
 
     `read` returns an array of the right dtype unchanged, so nobody may write to the result; one of
     float16 or bfloat16 becomes float32. `keep`: edges whose weight is the semiring's zero, which
-    lead nowhere, may stay.
+    lead nowhere, may stay. `name`: the argument's, for errors.
     """
-    graph = _read(w, ring, weight)
+    graph = _read(w, ring, weight, name)
     if isinstance(graph, Edges):
-        check_weights(graph.weight, ring, graph.least)
+        check_weights(graph.weight, ring, graph.least, name)
         return graph if keep else graph.without(ring.zero(graph.dtype))
-    check_square("w", graph)
+    check_square(name, graph)
     ring.zero(graph.dtype)  # raises TypeError where the semiring has no such dtype
-    check_weights(graph, ring)
+    check_weights(graph, ring, name=name)
     if not isinstance(w, np.ma.MaskedArray):  # the mask says where there is no edge
-        _warn_of_zeros(graph, ring)
+        _warn_of_zeros(graph, ring, name)
     return graph
 
 
-def _warn_of_zeros(a: Array, ring: Semiring) -> None:
+def _warn_of_zeros(a: Array, ring: Semiring, name: str) -> None:
     """Warn of a matrix that seems to say "no edge" by 0, which is the best edge of all to `ring`.
 
     SciPy reads dense matrices so. Every path would have length 0, without an error. The sign is
@@ -123,9 +128,9 @@ def _warn_of_zeros(a: Array, ring: Semiring) -> None:
     values = a[..., off_diagonal]
     if 2 * np.count_nonzero(values) < values.size and not (values == ring.zero(a.dtype)).any():
         warnings.warn(
-            "w: most elements are 0, which is an edge of weight 0 in an array, not a missing edge; "
-            f"where there is no edge, expected {ring.zero(a.dtype)}, or pass "
-            "scipy.sparse.csr_array(w)",
+            f"{name}: most elements are 0, which is an edge of weight 0 in an array, not a missing "
+            f"edge; where there is no edge, expected {ring.zero(a.dtype)}, or pass "
+            f"scipy.sparse.csr_array({name})",
             stacklevel=_callers_level(),
         )
 
@@ -194,7 +199,7 @@ def read_pattern(a: GraphLike) -> NDArray[np.bool_] | Edges:
     if isinstance(a, Edges):
         return a
     if _is_networkx(a) or is_sparse(a):
-        return _from_sparse(a, "a") if is_sparse(a) else _from_networkx(a, None)
+        return _from_sparse(a, "a") if is_sparse(a) else _from_networkx(a, None, "a")
     values = unmasked("a", a.filled(0) if isinstance(a, np.ma.MaskedArray) else a)
     values = widened(values, semirings.minplus)
     check_square("a", values)
@@ -208,32 +213,32 @@ def read_pattern(a: GraphLike) -> NDArray[np.bool_] | Edges:
     return values if values.dtype == np.bool_ else values != 0
 
 
-def _read(w: GraphLike, ring: Semiring, weight: Weight) -> Array | Edges:
+def _read(w: GraphLike, ring: Semiring, weight: Weight, name: str) -> Array | Edges:
     if isinstance(w, Edges):
         return w
     if _is_networkx(w):
-        return _from_networkx(w, weight)
+        return _from_networkx(w, weight, name)
     if is_sparse(w):
-        return _from_sparse(w)
+        return _from_sparse(w, name)
     zero = ring.zero("float64")
     if isinstance(w, np.ma.MaskedArray):
         values = widened(w.data, ring)
-        a = np.array(values, dtype=_floating(values.dtype))
+        a = np.array(values, dtype=_floating(values.dtype, name))
         a[np.ma.getmaskarray(w)] = zero
         return a
-    a = widened(unmasked("w", w), ring)
+    a = widened(unmasked(name, w), ring)
     if a.dtype == np.bool_:
         return np.where(a, 1.0, zero)
     return a if a.dtype.isnative else a.astype(a.dtype.newbyteorder("="))
 
 
-def _floating(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _floating(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     """Return the dtype of weights where a mask or a missing element says that there is no edge.
 
     Integers become float64, as in SciPy: an integer dtype has no infinity for "no path".
     """
     if not is_kind(dtype, "bool", "integer", "floating"):
-        raise TypeError(f"w: expected real numbers, got dtype {dtype}")
+        raise TypeError(f"{name}: expected real numbers, got dtype {dtype}")
     return np.dtype(np.float32 if dtype == np.float32 else np.float64)
 
 
@@ -249,18 +254,18 @@ def _is_networkx(w: object) -> bool:
     return module is not None and isinstance(w, module.Graph)
 
 
-def _from_sparse(w: Any, name: str = "w") -> Edges:
+def _from_sparse(w: Any, name: str) -> Edges:
     if w.ndim != 2 or w.shape[0] != w.shape[1]:
         raise ValueError(f"{name}: expected (n, n), got {w.shape}")
     rows = w.tocsr()  # which adds up what COO stores twice, as SciPy's own functions do
     if w.format == "bsr":  # blocks are filled up with 0
         rows.eliminate_zeros()
     m = int(rows.indptr[-1])  # the arrays may be longer
-    values = rows.data[:m].astype(_floating(rows.dtype), copy=False)
+    values = rows.data[:m].astype(_floating(rows.dtype, name), copy=False)
     return Compressed(rows.shape[0], rows.indptr, rows.indices[:m], values)
 
 
-def _from_networkx(graph: Any, weight: Weight) -> Edges:
+def _from_networkx(graph: Any, weight: Weight, name: str) -> Edges:
     position = {vertex: i for i, vertex in enumerate(graph)}
     if callable(weight):  # as networkx calls it; None hides the edge
         listed = (
@@ -274,7 +279,7 @@ def _from_networkx(graph: Any, weight: Weight) -> Edges:
     source, target = (
         np.array([position[triple[side]] for triple in triples], dtype=np.intp) for side in (0, 1)
     )
-    values = np.array([_number(triple[2], weight) for triple in triples], dtype=np.float64)
+    values = np.array([_number(x, weight, name) for _, _, x in triples], dtype=np.float64)
     edges = Edges(len(position), source, target, values)
     if graph.is_directed():
         return edges
@@ -299,7 +304,7 @@ def _mirrored(edges: Edges) -> Edges:
     return edges.where(edges.source <= edges.target).both_ways() if same else edges
 
 
-def _number(x: Any, weight: Weight) -> float:
+def _number(x: Any, weight: Weight, name: str) -> float:
     got = ""
     try:
         # float() takes the real part of NumPy's complex numbers, and warns.
@@ -309,4 +314,5 @@ def _number(x: Any, weight: Weight) -> float:
         got = str(error)
     except (TypeError, ValueError):
         pass  # which tell of float()
-    raise TypeError(f"w: expected a number as an edge's {weight!r}, got {got or reprlib.repr(x)}")
+    got = got or reprlib.repr(x)
+    raise TypeError(f"{name}: expected a number as an edge's {weight!r}, got {got}")

@@ -110,7 +110,7 @@ def read_edges(
         raise ValueError(f"semiring: expected an idempotent one, got {ring.name}")
     pattern = ring.dtypes == ("bool",)
     of_weights = semirings.minplus if pattern else ring
-    found = read(graph, of_weights, weight, keep=keep)
+    found = read(graph, of_weights, weight, keep, "graph")
     if not isinstance(found, Edges) and found.ndim != 2:
         raise ValueError(f"graph: expected (n, n), got {found.shape}")
     edges = edges_of(found, of_weights)

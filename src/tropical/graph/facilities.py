@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tropical.arrays import is_kind, unmasked
+from tropical.arrays import check_real, unmasked
 
 from .folds import count_of, distances_in
 from .paths import shortest_paths
@@ -87,8 +87,7 @@ def _amounts(found: Distances, amounts: ArrayLike) -> NDArray[np.float64]:
 
 def _numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
     given = unmasked(name, values)
-    if not is_kind(given.dtype, "bool", "integer", "floating"):
-        raise TypeError(f"{name}: expected real numbers, got dtype {given.dtype}")
+    check_real(name, given)
     return np.ascontiguousarray(given, np.float64).reshape(given.shape)
 
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropical import semirings
-from tropical.arrays import Array
+from tropical.arrays import Array, read_count
 
 from . import factor_files
-from .all_pairs import sources_of
+from .all_pairs import sources_of, vertex_of
 from .elimination import FactorCost, cost_of, order_of, read_edges
 from .result import Result
 from .weights import Weights
@@ -262,7 +262,7 @@ class Factor:
         >>> len(factor.path(0, 8))
         5
         """
-        first, last = (self._vertex(v, name) for v, name in ((i, "i"), (j, "j")))
+        first, last = (vertex_of(v, self._weights.edges, n) for v, n in ((i, "i"), (j, "j")))
         weights = self._weights
         return weights.elimination.path(*weights.arrays, weights.edges.weight, first, last).tolist()
 
@@ -314,8 +314,7 @@ class Factor:
         >>> [int(x) for _, lengths in factor.rows() for x in lengths.max(axis=1)]
         [4, 3, 2, 3, 4]
         """
-        if block < 1:
-            raise ValueError(f"block: expected at least 1, got {block}")
+        block = read_count("block", block, 1)
         vertices = self._vertices(sources, "sources").ravel()
         return self._blocks(vertices, block)
 
@@ -464,12 +463,6 @@ class Factor:
     def _vertices(self, vertices: ArrayLike | None, name: str) -> NDArray[np.intp]:
         found = sources_of(vertices, self._weights.edges, name)
         return np.arange(self.n) if found is None else found
-
-    def _vertex(self, vertex: int, name: str) -> int:
-        found = self._vertices(vertex, name)
-        if found.ndim:
-            raise ValueError(f"{name}: expected one vertex, got shape {found.shape}")
-        return int(found)
 
 
 def _restored(edges: Edges, ring: Semiring, directed: bool, order: Array) -> Factor:

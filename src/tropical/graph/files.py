@@ -121,7 +121,7 @@ def load(file: str | Path, ring: Semiring, columns: Sequence[str] = ()) -> Named
     except (ValueError, TypeError) as error:
         if isinstance(error, EdgeFileError):
             raise
-        raise source.error(str(error).removeprefix("w: ")) from error
+        raise source.error(str(error).removeprefix("w: ").removeprefix("graph: ")) from error
 
 
 def _graphml(source: Source, ring: Semiring, columns: Sequence[str]) -> Named:

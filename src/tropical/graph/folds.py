@@ -173,7 +173,8 @@ def _sums(lengths: Array, kind: Kind, weights: Sums | None, radii: Sums) -> Sums
         np.divide(1.0, lengths, out=inverse, where=counts, dtype=np.float64)
         return inverse.sum(axis=1)[None]
     weights = np.ones(lengths.shape[1]) if weights is None else weights
-    return np.stack([((lengths <= radius) & there) @ weights for radius in radii.tolist()])
+    sums = [((lengths <= radius) & there) @ weights for radius in radii.tolist()]
+    return np.array(sums, np.float64).reshape(len(sums), len(lengths))
 
 
 def count_of(vertices: ArrayLike | None) -> int | None:
@@ -192,7 +193,7 @@ def distances_in(
         if graph.semiring is not semirings.minplus:
             raise ValueError(f"graph: expected a factor over minplus, got {graph.semiring.name}")
         return Distances(graph._weights.open_edges(), graph.directed, graph)
-    found = read(graph, RING, weight)
+    found = read(graph, RING, weight, name="graph")
     if not isinstance(found, Edges) and found.ndim != 2:
         raise ValueError(f"graph: expected (n, n), got {found.shape}")
     edges = edges_of(found, RING)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from tropical import semirings
 from tropical.arrays import Array, is_kind
 
+from .all_pairs import vertex_of
 from .bellman_ford import potentials
 from .edge_arrays import Compressed, compressed
 from .edges import Edges, both_ways, edges_of, read
@@ -87,7 +88,7 @@ class Searcher:
         ring = semirings.get(semiring)
         if not ring.selective:
             raise ValueError(f"semiring: expected a selective one, got {ring.name}")
-        found = read(graph, ring, weight)
+        found = read(graph, ring, weight, name="graph")
         if not isinstance(found, Edges) and found.ndim != 2:
             raise ValueError(f"graph: expected (n, n), got {found.shape}")
         edges = edges_of(found if directed else both_ways(found, ring), ring)
@@ -170,7 +171,6 @@ class Searcher:
         TypeError, ValueError
             As in `lengths`.
         """
-        want = wanted(self._edges, source, target, None, False, "source")
-        _, before, _ = self._search.find(want, True)
-        i, j = (int(vertex) % self.n for vertex in (source, target))
+        i, j = vertex_of(source, self._edges, "source"), vertex_of(target, self._edges, "target")
+        _, before, _ = self._search.find(wanted(self._edges, i, j, None, False, "source"), True)
         return path(np.asarray(before), i, j)

@@ -12,7 +12,7 @@ from tropical import _core, semirings
 from tropical.arrays import Array, is_kind, read_count
 from tropical.foreign import answers_alike
 
-from .all_pairs import sources_of
+from .all_pairs import vertex_of
 from .bellman_ford import potentials
 from .edge_arrays import Compressed, Edges, compressed, in_core
 from .edges import edges_of
@@ -79,9 +79,7 @@ def k_shortest_paths(
     3.0 [0, 4, 3, 2]
     """
     edges = _edges(prepare(w, directed, unweighted, weight))
-    i, j = (
-        _vertex(edges, vertex, name) for vertex, name in ((source, "source"), (target, "target"))
-    )
+    i, j = vertex_of(source, edges, "source"), vertex_of(target, edges, "target")
     if k is not None:
         k = read_count("k", k)
     own, lengths = edges, None
@@ -160,13 +158,6 @@ def _edges(graph: Array | Edges) -> Compressed:
     edges = edges.where(order)
     first = (np.diff(edges.source, prepend=-1) != 0) | (np.diff(edges.target, prepend=-1) != 0)
     return compressed(edges.where(first))
-
-
-def _vertex(edges: Edges, vertex: int, name: str) -> int:
-    found = sources_of(vertex, edges, name)
-    if found is None or found.ndim:
-        raise TypeError(f"{name}: expected an integer, got {vertex!r}")
-    return int(found)
 
 
 def _paths(

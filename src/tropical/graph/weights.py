@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropical import _core
-from tropical.arrays import Array, is_kind, unmasked
+from tropical.arrays import Array, check_real, unmasked
 
 from .edges import Edges, check_weights, converted
 from .elimination import ENTRIES_SHARE, eliminated, refuse_cycle, weighed
@@ -76,8 +76,7 @@ class Weights:
     def checked(self, weights: ArrayLike, name: str) -> Array:
         """Return new weights in the dtype of the factor, or raise ValueError or TypeError."""
         given = unmasked(name, weights)
-        if not is_kind(given.dtype, "bool", "integer", "floating") and given.size:
-            raise TypeError(f"{name}: expected real numbers, got dtype {given.dtype}")
+        check_real(name, given)
         dtype = self.edges.dtype
         zero = self.ring.zero(dtype)
         closed = np.asarray(given == zero)  # as the dtype of the factor says it, too

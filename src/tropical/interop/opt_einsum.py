@@ -61,6 +61,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2, *, semiring: str | Semi
     """
     a, b = unmasked("a", a), unmasked("b", b)
     if isinstance(axes, (int, np.integer)):
+        axes = min(axes, a.ndim + 1)  # more are as wrong, and a list of 10**9 fills the memory
         axes = range(a.ndim - axes, a.ndim), range(axes)
     try:
         ours, theirs = (list(map(index, x)) if np.iterable(x) else [index(x)] for x in axes)

@@ -73,6 +73,8 @@ class QuantizedLinear(nn.Module):
     ) -> None:
         super().__init__()
         check_activation(activation)
+        if not isinstance(inputs, Quantization):
+            raise TypeError(f"inputs: expected a Quantization, got {type(inputs).__name__}")
         rows = fit(weight, axis=0).quantize(weight)
         if len(rows.shape) != 2 or inputs.axis is not None:
             raise ValueError(

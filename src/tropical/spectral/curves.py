@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import ArrayLike, NDArray
 
 import tropical
-from tropical.arrays import Array, is_kind, unmasked
+from tropical.arrays import Array, check_number, check_real, is_kind, unmasked
 
 from . import convex
 from .operands import dual, plus_ring, promote
@@ -198,12 +198,19 @@ def token_bucket(burst: float, rate: float, times: ArrayLike) -> Array:
     times : array_like
         The times of the samples; the curve is 0 at time 0 and before.
 
+    Raises
+    ------
+    TypeError
+        If an argument is no real number, or holds none.
+
     Examples
     --------
     >>> from tropical.spectral import token_bucket
     >>> token_bucket(5, 2, [0, 1, 2])
     array([0, 7, 9])
     """
+    check_number("burst", burst)
+    check_number("rate", rate)
     t = _times(times)
     with np.errstate(invalid="ignore"):  # of an infinite rate at time 0
         return np.where(t > 0, burst + rate * t, 0)
@@ -219,12 +226,19 @@ def rate_latency(rate: float, latency: float, times: ArrayLike) -> Array:
     times : array_like
         The times of the samples.
 
+    Raises
+    ------
+    TypeError
+        If an argument is no real number, or holds none.
+
     Examples
     --------
     >>> from tropical.spectral import rate_latency
     >>> rate_latency(3, 1, [0, 1, 2])
     array([0, 0, 3])
     """
+    check_number("rate", rate)
+    check_number("latency", latency)
     late = np.maximum(_times(times) - latency, 0)
     with np.errstate(invalid="ignore"):
         return np.where(late == 0, 0, rate * late)
@@ -233,6 +247,7 @@ def rate_latency(rate: float, latency: float, times: ArrayLike) -> Array:
 def _times(given: ArrayLike) -> Array:
     """Return times as an array; integers become int64, as sums of smaller integers would wrap."""
     times = unmasked("times", given)
+    check_real("times", times)
     return times.astype(np.int64) if is_kind(times.dtype, "integer") else times
 
 
@@ -248,6 +263,8 @@ def backlog(arrival: ArrayLike, service: ArrayLike) -> float:
     ------
     ValueError
         If the shapes are not one shape (n,), or a curve holds a NaN.
+    TypeError
+        If a curve has no real numbers.
 
     Notes
     -----
@@ -289,6 +306,8 @@ def delay(arrival: ArrayLike, service: ArrayLike) -> float:
     ------
     ValueError
         If a curve has no samples or holds a NaN, or `service` decreases.
+    TypeError
+        If a curve has no real numbers.
 
     Notes
     -----
@@ -316,7 +335,9 @@ def delay(arrival: ArrayLike, service: ArrayLike) -> float:
 def _flow(arrival: ArrayLike, service: ArrayLike) -> list[NDArray[np.float64]]:
     curves = []
     for name, given in (("arrival", arrival), ("service", service)):
-        x = unmasked(name, given).astype(np.float64)
+        x = unmasked(name, given)
+        check_real(name, x)
+        x = x.astype(np.float64)
         if x.ndim != 1 or x.size == 0:
             raise ValueError(f"{name}: expected (n,) with one sample or more, got {x.shape}")
         _refuse_nan(name, x)

@@ -157,11 +157,11 @@ class BlockFolder(Blocks):
             As for `from_array` and `shortest_paths`; or if the dtype does not have a weight.
         """
         ring = semirings.get(semiring)
-        found = read_pattern(graph) if set(ring.dtypes) == {"bool"} else read(graph, ring)
+        pattern = set(ring.dtypes) == {"bool"}
+        found = read_pattern(graph) if pattern else read(graph, ring, name="graph")
         if not isinstance(found, Edges):
             a = found if dtype is None else converted(found, ring, np.dtype(dtype), "graph")
             return cls.from_array(path, a, block=block, memory=memory)
-        pattern = set(ring.dtypes) == {"bool"}
         kind = np.dtype(dtype or (bool if pattern else found.dtype))
         edges = compressed(found)
         if not pattern and kind != edges.dtype:

@@ -225,5 +225,7 @@ def path(predecessors: pd.DataFrame, source: Hashable, target: Hashable) -> list
         raise KeyError(f"source: expected a row of predecessors, got {source!r}")
     row = predecessors.iloc[sources.index(source)]
     number = {label: i for i, label in enumerate(labels)}
+    if target not in number:
+        raise KeyError(f"target: expected a column of predecessors, got {target!r}")
     before = [number.get(label, NO_PREDECESSOR) for label in row]
     return [labels[stop] for stop in graph.path(before, number[source], number[target])]
