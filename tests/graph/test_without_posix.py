@@ -10,7 +10,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="plays Windows o
 
 # What Windows lacks or refuses, as far as Linux can play it.
 WINDOWS = """
-import os, pathlib, sys
+import contextlib, os, pathlib, sys
 import networkx, numpy as np
 for name in ("fcntl", "grp", "pwd", "resource", "termios"):
     sys.modules[name] = None
@@ -29,7 +29,10 @@ def open_file(path, *options, **more):
         raise PermissionError(13, "Permission denied", path)
     return posix_open(path, *options, **more)
 def replace(self, target):
-    opened = [os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")]
+    opened = []
+    for fd in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):  # another thread has closed it
+            opened.append(os.readlink(f"/proc/self/fd/{fd}"))
     if str(self) in opened or str(target) in opened:
         raise PermissionError(13, "The process cannot access the file", str(target))
     posix_replace(self, target)
