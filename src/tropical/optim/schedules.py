@@ -25,7 +25,7 @@ Factor: TypeAlias = Callable[[int], float]
 def _check_count(**counts: int) -> None:
     for name, count in counts.items():
         check_number(name, count)
-        if count < 1:
+        if not count >= 1:  # nor NaN, which would become the rate
             raise ValueError(f"{name}: expected at least 1, got {count}")
 
 
@@ -37,6 +37,7 @@ def _check_factor(name: str, factor: object) -> None:
 def step_decay(every: int, factor: float = 0.1) -> Factor:
     """Return a factor that `factor` multiplies after each `every` steps."""
     _check_count(every=every)
+    check_number("factor", factor)
     return lambda step: factor ** (step // every)
 
 
@@ -47,6 +48,7 @@ def cosine_decay(steps: int, least: float = 0.0) -> Factor:
     equation 5.
     """
     _check_count(steps=steps)
+    check_number("least", least)
     return lambda step: least + (1 - least) * (1 + math.cos(math.pi * min(step, steps) / steps)) / 2
 
 
