@@ -246,6 +246,9 @@ def test_graphml(capsys, write, tmp_path):
     assert run(capsys, *asked) == run(capsys, *asked, "--undirected") == ANSWER
     named = load(asked[0], semirings.minplus)
     assert not named.directed and len(named.graph.weight) == len(ROADS.split()) / 2
+    graph["a"]["b"]["weight"] = "far"
+    nx.write_graphml(graph, asked[0])
+    assert refused(capsys, *asked).startswith(f"{asked[0]}: expected a number as an edge's")
     (tmp_path / "roads.graphml").write_text("<graphml>\n<oops\n")
     assert refused(capsys, *asked).startswith(f"{tmp_path / 'roads.graphml'}:2: ")
     (tmp_path / "roads.graphml").write_text("<graphml></graphml>")

@@ -24,7 +24,7 @@ from .predecessors import path
 from .rows import stores
 from .rows.writing import write_lengths
 from .search import improves
-from .sources import EdgeFileError
+from .sources import EdgeFileError, unnamed
 from .tables import SUFFIXES, best_paths, number_text, vertices_in, within, write_table
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _named_errors(file: str, named: Named, out: str | None = None) -> Iterator[N
         cycle = show([named.labels[vertex] for vertex in error.cycle])
         what = f"has a cycle of weight {number_text(error.weight)}: {cycle}"
     except (ValueError, TypeError) as error:
-        what = str(error).removeprefix("a: ").removeprefix("w: ").removeprefix("graph: ")
+        what = unnamed(error)
         name, _, rest = what.partition(": ")
         if out is not None and what.startswith(out):
             raise _OptionError(f"{_OPTIONS['out']}: {what}") from None

@@ -19,7 +19,7 @@ from . import edges as graphs
 from .edge_lists import read_csv, read_dimacs
 from .edges import Edges, both_ways, number_of_vertices
 from .elimination import read_edges
-from .sources import EdgeFileError, open_source
+from .sources import EdgeFileError, open_source, unnamed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -121,7 +121,7 @@ def load(file: str | Path, ring: Semiring, columns: Sequence[str] = ()) -> Named
     except (ValueError, TypeError) as error:
         if isinstance(error, EdgeFileError):
             raise
-        raise source.error(str(error).removeprefix("w: ").removeprefix("graph: ")) from error
+        raise source.error(unnamed(error)) from error
 
 
 def _graphml(source: Source, ring: Semiring, columns: Sequence[str]) -> Named:

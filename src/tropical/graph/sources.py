@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import sys
 import zlib
 from dataclasses import dataclass
@@ -45,6 +46,11 @@ class Source:
     def error(self, why: object, line: int | None = None) -> EdgeFileError:
         """Return an error that names the file, and the line if there is one."""
         return EdgeFileError(f"{self.name}{'' if line is None else f':{line}'}: {why}")
+
+
+def unnamed(error: Exception) -> str:
+    """Return what an error says, without the name of the argument that took the file's graph."""
+    return re.sub(r"^(a|w|graph): ", "", str(error))
 
 
 def open_source(file: str | Path) -> Source:
