@@ -460,5 +460,5 @@ class Sequential(Module):
         return list(self)[number]
 
     def __iter__(self) -> Iterator[Module]:
-        # isinstance(value, Module) would ask the metaclass, which takes twice as long.
+        # isinstance(value, Module) would ask the metaclass, which takes longer.
         return iter([value for value in vars(self).values() if isinstance(type(value), ModuleKind)])
