@@ -303,6 +303,20 @@ def test_backlog_of_what_is_infinite():
     assert backlog([1.0], [-np.inf]) == np.inf
 
 
+@pytest.mark.parametrize("dtype", ["i8", "u8"])
+def test_deviations_of_integers_that_float64_rounds(dtype):
+    most = int(np.iinfo(dtype).max)
+    arrival, service = np.array([most, most - 2], dtype), np.array([most - 3, most - 2], dtype)
+    assert backlog(arrival, service) == 3
+    assert backlog(service, arrival[::-1]) == -1
+    assert delay(arrival, service) == inf
+    assert delay(service[::-1], np.array([most - 3, most - 2, most], dtype)) == 1
+    with pytest.raises(ValueError, match="never decreases"):
+        delay(arrival, arrival)
+    assert backlog(arrival, [0.5, 0.5]) == float(most)
+    assert delay(arrival, [0.0, np.inf]) == 1
+
+
 def test_curves_refuse():
     for function in (convolve, deconvolve):
         f, g = np.zeros((2, 3)), np.zeros((3, 3))

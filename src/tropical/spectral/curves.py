@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 import tropical
 from tropical.arrays import Array, check_number, check_real, is_kind, unmasked
@@ -332,14 +332,15 @@ def delay(arrival: ArrayLike, service: ArrayLike) -> float:
     return float(max(np.max(done - np.arange(len(early))), 0))
 
 
-def _flow(arrival: ArrayLike, service: ArrayLike) -> list[NDArray[np.float64]]:
+def _flow(arrival: ArrayLike, service: ArrayLike) -> list[Array]:
+    """Return the curves as float64, or as integers of Python where float64 would round them."""
     curves = []
     for name, given in (("arrival", arrival), ("service", service)):
         x = unmasked(name, given)
         check_real(name, x)
-        x = x.astype(np.float64)
         if x.ndim != 1 or x.size == 0:
             raise ValueError(f"{name}: expected (n,) with one sample or more, got {x.shape}")
         _refuse_nan(name, x)
-        curves.append(x)
+        rounds = is_kind(x.dtype, "integer") and ((x > 2**53) | (x < -(2**53))).any()
+        curves.append(x.astype(object if rounds else np.float64))
     return curves
