@@ -561,6 +561,15 @@ def test_powers_at_the_edge(a, b, of_a, of_b, dtype):
     assert base.grad.dtype == exponent.grad.dtype == dtype
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_powers_of_the_least_numbers_at_exponent_zero(dtype):
+    """1 / x is infinite, and the gradient was NaN."""
+    least = np.finfo(dtype).smallest_subnormal
+    x = Tensor(np.array([least, -least, 1 / np.finfo(dtype).max, 2], dtype), requires_grad=True)
+    (x ** np.zeros(4, dtype)).sum().backward()
+    assert x.grad.dtype == dtype and x.grad.data.tolist() == [0] * 4
+
+
 @pytest.mark.parametrize("kind", ["int8", "uint8", "uint64", "int64"])
 def test_integers_beside_tensors_do_not_wrap(kind):
     """Of any dtype they count as their values."""

@@ -262,5 +262,8 @@ def _lowered(base: Any, exponent: Any) -> Any:
         return exponent - 1 if exponent else 0
     if is_kind(data_of(exponent).dtype, "bool", "integer"):  # which would wrap
         exponent = exponent.astype(np.result_type(data_of(base), exponent))
-    both = (data_of(base) == 0) & (data_of(exponent) == 0)
+    both = data_of(exponent) == 0
+    if np.any(both):  # and where 1 / base is infinite
+        least = 1 / np.finfo(data_of(base).dtype).max
+        both = both & (np.abs(data_of(base)) <= least)
     return where(both, 1, exponent - 1) if np.any(both) else exponent - 1
