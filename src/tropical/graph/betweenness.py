@@ -60,7 +60,8 @@ def betweenness(
     Returns
     -------
     ndarray of float64, (n,)
-        The same bits for each number of threads.
+        The same bits for each number of threads. NaN where the sample says nothing: for a sole
+        source, which its own paths do not pass, and without sources.
 
     Raises
     ------

@@ -65,9 +65,9 @@ def viterbi(
         States; -1 beyond the length of a sequence, and everywhere if no path is possible.
     scores : ndarray, (...)
         Scores of the paths: the semiring's zero (-inf) if no path is possible, its one (0) for a
-        sequence of no steps. The dtype is float32 if all arguments are float32, that of the
-        integers if all arguments are integers, else float64. Integers without a sign are computed
-        in the next dtype that has one, with its zero and one; uint64 in float64. Sums of integers
+        sequence of no steps. The dtype is that of the integers if all arguments are integers, else
+        float32 or float64, to which the arguments promote. Integers without a sign are computed in
+        the next dtype that has one, with its zero and one; uint64 in float64. Sums of integers
         saturate.
 
     Raises

@@ -64,7 +64,8 @@ def eigenvectors(a: GraphLike, semiring: str | Semiring = "maxplus") -> Eigenspa
     Raises
     ------
     ValueError
-        As for `maximum_cycle_mean`, and if `a` is reducible or has no edge.
+        As for `maximum_cycle_mean`, and if `a` is reducible or has no edge, or if sums along paths
+        could leave float64.
     TypeError
         As for `maximum_cycle_mean`.
 
