@@ -294,6 +294,8 @@ def test_sampled_curves_do_not_wrap(dtype):
     times = np.arange(4, dtype=dtype)
     assert rate_latency(100, 2, times).tolist() == [0, 0, 0, 100]
     assert token_bucket(100, 100, times).tolist() == [0, 200, 300, 400]
+    assert rate_latency(2**62, 1, times).tolist() == [0, 0, 2.0**62, 2.0**63]
+    assert token_bucket(2**62, 2**61, times).tolist() == [0, 1.5 * 2**62, 2.0**63, 2.5 * 2**62]
 
 
 def test_backlog_of_what_is_infinite():

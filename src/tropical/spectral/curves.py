@@ -211,7 +211,7 @@ def token_bucket(burst: float, rate: float, times: ArrayLike) -> Array:
     """
     check_number("burst", burst)
     check_number("rate", rate)
-    t = _times(times)
+    t = _times(times, burst, rate)
     with np.errstate(invalid="ignore"):  # of an infinite rate at time 0
         return np.where(t > 0, burst + rate * t, 0)
 
@@ -239,16 +239,20 @@ def rate_latency(rate: float, latency: float, times: ArrayLike) -> Array:
     """
     check_number("rate", rate)
     check_number("latency", latency)
-    late = np.maximum(_times(times) - latency, 0)
+    late = np.maximum(_times(times, float(rate) * float(latency), rate) - latency, 0)
     with np.errstate(invalid="ignore"):
         return np.where(late == 0, 0, rate * late)
 
 
-def _times(given: ArrayLike) -> Array:
-    """Return times as an array; integers become int64, as sums of smaller integers would wrap."""
+def _times(given: ArrayLike, start: float, rate: float) -> Array:
+    """Return times as an array; integers become int64, or float64 where ``rate t`` would wrap."""
     times = unmasked("times", given)
     check_real("times", times)
-    return times.astype(np.int64) if is_kind(times.dtype, "integer") else times
+    if not is_kind(times.dtype, "integer"):
+        return times
+    longest = max(-float(times.min(initial=0)), float(times.max(initial=0)))
+    wraps = not abs(float(start)) + abs(float(rate)) * longest < 2**62
+    return times.astype(np.float64 if wraps else np.int64)
 
 
 def backlog(arrival: ArrayLike, service: ArrayLike) -> float:
