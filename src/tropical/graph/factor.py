@@ -69,6 +69,10 @@ class Factor:
         factor._take(weights)
         return factor
 
+    def _as_it_is(self) -> Factor:
+        """Return a factor that keeps the weights when `update` replaces those of this one."""
+        return Factor._of(self._weights)
+
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         return f"<Factor of {self.n:,} vertices, {kind}, {self.semiring.name}, {self.dtype}>"
@@ -215,11 +219,12 @@ class Factor:
         lengths = Result(first, shape, self.dtype)
         before = Result(second, shape, np.dtype(np.int32))
         table = lengths.table(vertices.size, self.n)
-        self._weights.elimination.trees(
-            *self._weights.arrays,
+        weights = self._weights  # another thread may update the factor
+        weights.elimination.trees(
+            *weights.arrays,
             vertices.ravel(),
             table,
-            self._weights.edges.weight,
+            weights.edges.weight,
             before.table(vertices.size, self.n),
         )
         if return_lengths:
@@ -360,7 +365,7 @@ class Factor:
         count = len(self._weights.edges.weight)
         if given.shape != (count,):
             raise ValueError(f"weights: expected shape ({count},), got {given.shape}")
-        self._weights.replace(given)
+        self._weights = self._weights.replaced(given)
 
     def update_edges(self, i: ArrayLike, j: ArrayLike, w: ArrayLike) -> None:
         """Compute the factor for new weights of some edges, the faster the fewer they are.
@@ -407,7 +412,8 @@ class Factor:
             wanted = "expected shapes that NumPy broadcasts"
             raise ValueError(f"i, j, w: {wanted}, got {shapes}") from None
         edges, counts = self._weights.edges_between(sources.ravel(), targets.ravel())
-        self._weights.replace_some(edges, np.repeat(given.ravel(), counts))
+        values = np.repeat(given.ravel(), counts)
+        self._weights = self._weights.some_replaced(edges, values)
 
     def save(self, path: PathLike) -> None:
         """Write the factor to an ``.npz`` file, without pickle; replace the file in one step.

@@ -58,7 +58,7 @@ def finder_of(
         What `method_of` returned.
     """
     if isinstance(graph, Finder):
-        return graph
+        return graph._as_it_is() if isinstance(graph, Factor) else graph
     listed, directed = read_edges(graph, ring, directed, weight, keep=True)
     edges = listed.without(ring.zero(listed.dtype))
     if method is None:
