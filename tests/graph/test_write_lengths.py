@@ -270,6 +270,7 @@ def test_two_calls_at_once_with_executors(factor, tmp_path):
 
     write_lengths(factor, file, executor=OneByOne(), workers=1, progress=second)
     assert seen
+    assert not finders._load.cache_info().currsize  # no copy of the factor stays in memory
     assert_same_bits(np.load(file), factor.closure())
     assert not list(tmp_path.glob(".*"))
 

@@ -145,6 +145,11 @@ def load(path: Path, method: str, checksum: str) -> Finder:
         return _load(path, method, checksum)
 
 
+def forget() -> None:
+    """Free the finder that `load` has read, in this process."""
+    _load.cache_clear()
+
+
 @functools.lru_cache(maxsize=1)
 def _load(path: Path, method: str, checksum: str) -> Finder:
     if method == FACTOR:
