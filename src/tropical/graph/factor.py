@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tropical.npz import PathLike
     from tropical.semirings import Semiring
 
-    from .edges import Edges, GraphLike, Weight
+    from .edges import GraphLike, Weight
     from .predecessors import Predecessors
     from .progress import Progress
 
@@ -77,9 +77,13 @@ class Factor:
         kind = "directed" if self.directed else "undirected"
         return f"<Factor of {self.n:,} vertices, {kind}, {self.semiring.name}, {self.dtype}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __getstate__(self) -> dict[str, Any]:
         w = self._weights
-        return _restored, (w.edges, w.ring, w.directed, w.elimination.order)
+        return {**vars(self), "_weights": (w.edges, w.ring, w.directed, w.elimination.order)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._weights = Weights(*state["_weights"])
 
     @property
     def nbytes(self) -> int:
@@ -469,10 +473,6 @@ class Factor:
     def _vertices(self, vertices: ArrayLike | None, name: str) -> NDArray[np.intp]:
         found = sources_of(vertices, self._weights.edges, name)
         return np.arange(self.n) if found is None else found
-
-
-def _restored(edges: Edges, ring: Semiring, directed: bool, order: Array) -> Factor:
-    return Factor._of(Weights(edges, ring, directed, order))
 
 
 def keep_one(
