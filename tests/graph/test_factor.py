@@ -21,6 +21,7 @@ from tropical.graph import (
     DivergenceError,
     Factor,
     NegativeCycleError,
+    Searcher,
     closure,
     elimination,
     factorize,
@@ -287,6 +288,26 @@ def test_pickle_and_text():
     assert plan == again.explain() and plan.nbytes == factor.nbytes == 8 * plan.entries
     assert str(plan).startswith("221 vertices, ") and "a row of lengths" in str(plan)
     assert plan.row_operations == 4 * plan.entries and 0 < plan.row_seconds < 1
+
+
+class NamedFactor(Factor):
+    pass
+
+
+class NamedSearcher(Searcher):
+    pass
+
+
+@pytest.mark.parametrize("kind", [NamedFactor, NamedSearcher])
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_copies_keep_the_class_and_attributes(kind, copied):
+    one = kind(np.array([[np.inf, 2.0, 9.0], [-1.0, np.inf, 3.0], [5.0, -2.0, np.inf]]))
+    one.name = "Rome"
+    other = copied(one)
+    assert type(other) is kind and other.name == "Rome" and repr(other) == repr(one)
+    assert np.array_equal(other.lengths(), one.lengths()) and other.path(0, 2) == one.path(0, 2)
 
 
 def test_threads_share_a_factor():

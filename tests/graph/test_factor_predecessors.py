@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import tropical
 from tropical.graph import factorize, path, shortest_paths
+from tropical.graph.weights import Weights
 
 nx = pytest.importorskip("networkx", reason="whose graphs are factorized")
 sp = pytest.importorskip("scipy.sparse", reason="whose arrays are factorized")
@@ -140,3 +141,18 @@ def test_shapes_and_out():
         factorize(nx.path_graph(6)).predecessors([1, 4], out=(same, same), return_lengths=True)
     with pytest.raises(ValueError, match="sources: expected -6 <= index < 6, got 6"):
         factor.predecessors(6)
+
+
+def test_another_thread_updates_the_factor_meanwhile(monkeypatch):
+    """A tree is one of the old weights or of the new ones: between two looks at them comes one."""
+    factor, arrays = factorize(nx.cycle_graph(5)), Weights.arrays
+    want = factor.predecessors()
+
+    def updated(weights):
+        factor.update([9, 1, 1, 1, 1])
+        return arrays.fget(weights)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Weights, "arrays", property(updated))
+        assert np.array_equal(factor.predecessors(), want)
+    assert factor.predecessors(0).tolist() == [-9999, 2, 3, 4, 0]

@@ -250,6 +250,17 @@ def test_progress(way, monkeypatch):
     np.testing.assert_array_equal(graph.closeness(way(made)), want)
 
 
+def test_a_factor_is_updated_meanwhile(monkeypatch):
+    """A measure is that of the weights with which it began."""
+    monkeypatch.setattr(folds, "BLOCK_BYTES", 2000)
+    factor = factorize(made_graph(nx.DiGraph, connected=True))
+    closed = np.full(len(factor._weights.edges.weight), np.inf)
+    want = graph.nearest_facilities(factor, range(20))
+    got = graph.nearest_facilities(factor, range(20), progress=lambda _: factor.update(closed))
+    np.testing.assert_array_equal(got, want)
+    assert np.isinf(factor.lengths(0, 1))
+
+
 BETWEEN = {
     **{kind.__name__: lambda kind=kind: made_graph(kind) for kind in KINDS},
     "grid": lambda: nx.grid_2d_graph(7, 6),

@@ -1,13 +1,13 @@
-"""A step between the forward pass and the backward pass: refused where gradients would be wrong."""
+"""A change between the forward pass and the backward pass: refused if gradients would be wrong."""
 
 import numpy as np
 import pytest
 from support import assert_same_bits
 
 from tropical import nn, optim
-from tropical.autograd import Tensor, checkpoint, relu
+from tropical.autograd import Tensor, checkpoint, no_grad, relu
 
-REFUSED = r"an optimizer has changed a parameter of shape \(1, 4\)"
+REFUSED = r"a parameter of shape \(1, 4\) has changed since the forward pass"
 X = np.arange(6, dtype=np.float32).reshape(2, 3) - 2
 
 
@@ -46,6 +46,36 @@ def test_a_step_between_two_backward_passes(change, through):
         loss.backward()
     assert generator.weight.grad is None
     (judge(generator(Tensor(X))) ** 2).sum().backward()
+    assert generator.weight.grad is not None
+
+
+def in_place(critic):
+    with no_grad():
+        critic.weight -= 0.5
+
+
+def load(critic):
+    critic.load_state_dict({name: array + 1 for name, array in critic.state_dict().items()})
+
+
+@pytest.mark.parametrize("change", [in_place, load])
+def test_other_changes_between_two_backward_passes(change):
+    generator, critic, _ = networks()
+    loss = (critic(generator(Tensor(X))) ** 2).sum()
+    change(critic)
+    with pytest.raises(RuntimeError, match=REFUSED):
+        loss.backward()
+    assert generator.weight.grad is None
+    (critic(generator(Tensor(X))) ** 2).sum().backward()
+    assert generator.weight.grad is not None
+
+
+def test_a_refused_state_changes_nothing():
+    generator, critic, _ = networks()
+    loss = (critic(generator(Tensor(X))) ** 2).sum()
+    with pytest.raises(ValueError, match="missing"):
+        critic.load_state_dict({})
+    loss.backward()
     assert generator.weight.grad is not None
 
 

@@ -839,7 +839,10 @@ def test_a_schedule_takes_the_rate_at_its_making_as_full():
     assert optimizer.lr == 0.125
 
 
-def test_a_restored_schedule_goes_on_as_if_nothing_had_been(tmp_path):
+@pytest.mark.parametrize("lr", [0.1, 1])
+def test_a_restored_schedule_goes_on_as_if_nothing_had_been(lr, tmp_path):
+    """The rate of the optimizer may be an integer."""
+
     def begin(lr=0.5):
         optimizer = optim.SGD(parameters(1), lr)
         return optimizer, optim.Schedule(optimizer, optim.warm_up(2, optim.cosine_decay(6)))
@@ -849,7 +852,7 @@ def test_a_restored_schedule_goes_on_as_if_nothing_had_been(tmp_path):
         schedule.step()
     nn.save_arrays(tmp_path / "s.npz", schedule.state_dict())
     nn.save_arrays(tmp_path / "o.npz", optimizer.state_dict())
-    other, restored = begin(lr=0.1)
+    other, restored = begin(lr)
     other.load_state_dict(nn.load_arrays(tmp_path / "o.npz"))
     restored.load_state_dict(nn.load_arrays(tmp_path / "s.npz"))
     for _ in range(5):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from tropical.arrays import is_kind, stored_dtype, unmasked
 
-from .value import Array, Handle, Hook, Node, leaf, recording
+from .value import Array, Handle, Hook, Node, leaf, note_change, recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -55,7 +55,8 @@ class Tensor:
     ----------
     data : ndarray
         The values. If they, or an array of indices, conditions, limits or targets, change between
-        an operation and its backward pass, gradients are wrong.
+        an operation and its backward pass, gradients are wrong. Where an optimizer, an in-place
+        operator or `Module.load_state_dict` has changed a leaf, the backward pass raises an error.
         Assign arrays only: ``x.data - x.grad.data`` is one, but ``x.data - x.grad`` is a Tensor.
     grad : Tensor or None
         The sum of the gradients of all backward passes since `grad` was None.
@@ -311,6 +312,8 @@ class Tensor:
             self._check_in_place()
             return NotImplemented
         ufunc(self.data, data_of(other), out=self.data, casting="same_kind")
+        if self.node is not None and self.node.is_leaf:
+            note_change(self.node)
         return self
 
     def _check_in_place(self) -> None:

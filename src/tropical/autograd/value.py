@@ -89,7 +89,7 @@ class Node:
         self.is_leaf: bool = not inputs
         self.replays: bool = False
         self.has_foreign_rules: bool = False  # rules that are defined outside of this package
-        # When an optimizer last changed the data of the leaf, as a number.
+        # When the package last changed the data of the leaf, as a number.
         self.changed: int = 0
         self.hooks: dict[int, Hook] | None = None
         self.tensor: weakref.ref[Any] | None = None

@@ -233,8 +233,8 @@ class Walk:
 
 
 def _check_unchanged(nodes: list[Node], root: Node) -> None:
-    """Raise RuntimeError if an optimizer has changed data that the rules of the nodes need."""
-    if not nodes or Changes.last < nodes[-1].number:  # the graph is younger than the last step
+    """Raise RuntimeError if a leaf has changed whose old data the rules of the nodes need."""
+    if not nodes or Changes.last < nodes[-1].number:  # the graph is younger than the last change
         return
     _, leaves = behind(root, lambda node: node.is_leaf or node.saved is None)
     for leaf in sorted(leaves, key=attrgetter("number")):
@@ -244,9 +244,9 @@ def _check_unchanged(nodes: list[Node], root: Node) -> None:
         for node in nodes:
             if node.number < leaf.changed and _needs(node, leaf, tensor.data):
                 raise RuntimeError(
-                    f"backward: an optimizer has changed a parameter of shape {tensor.shape} since "
-                    "the forward pass, whose gradients need the old data; call backward before the "
-                    "step, or compute the forward pass again"
+                    f"backward: a parameter of shape {tensor.shape} has changed since the forward "
+                    "pass, whose gradients need the old data; call backward before the step of an "
+                    "optimizer, or compute the forward pass again"
                 )
 
 

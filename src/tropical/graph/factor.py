@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tropical.npz import PathLike
     from tropical.semirings import Semiring
 
-    from .edges import Edges, GraphLike, Weight
+    from .edges import GraphLike, Weight
     from .predecessors import Predecessors
     from .progress import Progress
 
@@ -69,13 +69,21 @@ class Factor:
         factor._take(weights)
         return factor
 
+    def _as_it_is(self) -> Factor:
+        """Return a factor that keeps the weights when `update` replaces those of this one."""
+        return Factor._of(self._weights)
+
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         return f"<Factor of {self.n:,} vertices, {kind}, {self.semiring.name}, {self.dtype}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __getstate__(self) -> dict[str, Any]:
         w = self._weights
-        return _restored, (w.edges, w.ring, w.directed, w.elimination.order)
+        return {**vars(self), "_weights": (w.edges, w.ring, w.directed, w.elimination.order)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._weights = Weights(*state["_weights"])
 
     @property
     def nbytes(self) -> int:
@@ -215,11 +223,12 @@ class Factor:
         lengths = Result(first, shape, self.dtype)
         before = Result(second, shape, np.dtype(np.int32))
         table = lengths.table(vertices.size, self.n)
-        self._weights.elimination.trees(
-            *self._weights.arrays,
+        weights = self._weights  # another thread may update the factor
+        weights.elimination.trees(
+            *weights.arrays,
             vertices.ravel(),
             table,
-            self._weights.edges.weight,
+            weights.edges.weight,
             before.table(vertices.size, self.n),
         )
         if return_lengths:
@@ -360,7 +369,7 @@ class Factor:
         count = len(self._weights.edges.weight)
         if given.shape != (count,):
             raise ValueError(f"weights: expected shape ({count},), got {given.shape}")
-        self._weights.replace(given)
+        self._weights = self._weights.replaced(given)
 
     def update_edges(self, i: ArrayLike, j: ArrayLike, w: ArrayLike) -> None:
         """Compute the factor for new weights of some edges, the faster the fewer they are.
@@ -407,7 +416,8 @@ class Factor:
             wanted = "expected shapes that NumPy broadcasts"
             raise ValueError(f"i, j, w: {wanted}, got {shapes}") from None
         edges, counts = self._weights.edges_between(sources.ravel(), targets.ravel())
-        self._weights.replace_some(edges, np.repeat(given.ravel(), counts))
+        values = np.repeat(given.ravel(), counts)
+        self._weights = self._weights.some_replaced(edges, values)
 
     def save(self, path: PathLike) -> None:
         """Write the factor to an ``.npz`` file, without pickle; replace the file in one step.
@@ -463,10 +473,6 @@ class Factor:
     def _vertices(self, vertices: ArrayLike | None, name: str) -> NDArray[np.intp]:
         found = sources_of(vertices, self._weights.edges, name)
         return np.arange(self.n) if found is None else found
-
-
-def _restored(edges: Edges, ring: Semiring, directed: bool, order: Array) -> Factor:
-    return Factor._of(Weights(edges, ring, directed, order))
 
 
 def keep_one(

@@ -192,6 +192,7 @@ def distances_in(
     if isinstance(graph, Factor):
         if graph.semiring is not semirings.minplus:
             raise ValueError(f"graph: expected a factor over minplus, got {graph.semiring.name}")
+        graph = graph._as_it_is()
         return Distances(graph._weights.open_edges(), graph.directed, graph)
     found = read(graph, RING, weight, name="graph")
     if not isinstance(found, Edges) and found.ndim != 2:

@@ -58,7 +58,7 @@ class Search:
         self.dtype: np.dtype[Any] = edges.dtype
         self.ring = ring
         self.edges_a_row: int = len(edges.weight) + edges.n
-        self._potentials = potentials
+        self.potentials = potentials
         self._core = in_core(by_source, weight, check=False)
 
     def find(self, wanted: Wanted, predecessors: bool = False, progress: Progress = None) -> Found:
@@ -66,11 +66,11 @@ class Search:
 
         Sums are those of float64, rounded once to the dtype of the edges.
         """
-        if self._potentials is None:
+        if self.potentials is None:
             out = self._run(wanted, self.dtype, predecessors, progress)
         else:
             wanted.check_limit(predecessors)
-            out = self._shifted(self._potentials, wanted, predecessors, progress)
+            out = self._shifted(self.potentials, wanted, predecessors, progress)
         values, before, first = out
         if before is not None and wanted.targets is None and values.dtype == np.float32:
             # sums beyond float32

@@ -111,8 +111,12 @@ class Searcher:
         m = len(self._edges.weight)
         return f"<Searcher of {self.n:,} vertices, {m:,} edges, {self.semiring.name}, {self.dtype}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Searcher, (self._edges, self.semiring)
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_search": self._search.potentials}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._search = Search(self._edges, self.semiring, state["_search"])
 
     def lengths(
         self,

@@ -1,4 +1,4 @@
-"""The weights of a factor, while those of edges change."""
+"""The weights of a factor: other weights of many edges make new ones, of few edges change them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Weights:
         order: Array | _core.Elimination | None,
         progress: Progress = None,
     ) -> None:
-        # replace_some writes to the weights, which are therefore a copy.
+        # some_replaced writes to the weights, which are therefore a copy.
         self.edges: Edges = Edges(edges.n, edges.source, edges.target, np.array(edges.weight))
         self.ring = ring
         self.directed = directed
@@ -97,20 +97,17 @@ class Weights:
             raise ValueError(f"i, j: expected edges of the graph, got {first}{more}")
         return edges, counts
 
-    def replace(self, weight: Array) -> None:
-        """Compute everything for other weights of the edges."""
-        edges = Edges(self.edges.n, self.edges.source, self.edges.target, weight)
-        self._up, self._down = weighed(self.elimination, edges, self.ring, self.directed)
-        self.edges = edges
+    def replaced(self, weight: Array) -> Weights:
+        """Return what other weights of the edges make; who uses these weights goes on with them."""
+        return Weights(self.edges.with_weight(weight), self.ring, self.directed, self.elimination)
 
-    def replace_some(self, changed: NDArray[np.intp], values: Array) -> None:
-        """Compute what other weights of some edges change."""
+    def some_replaced(self, changed: NDArray[np.intp], values: Array) -> Weights:
+        """Return what other weights of some edges make: of few edges, these weights, changed."""
         weight = self.edges.weight
         if len(changed) * MOST_SHARE > len(weight):
             every = weight.copy()
             every[changed] = values
-            self.replace(every)
-            return
+            return self.replaced(every)
         before = weight[changed]
         weight[changed] = values
         update = partial(self.elimination.update, *self.arrays, weight, changed, before)
@@ -122,3 +119,4 @@ class Weights:
         except BaseException:
             weight[changed] = before
             raise
+        return self

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from tropical import autograd
 from tropical.autograd import Tensor, is_grad_enabled
-from tropical.autograd.value import Handle
+from tropical.autograd.value import Handle, note_change
 
 from .state import PathLike, apart, load_arrays, matching, save_arrays
 
@@ -353,6 +353,9 @@ class Module(metaclass=ModuleKind):
             for module in modules if follows else ():
                 module.state_loaded()
             raise
+        for parameter in self.parameters():
+            if parameter.node is not None:
+                note_change(parameter.node)
 
     def state_loaded(self) -> None:
         """Do what follows a change of the state; `load_state_dict` calls it for each module."""

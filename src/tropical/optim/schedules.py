@@ -108,7 +108,7 @@ class Schedule:
 
     def state_dict(self) -> dict[str, Array]:
         """Return the count of steps and the rate at factor 1, by name, for an ``.npz`` file."""
-        return {"steps": np.array(self.steps), "base_lr": np.array(self.base_lr)}
+        return {"steps": np.array(self.steps), "base_lr": np.array(self.base_lr, float)}
 
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
         """Load the state of a schedule with this factor, and set the rate of the optimizer.

@@ -58,7 +58,7 @@ def finder_of(
         What `method_of` returned.
     """
     if isinstance(graph, Finder):
-        return graph
+        return graph._as_it_is() if isinstance(graph, Factor) else graph
     listed, directed = read_edges(graph, ring, directed, weight, keep=True)
     edges = listed.without(ring.zero(listed.dtype))
     if method is None:
@@ -143,6 +143,11 @@ def load(path: Path, method: str, checksum: str) -> Finder:
     """Return the finder of a file, which this process reads once."""
     with _loading:  # other threads of this worker wait
         return _load(path, method, checksum)
+
+
+def forget() -> None:
+    """Free the finder that `load` has read, in this process."""
+    _load.cache_clear()
 
 
 @functools.lru_cache(maxsize=1)

@@ -15,7 +15,7 @@ import tropical
 from ..blocks.crew import Crew, with_progress
 from ..factor import Factor
 from ..tables import within
-from .finders import Finder, load, save
+from .finders import Finder, forget, load, save
 from .state import State
 from .stores import Store
 
@@ -135,3 +135,4 @@ def run(
             crew.close()
         if executor is not None:
             work.file.unlink(missing_ok=True)
+            forget()  # what threads of this process have read
