@@ -167,7 +167,7 @@ template <class Codec, int Bytes, int W>
             char* const target = g.target + (i * g.depth + pg * W) * size;
             for (ptrdiff_t p = 0; p < steps; ++p) {
                 char* const row = target + p * W * size;
-                copy_elements<size>(row, size, source + p * g.depth_stride, g.length_stride, lines);
+                gather<size>(row, source + p * g.depth_stride, g.length_stride, lines);
                 __builtin_memset(row + lines * size, 0,
                                  static_cast<std::size_t>((W - lines) * size));
             }

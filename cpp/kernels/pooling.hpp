@@ -35,8 +35,8 @@ template <class T, class V>
     const V low = load_some<T, V>(row + at * size, size, room);
     if (g.stride == 1) return low;
     V high{};
-    if (room > L) high = load_some<T, V>(row + (at + L) * size, size, room - L);
-    return even_lanes(low, high, typename MakeSequence<static_cast<int>(L)>::type{});
+    if (room > L) high = load_some<T, V>(row + (at + L - 1) * size, size, room - L + 1);
+    return second_lanes(low, high, typename MakeSequence<static_cast<int>(L)>::type{});
 }
 
 // An integer as wide as T.

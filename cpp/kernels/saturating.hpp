@@ -8,30 +8,6 @@
 namespace tropical {
 namespace {
 
-// The integer of so many bytes that has a sign, and the one that has none.
-template <int Bytes>
-struct IntegerOf {};
-template <>
-struct IntegerOf<1> {
-    using type = std::int8_t;
-    using natural = std::uint8_t;
-};
-template <>
-struct IntegerOf<2> {
-    using type = std::int16_t;
-    using natural = std::uint16_t;
-};
-template <>
-struct IntegerOf<4> {
-    using type = std::int32_t;
-    using natural = std::uint32_t;
-};
-template <>
-struct IntegerOf<8> {
-    using type = std::int64_t;
-    using natural = std::uint64_t;
-};
-
 template <class T>
 constexpr auto wider() {
     using Next = IntegerOf<2 * sizeof(T)>;

@@ -14,19 +14,57 @@ struct Piece {
     ptrdiff_t rows, cols;
 };
 
-// Not 0 where one of `length` elements, stride bytes apart, is one that the codec notices as it
-// stands in memory.
+// Not 0 where one of `length` contiguous elements is one that the codec notices as it stands in
+// memory.
 template <class Codec, class V>
-[[gnu::always_inline]] inline Mask<V> scan_line(const char* line, ptrdiff_t stride,
-                                                ptrdiff_t length) {
+[[gnu::always_inline]] inline Mask<V> scan_line(const char* line, ptrdiff_t length) {
     using T = typename Codec::T;
     constexpr ptrdiff_t size = sizeof(T), L = lanes<T, V>;
-    const ptrdiff_t whole = stride == size ? length / L * L : 0;
+    const ptrdiff_t whole = length / L * L;
     Mask<V> noticed{};
     for (ptrdiff_t j = 0; j < whole; j += L) noticed |= Codec::uncovered(load<V>(line + j * size));
-    for (ptrdiff_t j = whole; j < length; j += L)
-        noticed |= Codec::uncovered(load_some<T, V>(line + j * stride, stride, length - j));
+    if (whole < length)
+        noticed |= Codec::uncovered(load_partial<V>(line + whole * size, (length - whole) * size));
     return noticed;
+}
+
+// The same for lines whose elements lie apart: copied until a buffer is full, as a register that is
+// read just after its elements were stored waits.
+template <class Codec, class V>
+[[gnu::noinline]] Mask<V> scan_copies(const ConstView& lines, ptrdiff_t count, ptrdiff_t length) {
+    constexpr ptrdiff_t size = sizeof(typename Codec::T), most = 2048 / size;
+    alignas(64) char copies[most * size];
+    Mask<V> noticed{};
+    ptrdiff_t held = 0;
+    for (ptrdiff_t i = 0; i < count; ++i)
+        for (ptrdiff_t j = 0; j < length;) {
+            const ptrdiff_t room = most - held, some = length - j < room ? length - j : room;
+            gather<size>(copies + held * size, at(lines, i, j).data, lines.col_stride, some);
+            held += some, j += some;
+            if (held < most) continue;
+            noticed |= scan_line<Codec, V>(copies, held);
+            held = 0;
+        }
+    return noticed | scan_line<Codec, V>(copies, held);
+}
+
+// The same elements by lines, from the lowest address on: a single line if they fill one, or
+// contiguous lines, or else the longer ones.
+[[gnu::always_inline]] inline Piece by_lines(const Piece& piece, ptrdiff_t size) {
+    Piece p = piece;
+    const auto ascend = [&](ptrdiff_t& stride, ptrdiff_t count) {
+        if (stride >= 0) return;
+        p.view.data += (count - 1) * stride;
+        stride = -stride;
+    };
+    ascend(p.view.row_stride, p.rows);
+    ascend(p.view.col_stride, p.cols);
+    const bool rows = p.view.col_stride == size && p.cols > 1,
+               columns = p.view.row_stride == size && p.rows > 1;
+    if (!rows && (columns || p.rows > p.cols)) p = {transposed(p.view), p.cols, p.rows};
+    if (p.view.col_stride == size && p.view.row_stride == p.cols * size)
+        return {p.view, 1, p.rows * p.cols};
+    return p;
 }
 
 // True if an element of a piece is one that the codec notices.
@@ -34,13 +72,13 @@ template <class Codec, int Bytes>
 [[gnu::noinline]] bool scan(const Piece& piece) {
     using T = typename Codec::T;
     using V = Register<T, Bytes>;
-    const bool by_rows = piece.view.col_stride == sizeof(T);
-    const ConstView lines = by_rows ? piece.view : transposed(piece.view);
-    const ptrdiff_t count = by_rows ? piece.rows : piece.cols,
-                    length = by_rows ? piece.cols : piece.rows;
+    const Piece lines = by_lines(piece, sizeof(T));
     Mask<V> noticed{};
-    for (ptrdiff_t i = 0; i < count; ++i)
-        noticed |= scan_line<Codec, V>(lines.data + i * lines.row_stride, lines.col_stride, length);
+    if (lines.view.col_stride == sizeof(T))
+        for (ptrdiff_t i = 0; i < lines.rows; ++i)
+            noticed |= scan_line<Codec, V>(at(lines.view, i, 0).data, lines.cols);
+    else
+        noticed = scan_copies<Codec, V>(lines.view, lines.rows, lines.cols);
     return first_set<T>(noticed) >= 0;
 }
 
@@ -80,7 +118,7 @@ bool mark_by_lines(const PackArgs g) {
         const char* const line = g.source + i * g.length_stride;
         const ptrdiff_t stride = g.depth_stride;
         // Of one line it is known.
-        if (g.length > 1 && first_set<T>(scan_line<Codec, V>(line, stride, g.depth)) < 0) continue;
+        if (g.length > 1 && !scan<Codec, sizeof(V)>({{line, 0, stride}, 1, g.depth})) continue;
         for (ptrdiff_t p = 0; p < g.depth; p += L) {
             const V v = load_some<T, V>(line + p * stride, stride, g.depth - p);
             others |= Codec::uncovered(v) & (v == v);

@@ -1,4 +1,4 @@
-// 290 lines, as every operation on a register stands here once.
+// 317 lines, as every operation on a register stands here once.
 // One register of T for every instruction set: load, store, broadcast, select, find.
 // Written on the compilers' vector extensions, so that the same lines become SSE2, AVX2, AVX-512 or
 // NEON; intrinsics only where those extensions fall short. All of it has internal linkage: see
@@ -36,6 +36,39 @@ using Register = typename RegisterOf<T, Bytes>::type;
 
 template <class T, class V>
 inline constexpr int lanes = static_cast<int>(sizeof(V) / sizeof(T));
+
+// The integer of so many bytes that has a sign, and the one that has none.
+template <int Bytes>
+struct IntegerOf {};
+template <>
+struct IntegerOf<1> {
+    using type = std::int8_t;
+    using natural = std::uint8_t;
+};
+template <>
+struct IntegerOf<2> {
+    using type = std::int16_t;
+    using natural = std::uint16_t;
+};
+template <>
+struct IntegerOf<4> {
+    using type = std::int32_t;
+    using natural = std::uint32_t;
+};
+template <>
+struct IntegerOf<8> {
+    using type = std::int64_t;
+    using natural = std::uint64_t;
+};
+
+// Bytes of the widest register.
+#if defined(__AVX512BW__)
+inline constexpr int register_bytes = 64;
+#elif defined(__AVX2__)
+inline constexpr int register_bytes = 32;
+#else
+inline constexpr int register_bytes = 16;
+#endif
 
 // The result of comparing two V: as many integers of the same width, 0 or -1.
 template <class V>
@@ -279,12 +312,6 @@ template <int... I>
 struct MakeSequence<0, I...> {
     using type = Sequence<I...>;
 };
-
-// Every second lane of two registers, from the first one on.
-template <class V, int... J>
-[[gnu::always_inline]] inline V even_lanes(V low, V high, Sequence<J...>) {
-    return __builtin_shufflevector(low, high, 2 * J...);
-}
 
 }  // namespace
 }  // namespace tropical

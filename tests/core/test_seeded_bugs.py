@@ -40,8 +40,17 @@ exact: kernels/micro_kernel.hpp: a dropped last step of k
 - for (ptrdiff_t p = 0; p < k; ++p) {
 + for (ptrdiff_t p = 0; p + 1 < k; ++p) {
 special_values: kernels/scan.hpp: a NaN lost in the tail of a row
-- j < length; j += L
-+ j + L <= length; j += L
+- if (whole < length)
++ if (whole + 1 < length)
+layouts: kernels/lines.hpp: every second element, from the wrong one in the upper half
+- 2 * J + 1
++ 2 * J
+layouts: kernels/lines.hpp: the last of some elements backward
+- done * stride, count -= done
++ done * Size, count -= done
+tiny_batches: kernels/item_lines.hpp: the last square of elements of tiny items
+- const ptrdiff_t from = e < run.length - side ? e : run.length - side;
++ const ptrdiff_t from = e;
 special_values: kernels/pack.hpp: a NaN lost in a single micro-panel
 - : pack_columns<Moved, Bytes, W>(g);
 + : (pack_columns<Moved, Bytes, W>(g) && g.length > W);
