@@ -85,6 +85,7 @@ using MultiplyLines = void (*)(ItemLines a, ItemLines b, ItemLines c, ptrdiff_t 
 template <class Codec, class V>
 [[gnu::noinline]] bool multiply_items(const BatchArgs& g, MultiplyLines multiply) {
     using T = typename Codec::T;
+    using Moved = typename IntegerOf<sizeof(T)>::type;
     constexpr ptrdiff_t bytes = sizeof(V), L = lanes<T, V>;
     const bool attains = g.index.data;
     const ptrdiff_t elements = g.m * g.k + g.k * g.n + (attains ? 2 : 1) * g.m * g.n;
@@ -101,18 +102,18 @@ template <class Codec, class V>
         const auto take = [&](const ItemLines& lines, const ConstView& v, ptrdiff_t stride) {
             if (item > 0 && stride == 0) return;
             const char* const first = v.data + item * stride;
-            gather_lines<T, V>(lines, {first, v.row_stride, v.col_stride}, stride, count);
+            gather_lines<Moved, V>(lines, {first, v.row_stride, v.col_stride}, stride, count);
             if constexpr (Codec::notices) noticed |= encode_lines<Codec, V>(lines, used);
         };
         take(a, g.a, g.a_stride);
         take(b, g.b, g.b_stride);
         if (noticed && Codec::voids) return true;
         const View to{g.c.data + item * g.c_stride, g.c.row_stride, g.c.col_stride};
-        if (g.accumulate) gather_lines<T, V>(c, readable(to), g.c_stride, count);
+        if (g.accumulate) gather_lines<Moved, V>(c, readable(to), g.c_stride, count);
         multiply(a, b, c, used, g.accumulate);
         if constexpr (Codec::notices && !Codec::voids)
             if (noticed) spread_lines<T, V>(a, b, c, attains ? &steps : nullptr, used);
-        scatter_lines<T>(to, g.c_stride, c, count);
+        scatter_lines<Moved, V>(to, g.c_stride, c, count);
         if (attains) {
             const View index{g.index.data + item * g.index_stride, g.index.row_stride,
                              g.index.col_stride};

@@ -1,8 +1,7 @@
 // The elements of many small matrices, one line for each place in a matrix, a lane for each item.
 #pragma once
 
-#include "kernels/codec.hpp"
-#include "kernels/lines.hpp"
+#include "kernels/pack.hpp"
 
 namespace tropical {
 namespace {
@@ -17,26 +16,91 @@ struct ItemLines {
     }
 };
 
+// Elements of a matrix that lie `stride` bytes apart, from `first` on, and their lines.
+template <class Byte>
+struct Run {
+    Byte* first;
+    ptrdiff_t stride, length;
+    char* line;
+    ptrdiff_t pitch;
+};
+
+// Calls move(run) for all of a matrix where its elements fill one run, else for its rows or its
+// columns, whichever are contiguous.
+template <class T, class View, class Move>
+[[gnu::always_inline]] inline void for_each_run(const ItemLines& lines, const View& v, Move move) {
+    using Found = Run<__typeof__(*v.data)>;
+    constexpr ptrdiff_t size = sizeof(T);
+    if (v.col_stride == size && v.row_stride == lines.cols * size)
+        return move(Found{v.data, size, lines.rows * lines.cols, lines.data, lines.pitch});
+    if (v.row_stride == size)
+        for (ptrdiff_t j = 0; j < lines.cols; ++j)
+            move(Found{at(v, 0, j).data, size, lines.rows, lines.at(0, j),
+                       lines.cols * lines.pitch});
+    else
+        for (ptrdiff_t i = 0; i < lines.rows; ++i)
+            move(Found{at(v, i, 0).data, v.col_stride, lines.cols, lines.at(i, 0), lines.pitch});
+}
+
+// Squares of elements and items are transposed in registers; the last ones overlap those before.
+template <class T, class V>
+using LineSquare = Register<T, square_bytes<T, sizeof(V), 8>()>;
+
 // Lines of `count` items, item_stride bytes apart; zeros, which every codec covers, in the lanes
 // behind them.
 template <class T, class V>
 [[gnu::noinline]] void gather_lines(const ItemLines& lines, const ConstView& v,
                                     ptrdiff_t item_stride, ptrdiff_t count) {
-    constexpr ptrdiff_t size = sizeof(T), bytes = sizeof(V), L = lanes<T, V>;
-    for (ptrdiff_t i = 0; i < lines.rows; ++i)
-        for (ptrdiff_t j = 0; j < lines.cols; ++j) {
-            char* const line = lines.at(i, j);
-            if (count % L) store(line + count / L * bytes, V{});
-            gather<size>(line, at(v, i, j).data, item_stride, count);
+    using Square = LineSquare<T, V>;
+    constexpr ptrdiff_t size = sizeof(T), bytes = sizeof(V), side = lanes<T, Square>;
+    if (count % lanes<T, V>)
+        for (ptrdiff_t line = 0; line < lines.rows * lines.cols; ++line)
+            store(lines.at(0, line) + count / lanes<T, V> * bytes, V{});
+    Mask<Square> noticed{};
+    for_each_run<T>(lines, v, [&](const Run<const char>& run) {
+        if (run.stride != size || run.length < side) {
+            for (ptrdiff_t e = 0; e < run.length; ++e)
+                gather<size>(run.line + e * run.pitch, run.first + e * run.stride, item_stride,
+                             count);
+            return;
         }
+        for (ptrdiff_t item = 0; item < count; item += side)
+            for (ptrdiff_t e = 0; e < run.length; e += side) {
+                const ptrdiff_t from = e < run.length - side ? e : run.length - side;
+                const Piece square{
+                    {run.first + from * size + item * item_stride, item_stride, size},
+                    count - item,
+                    side};
+                transpose_square<AsIs<T>, Square, side>(run.line + from * run.pitch + item * size,
+                                                        run.pitch, square, side, noticed);
+            }
+    });
 }
 
-template <class T>
+template <class T, class V>
 [[gnu::noinline]] void scatter_lines(const View& v, ptrdiff_t item_stride, const ItemLines& lines,
                                      ptrdiff_t count) {
-    for (ptrdiff_t i = 0; i < lines.rows; ++i)
-        for (ptrdiff_t j = 0; j < lines.cols; ++j)
-            scatter<sizeof(T)>(at(v, i, j).data, item_stride, lines.at(i, j), count);
+    using Square = LineSquare<T, V>;
+    constexpr ptrdiff_t size = sizeof(T), side = lanes<T, Square>;
+    Mask<Square> noticed{};
+    for_each_run<T>(lines, v, [&](const Run<char>& run) {
+        if (run.stride != size || run.length < side || count < side) {
+            for (ptrdiff_t e = 0; e < run.length; ++e)
+                scatter<size>(run.first + e * run.stride, item_stride, run.line + e * run.pitch,
+                              count);
+            return;
+        }
+        for (ptrdiff_t i = 0; i < count; i += side)
+            for (ptrdiff_t e = 0; e < run.length; e += side) {
+                const ptrdiff_t item = i < count - side ? i : count - side,
+                                from = e < run.length - side ? e : run.length - side;
+                const Piece square{
+                    {run.line + from * run.pitch + item * size, run.pitch, size}, side, side};
+                transpose_square<AsIs<T>, Square, side>(
+                    run.first + from * size + item * item_stride, item_stride, square, side,
+                    noticed);
+            }
+    });
 }
 
 // The first `used` bytes of each line become what the arithmetic takes; true if it does not cover
