@@ -193,7 +193,7 @@ template <class R, int MR, int NV, class A>
     M steps[MR * NV];  // what a function sees does not stay in registers
     TROPICAL_UNROLL for (int i = 0; i < MR; ++i) TROPICAL_UNROLL
         for (int v = 0; v < NV; ++v) steps[i * NV + v] = where[i][v];
-    store_steps<NV>(steps, c, MR, to);
+    store_steps(steps, NV, c, MR, to);
 }
 
 }  // namespace

@@ -65,38 +65,46 @@ template <int NV, class M, class Locate>
     }
 }
 
-// A row of steps as indices, where nothing was there before.
-template <int NV, class M>
-[[gnu::always_inline]] inline void widen_steps(const M* where, char* target) {
+// A register of steps as indices, where nothing was there before.
+template <class M>
+[[gnu::always_inline]] inline void widen_steps(M steps, char* target) {
     using T = __typeof__(M{}[0]);
     using Wide = Register<ptrdiff_t, sizeof(M)>;
     constexpr ptrdiff_t size = sizeof(T), wide = sizeof(ptrdiff_t), L = lanes<ptrdiff_t, Wide>;
     using Part = Register<T, L * size>;
-    const char* const source = reinterpret_cast<const char*>(where);
-    TROPICAL_UNROLL for (ptrdiff_t j = 0; j < NV * lanes<T, M>; j += L) {
+    const char* const source = reinterpret_cast<const char*>(&steps);
+    TROPICAL_UNROLL for (ptrdiff_t j = 0; j < lanes<T, M>; j += L) {
         const Wide step = __builtin_convertvector(load<Part>(source + j * size), Wide);
         store(target + j * wide, step > Wide{} ? step : Wide{});
     }
 }
 
-// Where steps were counted one by one. Out of line: one copy for all semirings.
-template <int NV, class M>
-[[gnu::noinline]] void store_steps(const M* where, const TileOfC& c, int rows, const IndexOfC& to) {
-    constexpr ptrdiff_t columns = NV * lanes<__typeof__(M{}[0]), M>;
-    const View& index = to.index;
-    if (to.continues)
-        return store_indices<NV>(where, c, rows, to,
-                                 [](ptrdiff_t, ptrdiff_t, ptrdiff_t w) { return w; });
-    const bool whole = c.n >= columns && index.col_stride == sizeof(ptrdiff_t);
-    for (int i = 0; i < rows && i < c.m; ++i) {
-        char* const target = index.data + i * index.row_stride;
-        if (whole) {
-            widen_steps<NV>(where + i * NV, target);
-            continue;
+// Steps that were counted one by one: `registers` of them for each row of C. Out of line: one copy
+// for all semirings.
+template <class M>
+[[gnu::noinline]] void store_steps(const M* where, ptrdiff_t registers, const TileOfC& c,
+                                   ptrdiff_t rows, const IndexOfC& to) {
+    using T = __typeof__(M{}[0]);
+    constexpr ptrdiff_t L = lanes<T, M>, size = sizeof(ptrdiff_t);
+    const ptrdiff_t stride = to.index.col_stride, row_stride = to.index.row_stride, n = c.n;
+    const bool continues = to.continues;
+    for (ptrdiff_t i = 0; i < rows && i < c.m; ++i) {
+        char* const target = to.index.data + i * row_stride;
+        for (ptrdiff_t v = 0, j = 0; v < registers && j < n; ++v, j += L) {
+            const M steps = where[i * registers + v];
+            const ptrdiff_t columns = n - j < L ? n - j : L;
+            if (continues) {
+                for_each_set<T>(steps >= 0, [&](int lane) {
+                    if (lane < columns) store_index(target, steps[lane], j + lane, to);
+                });
+            } else if (columns == L && stride == size) {
+                widen_steps(steps, target + j * size);
+            } else {
+                ptrdiff_t wide[L];
+                widen_steps(steps, reinterpret_cast<char*>(wide));
+                store_row(target + j * stride, stride, wide, columns);
+            }
         }
-        ptrdiff_t steps[columns];
-        widen_steps<NV>(where + i * NV, reinterpret_cast<char*>(steps));
-        store_row(target, index.col_stride, steps, c.n < columns ? c.n : columns);
     }
 }
 

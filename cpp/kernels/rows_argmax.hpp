@@ -33,24 +33,27 @@ void finish_argmax(SumsAndSteps& from, ptrdiff_t row, const TileOfC& c, const At
     using V = typename R::V;
     using T = typename R::T;
     constexpr ptrdiff_t size = sizeof(T);
-    char* const sums = from.sums + row;
+    char *const sums = from.sums + row, *const steps = from.steps + row;
     const ptrdiff_t stride = c.view.col_stride;
     const bool meets_c = R::Codec::maps && continues;
     for (ptrdiff_t j = 0; j < c.n; j += R::lanes) {
         const V acc[1][1] = {{load<V>(sums + j * size)}};
-        auto where = load<Mask<V>>(from.steps + row + j * size);
-        forget_zeros<R>(acc, &where);
-        const TileOfC tile = tile_at(c.view, 1, c.n, 0, j);
-        const V old = meets_c ? load_some<T, V>(tile.view.data, stride, c.n - j) : V{};
+        if constexpr (R::Codec::maps) {
+            auto where = load<Mask<V>>(steps + j * size);
+            forget_zeros<R>(acc, &where);
+            store(steps + j * size, where);
+        }
+        char* const target = c.view.data + j * stride;
+        const V old = meets_c ? load_some<T, V>(target, stride, c.n - j) : V{};
         const V value = result<typename R::Codec, typename R::S::Add, false>(
             acc[0][0], old, meets_c, Activation::none);
         if (stride == size)
-            store_some<T>(tile.view.data, value, size, c.n - j);
+            store_some<T>(target, value, size, c.n - j);
         else
             store(sums + j * size, value);
-        const Attained here = at(attained, 0, 0, j);
-        store_steps<1>(&where, tile, 1, {here.index, here.lookup, 0, continues});
     }
+    store_steps(reinterpret_cast<const Mask<V>*>(steps), (c.n + R::lanes - 1) / R::lanes, c, 1,
+                {attained.index, attained.lookup, 0, continues});
     if (stride != size) scatter<size>(c.view.data, stride, sums, c.n);
 }
 
