@@ -1,4 +1,4 @@
-// 303 lines, as every rule that chooses a kernel stands here.
+// 316 lines, as every rule that chooses a kernel stands here.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -82,6 +82,7 @@ bool takes_few_sums(const Product& p, const Kernels& tile) {
 // Steps up to which packing costs more than it saves. With the argmax packed searches once for each
 // element, and direct takes twice as long for each product; products of narrow elements cost less.
 ptrdiff_t few_steps(const Product& p, const DirectNeeds& needs) {
+    if (needs.few_columns) return needs.few_steps / ceil_div(p.n, needs.few_columns);
     if (!p.attained.index.data || p.attained.lookup.data) return needs.few_steps;
     return setting(Setting::argmax_steps) * (item_size(p.dtype) < 4 ? 2 : 1);
 }
@@ -90,6 +91,7 @@ ptrdiff_t few_steps(const Product& p, const DirectNeeds& needs) {
 // so many along the last axis that a lane for each pays.
 bool has_tiny_items(const Problem& p, const Kernels& kernels) {
     constexpr ptrdiff_t fewest = 8, most_products = 400;
+    if (p.m > most_products || p.n > most_products || p.k > most_products) return false;
     if (p.m * p.n * p.k > most_products) return false;
     const Batch& batch = p.batch;
     const bool many = batch.dims > 0 && batch.shape[batch.dims - 1] >= fewest;
@@ -119,6 +121,17 @@ const char* reason_for_direct(const Product& p, const Kernels& kernels, bool tin
     return nullptr;
 }
 
+// Whether a C whose columns are contiguous is better turned: by rows each element is stored alone,
+// by columns the last register of each is filled as far as m says, and stored.
+bool turns_columns(const Product& p, const Kernels& narrow) {
+    const auto steps = [&](ptrdiff_t m, ptrdiff_t n, ptrdiff_t k) {
+        return static_cast<double>(m * ceil_div(n, narrow.nr)) * static_cast<double>(k);
+    };
+    constexpr ptrdiff_t store = 2;  // takes as long as so many steps
+    const double elements = static_cast<double>(p.m * p.n);
+    return p.m > 1 && steps(p.n, p.m, p.k + store) < steps(p.m, p.n, p.k) + elements;
+}
+
 // Rows of C must be contiguous for the vector stores; a narrow C is turned so that its long side
 // lies along registers. That costs a store for each element, more than empty lanes in short sums.
 bool better_transposed(const Product& p, const Kernels& narrow) {
@@ -130,8 +143,7 @@ bool better_transposed(const Product& p, const Kernels& narrow) {
     const bool short_sums = adds_floats(p, narrow) && p.k <= 8 * p.n;
     if (p.n == 1 || (p.n <= narrow.turned_columns && p.m >= narrow.nr && !short_sums))
         return p.m > p.n;
-    const bool fills = 2 * p.m > narrow.nr || p.m >= p.n;
-    return p.c.col_stride != item && p.c.row_stride == item && p.m > 1 && fills;
+    return p.c.col_stride != item && p.c.row_stride == item && turns_columns(p, narrow);
 }
 
 // Products in pieces are computed by packed, whatever the kernel of the environment is.
@@ -179,9 +191,10 @@ SlotLayout layout_of(const Plan& plan, const Kernels& kernels, const Product& p)
 Fallback fallback_of(const Plan& plan, const KernelSet& set, const Product& p, bool chosen) {
     if (plan.levels > 0) return Fallback::plain;
     if (!set.careful.macro || plan.kernel < KernelKind::direct) return Fallback::none;
+    const DirectNeeds& needs = plan.kernels->direct_needs;
     const bool packing_helps = plan.kernel == KernelKind::direct && !chosen && !plan.few_rows &&
                                !plan.tiny_items && plan.kernels->packed_needs.covers_more &&
-                               p.k > few_steps(p, plan.kernels->direct_needs);
+                               p.m > needs.few_rows && p.k > few_steps(p, needs);
     return packing_helps ? Fallback::packed : Fallback::careful;
 }
 

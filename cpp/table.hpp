@@ -1,4 +1,4 @@
-// 747 lines, as everything that crosses the border stands in one file.
+// 748 lines, as everything that crosses the border stands in one file.
 // What crosses from baseline code into an instruction set: plain structs and function pointers, and
 // no code but what is always inlined, also without optimization. Matrices travel as bytes: a
 // pointer, and strides in bytes (view.hpp).
@@ -477,9 +477,10 @@ struct Cost {
 
 // When to compute straight from strides, in numbers: with m <= few_rows or k <= few_steps; else
 // while the operands are small. `light`: a product is two instructions, so that small means larger.
-// packs: null, or why it pays to pack all but a few long sums.
+// packs: null, or why it pays to pack all but a few long sums. few_columns: unless 0, every so many
+// columns of B take their share of few_steps, as a step costs direct more than it costs packed.
 struct DirectNeeds {
-    int few_rows, few_steps;
+    int few_rows, few_steps, few_columns = 0;
     bool light;
     const char* packs = nullptr;
     ptrdiff_t most_kc;             // where B is read in place

@@ -1,4 +1,4 @@
-// 312 lines, as the table of an instruction set is one list.
+// 313 lines, as the table of an instruction set is one list.
 // Builds the table of function pointers of one instruction set: every semiring over every dtype,
 // each with its micro-tiles.
 #pragma once
@@ -193,7 +193,8 @@ constexpr KernelSet make_bit_set() {
     k.nr = 8 * bytes;
     k.turned_columns = 0;  // it would be stored byte by byte, and bits beyond n cost little
     k.direct_needs = {.few_rows = 1,
-                      .few_steps = 0,
+                      .few_steps = 12,
+                      .few_columns = bytes,
                       .light = false,
                       .most_kc = 256,
                       .most_kc_copied = 64,
