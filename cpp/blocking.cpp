@@ -41,18 +41,21 @@ constexpr ptrdiff_t gathered_panel(ptrdiff_t m) { return (m <= 64 ? 32 : 256) * 
 ptrdiff_t balanced_steps(ptrdiff_t k, ptrdiff_t most) { return ceil_div(k, ceil_div(k, most)); }
 
 // Rows of C that direct computes at a time. It goes down C strip by strip, far from the order of
-// memory: a C larger than L2 leaves it between strips. Where it then takes longer to write C than
-// to compute so few steps, direct goes by so few rows that the processor fetches and writes each
-// from one end to the other: half to nine tenths of the time, also where L3 would hold C.
+// memory: C leaves its cache between strips where it is large, or where the rows are whole pages
+// apart and so share sets. Where it then takes longer to write C than to compute so few steps,
+// direct goes by so few rows that the processor fetches and writes each from one end to the other.
+// An L3 of dozens of cores is no cache for C: one core meets it hardly faster than memory.
 ptrdiff_t rows_at_a_time(const Product& p) {
-    constexpr ptrdiff_t steps_of_a_write = 4, rows_together = 12;
-    const auto far = [](ptrdiff_t stride) { return stride < 0 ? -stride : stride; };
+    constexpr ptrdiff_t steps_of_a_write = 4, rows_together = 12, page = 4096, far_l3 = 64 * MiB;
+    const auto distance = [](ptrdiff_t stride) { return stride < 0 ? -stride : stride; };
     const ptrdiff_t item = item_size(p.dtype), index_size = sizeof(ptrdiff_t);
-    const ptrdiff_t written =
-        far(p.c.col_stride) + (p.attained.index.data ? index_size : 0);  // of memory, an element
-    const bool by_rows = p.b.col_stride == item && far(p.c.col_stride) < far(p.c.row_stride);
+    const ptrdiff_t apart = distance(p.c.col_stride);
+    const ptrdiff_t written = apart + (p.attained.index.data ? index_size : 0);  // an element
+    const bool by_rows = p.b.col_stride == item && apart < distance(p.c.row_stride);
     if (!by_rows || p.k * item > steps_of_a_write * written) return p.m;
-    return p.m * p.n * written > caches().l2 ? std::min(rows_together, p.m) : p.m;
+    const bool leaves_l2 = p.c.row_stride % page == 0 || caches().l3 > far_l3;
+    const ptrdiff_t room = leaves_l2 ? caches().l2 : caches().l3 / 3;
+    return p.m * p.n * written > room ? std::min(rows_together, p.m) : p.m;
 }
 
 std::atomic<ptrdiff_t>& chosen(Setting which) {

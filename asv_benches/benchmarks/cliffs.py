@@ -18,7 +18,10 @@ POINTS = [
     "Point(1024, 4, 4096)",
     "Point(2, 2, 2, batch=4096, dtype='int32')",
     "Point(2, 2, 2, batch=4096, semiring='logplus')",
+    "Point(1, 1, 110, batch=180, dtype='int16', semiring='maxtimes')",
+    "Point(513, 1, 2047, semiring='maxmin', argmax=True)",
     "Point(1024, 1024, 256, dtype='bool', semiring='orand')",
+    "Point(1000, 4, 64, dtype='bool', semiring='orand')",
 ]
 # Each beside the same product with ordinary values and layouts.
 BESIDE = [
@@ -29,6 +32,9 @@ BESIDE = [
     "Point(256, 256, 256, a='reversed', b='strided', out='columns')",
     "Point(1, 65536, 1, a='reversed', b='strided')",
     "Point(1, 512, 2048, b='reversed')",
+    "Point(1, 16385, 6, semiring='mintimes', b='reversed')",
+    "Point(1023, 8, 1854, dtype='int8', semiring='maxmin', out='strided')",
+    "Point(1, 1000, 1000, dtype='int16', argmax=True, values='zeros')",
 ]
 
 
