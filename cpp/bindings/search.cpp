@@ -69,6 +69,7 @@ class Search {
         if (head_.ndim() != 1 || weight_.ndim() != 1 || head_.size() != weight_.size())
             throw py::value_error("weight: expected shape " + shape_text(head_) +
                                   ", that of head, got " + shape_text(weight_));
+        check_vertex_count(start_.size() - 1, "start");
         graph_ = {.n = start_.size() - 1,
                   .m = head_.size(),
                   .start = start_.data(),
