@@ -63,9 +63,7 @@ class Elimination {
         if (order) check_order(*order, n);
         const Array<Vertex> given = order ? copied(*order) : Array<Vertex>{};
         const auto reported = [&](double share) {
-            if (!report) return;
-            const py::gil_scoped_acquire gil;
-            (*report)(share);
+            if (report) with_gil([&] { (*report)(share); });
         };
         Stop stop(stop_requested_by_signal());
         without_gil([&] {

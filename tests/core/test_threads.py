@@ -126,6 +126,21 @@ def test_exit_is_clean(state):
     """)
 
 
+def test_exit_is_clean_while_daemon_threads_are_called_back():
+    run_python("""
+        import threading, time, numpy as np
+        from tropical import _core
+        source, target = np.random.default_rng(0).integers(0, 1000, (2, 3000)).astype(np.int32)
+        class Slow:
+            def __del__(self, sleep=time.sleep): sleep(0.1)
+        slow = Slow()  # meanwhile daemon threads want the GIL back, and end
+        def forever():
+            while True: _core.Elimination(1000, source, target, report=lambda _: time.sleep(0.001))
+        for _ in range(3): threading.Thread(target=forever, daemon=True).start()
+        time.sleep(0.2)
+    """)
+
+
 def test_exit_while_a_long_call_runs():
     start = time.monotonic()
     run_python("""
