@@ -3,7 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <mutex>
+#include <atomic>
 #include <optional>
 
 #include "bindings/arrays.hpp"
@@ -175,10 +175,10 @@ class Elimination {
         const Choice choice = choose({}, 0);
         const StopRequested stop = stop_requested_by_signal();
         without_gil([&] {
-            Workspace another;  // where another thread uses ours
-            const std::unique_lock lock(in_use_, std::try_to_lock);
+            Workspace another;  // where another caller uses ours
+            const Hold hold(in_use_);
             if (!targets) wanted.schedule = &schedule_of_all(stop);
-            star_rows(factor, wanted, *choice.isa, choice.threads, lock ? workspace_ : another,
+            star_rows(factor, wanted, *choice.isa, choice.threads, hold ? workspace_ : another,
                       stop);
         });
     }
@@ -196,11 +196,11 @@ class Elimination {
         const Choice choice = choose({}, 0);
         const StopRequested stop = stop_requested_by_signal();
         without_gil([&] {
-            Workspace others[2];  // where another thread uses ours
-            const std::unique_lock lock(in_use_, std::try_to_lock);
+            Workspace others[2];  // where another caller uses ours
+            const Hold hold(in_use_);
             const Arcs& arcs = arcs_of(factor.directed());
             char* const arc_weights =
-                (lock ? arc_weights_ : others[0]).grow(arcs.size() * item_size(factor.dtype));
+                (hold ? arc_weights_ : others[0]).grow(arcs.size() * item_size(factor.dtype));
             copy_arc_weights(arcs, bytes_of(weights), factor.dtype, arc_weights);
             const Predecessors wanted{arcs, arc_weights, matrix_view(predecessors)};
             star_rows(factor,
@@ -208,7 +208,7 @@ class Elimination {
                        .targets = nullptr,
                        .out = matrix_view(lengths),
                        .predecessors = &wanted},
-                      *choice.isa, choice.threads, lock ? workspace_ : others[1], stop);
+                      *choice.isa, choice.threads, hold ? workspace_ : others[1], stop);
         });
     }
 
@@ -231,9 +231,9 @@ class Elimination {
         const Choice choice = choose({}, 0);
         const StopRequested stop = stop_requested_by_signal();
         without_gil([&] {
-            Workspace another;  // where another thread uses ours
-            const std::unique_lock lock(in_use_, std::try_to_lock);
-            fold_star(factor, folds, *choice.isa, choice.threads, lock ? workspace_ : another,
+            Workspace another;  // where another caller uses ours
+            const Hold hold(in_use_);
+            fold_star(factor, folds, *choice.isa, choice.threads, hold ? workspace_ : another,
                       stop);
         });
         return sums;
@@ -243,7 +243,7 @@ class Elimination {
     Structure structure_;
     Edges edges_;
     Workspace workspace_, arc_weights_;
-    std::mutex in_use_;
+    std::atomic_flag in_use_;
     Lazy<Arcs> arcs_[2];
     Lazy<Schedule> all_;  // of all vertices as targets
 

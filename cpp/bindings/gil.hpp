@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <cstddef>
 #include <exception>
 
@@ -59,5 +60,23 @@ void without_gil(Work work) {
     without_unwinding([&] { PyEval_RestoreThread(state); });
     if (error) std::rethrow_exception(error);
 }
+
+// Whether this caller, and no other, holds what one at a time may use. A mutex would not do: long
+// work calls the handlers of signals, and a handler may come back on the thread that holds it.
+class Hold {
+  public:
+    explicit Hold(std::atomic_flag& taken)
+        : taken_(taken), held_(!taken.test_and_set(std::memory_order_acquire)) {}
+    ~Hold() {
+        if (held_) taken_.clear(std::memory_order_release);
+    }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    explicit operator bool() const { return held_; }
+
+  private:
+    std::atomic_flag& taken_;
+    const bool held_;
+};
 
 }  // namespace tropical
