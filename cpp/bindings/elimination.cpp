@@ -110,9 +110,11 @@ class Elimination {
                              to = structure_.rank[targets.data()[k]];
                 const auto before = std::ssize(found);
                 if (from == to) {  // loops are no arcs
-                    for (ptrdiff_t e = 0; e < std::ssize(edges_.source); ++e)
-                        if (edges_.source[e] == from && edges_.target[e] == from)
-                            found.push_back(e);
+                    const Array<ptrdiff_t>& all = loops();
+                    auto e = std::lower_bound(
+                        all.begin(), all.end(), from,
+                        [&](ptrdiff_t loop, Vertex v) { return edges_.source[loop] < v; });
+                    for (; e != all.end() && edges_.source[*e] == from; ++e) found.push_back(*e);
                 } else {
                     const ArcRange range = arcs_between(structure_, arcs, from, to);
                     for (ptrdiff_t a = range.first; a < range.last; ++a)
@@ -237,12 +239,26 @@ class Elimination {
                       stop);
         });
         return sums;
+    Lazy<Array<ptrdiff_t>> loops_;
     }
 
   private:
     Structure structure_;
     Edges edges_;
     Workspace workspace_, arc_weights_;
+    // Edges, by their vertices and then in their order.
+    const Array<ptrdiff_t>& loops() {
+        return loops_.get([&] {
+            Array<ptrdiff_t> found;
+            for (ptrdiff_t e = 0; e < edges_.entry.length(); ++e)
+                if (edges_.entry[e] < 0) found.push_back(e);
+            std::stable_sort(found.begin(), found.end(), [&](ptrdiff_t e, ptrdiff_t other) {
+                return edges_.source[e] < edges_.source[other];
+            });
+            return found;
+        });
+    }
+
     std::atomic_flag in_use_;
     Lazy<Arcs> arcs_[2];
     Lazy<Schedule> all_;  // of all vertices as targets
