@@ -41,14 +41,6 @@ Fold fold_named(const std::string& name) {
     throw py::value_error("kind: expected lengths, reciprocals or within, got " + name);
 }
 
-// pybind11's own copy of values does not look whether NumPy had the memory.
-template <class T>
-py::array_t<T> array_of(const Array<T>& values) {
-    py::array_t<T> array(values.length());
-    std::copy(values.begin(), values.end(), array.mutable_data());
-    return array;
-}
-
 class Elimination {
   public:
     Elimination(Vertex n, const Vertices& source, const Vertices& target,
@@ -239,13 +231,21 @@ class Elimination {
                       stop);
         });
         return sums;
-    Lazy<Array<ptrdiff_t>> loops_;
     }
 
   private:
     Structure structure_;
     Edges edges_;
     Workspace workspace_, arc_weights_;
+    std::atomic_flag in_use_;
+    Lazy<Arcs> arcs_[2];
+    Lazy<Array<ptrdiff_t>> loops_;
+    Lazy<Schedule> all_;  // of all vertices as targets
+
+    const Arcs& arcs_of(bool directed) {
+        return arcs_[directed].get([&] { return arcs_into(structure_, edges_, directed); });
+    }
+
     // Edges, by their vertices and then in their order.
     const Array<ptrdiff_t>& loops() {
         return loops_.get([&] {
@@ -257,14 +257,6 @@ class Elimination {
             });
             return found;
         });
-    }
-
-    std::atomic_flag in_use_;
-    Lazy<Arcs> arcs_[2];
-    Lazy<Schedule> all_;  // of all vertices as targets
-
-    const Arcs& arcs_of(bool directed) {
-        return arcs_[directed].get([&] { return arcs_into(structure_, edges_, directed); });
     }
 
     const Schedule& schedule_of_all(StopRequested stop_requested) {
@@ -326,7 +318,7 @@ constexpr const char* text =
     R"(The elimination of the vertices of a graph, one after the other, from ``n`` vertices and its edges.
 
 The elimination is given up, with
-OverflowError, at more than `most_entries` or `most_steps`; see cpp/elimination/order.hpp.
+OverflowError, at more than `most_entries` or `most_steps`; see cpp/graph/elimination/order.hpp.
 ``order`` is the order in which they are eliminated, and ``parent`` the elimination tree, in ranks.
 ``eliminate(weights, up, down, semiring)`` computes the factor, two arrays of `entries` elements, from
 the weights of the edges. Where it ``refuses`` a cycle that improves, it returns a vertex of the cycle,

@@ -131,7 +131,7 @@ class Search {
     Vertices components() const {
         Array<Vertex> labels;
         without_gil([&] { labels = search::strong_components(graph_); });
-        return Vertices(static_cast<py::ssize_t>(labels.size()), labels.data());
+        return array_of(labels);
     }
 
     void sweep(const py::object& semiring, const Vertices& sources, bool together,
