@@ -2,10 +2,12 @@
 // an array is written to.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 
 #include "bindings/options.hpp"
+#include "runtime/array.hpp"
 
 namespace tropical {
 
@@ -61,6 +63,14 @@ AnyView matrix_view(const py::array& array) {
     return {.data = bytes_of(array),
             .row_stride = array.strides(last - 1),
             .col_stride = array.strides(last)};
+}
+
+// pybind11's own copy of values does not look whether NumPy had the memory.
+template <class T>
+py::array_t<T> array_of(const Array<T>& values) {
+    py::array_t<T> array(values.length());
+    std::copy(values.begin(), values.end(), array.mutable_data());
+    return array;
 }
 
 // Throws ValueError if the array is read-only, or if two of its elements share memory.

@@ -53,8 +53,7 @@ Arguments parse_arguments(const Signature& signature, PyObject* const* args, Py_
 
 // Whether the handler of a signal has raised an exception, such as KeyboardInterrupt.
 bool signal_raised() {
-    const py::gil_scoped_acquire gil;
-    return PyErr_CheckSignals() != 0;
+    return with_gil([] { return PyErr_CheckSignals() != 0; });
 }
 
 // Python runs the handlers of signals on its main thread alone.

@@ -37,8 +37,9 @@ void betweenness(const Starts& start, const Vertices& target, const std::optiona
                  const Vertices& sources, bool endpoints, Doubles vertices,
                  std::optional<Doubles> arcs) {
     check_size(target, "target", target.size());
-    check_starts(start, target.size());
     const py::ssize_t n = start.size() - 1;
+    check_vertex_count(n, "start");
+    check_starts(start, target.size());
     if (target.size() > std::numeric_limits<std::int32_t>::max())
         throw py::value_error("graph: expected fewer than 2**31 edges, got " +
                               std::to_string(target.size()));

@@ -21,7 +21,6 @@ py::array check_vertices(const py::object& given, const char* name, const py::ar
         !std::equal(like.shape(), like.shape() + like.ndim(), array.shape()))
         throw py::value_error(std::string(name) + ": expected shape " + shape_text(like) + ", as " +
                               like_name + " has, got " + shape_text(array));
-    check_writeable(array, name);
     return array;
 }
 
@@ -75,6 +74,7 @@ void eliminate_rows(py::array a, const py::object& semiring, const py::object& b
             ", got " + std::to_string(first));
     check_writeable(a, "a");
     const py::array vertices = check_vertices(before, "before", a, "a");
+    check_writeable(vertices, "before");
     const Named operands[] = {{"a", &a}};
     refuse_overlap("before", vertices, operands);
     const Choice choice = choose({}, 0);
@@ -103,6 +103,7 @@ void relax(py::array a, py::array b, const py::object& semiring, const py::objec
     attach_result(shapes, c);
     py::array vertices = check_vertices(before, "before", c, "out"),
               table = check_vertices(lookup, "lookup", b, "b");
+    check_writeable(vertices, "before");
     const Named others[] = {{"a", &a}, {"b", &b}, {"lookup", &table}, {"before", &vertices}};
     refuse_overlap("out", c, others);
     refuse_overlap("before", vertices, std::span(others).first(3));

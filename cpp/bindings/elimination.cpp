@@ -3,7 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <mutex>
+#include <atomic>
 #include <optional>
 
 #include "bindings/arrays.hpp"
@@ -41,14 +41,6 @@ Fold fold_named(const std::string& name) {
     throw py::value_error("kind: expected lengths, reciprocals or within, got " + name);
 }
 
-// pybind11's own copy of values does not look whether NumPy had the memory.
-template <class T>
-py::array_t<T> array_of(const Array<T>& values) {
-    py::array_t<T> array(values.length());
-    std::copy(values.begin(), values.end(), array.mutable_data());
-    return array;
-}
-
 class Elimination {
   public:
     Elimination(Vertex n, const Vertices& source, const Vertices& target,
@@ -63,9 +55,7 @@ class Elimination {
         if (order) check_order(*order, n);
         const Array<Vertex> given = order ? copied(*order) : Array<Vertex>{};
         const auto reported = [&](double share) {
-            if (!report) return;
-            const py::gil_scoped_acquire gil;
-            (*report)(share);
+            if (report) with_gil([&] { (*report)(share); });
         };
         Stop stop(stop_requested_by_signal());
         without_gil([&] {
@@ -112,9 +102,11 @@ class Elimination {
                              to = structure_.rank[targets.data()[k]];
                 const auto before = std::ssize(found);
                 if (from == to) {  // loops are no arcs
-                    for (ptrdiff_t e = 0; e < std::ssize(edges_.source); ++e)
-                        if (edges_.source[e] == from && edges_.target[e] == from)
-                            found.push_back(e);
+                    const Array<ptrdiff_t>& all = loops();
+                    auto e = std::lower_bound(
+                        all.begin(), all.end(), from,
+                        [&](ptrdiff_t loop, Vertex v) { return edges_.source[loop] < v; });
+                    for (; e != all.end() && edges_.source[*e] == from; ++e) found.push_back(*e);
                 } else {
                     const ArcRange range = arcs_between(structure_, arcs, from, to);
                     for (ptrdiff_t a = range.first; a < range.last; ++a)
@@ -177,10 +169,10 @@ class Elimination {
         const Choice choice = choose({}, 0);
         const StopRequested stop = stop_requested_by_signal();
         without_gil([&] {
-            Workspace another;  // where another thread uses ours
-            const std::unique_lock lock(in_use_, std::try_to_lock);
+            Workspace another;  // where another caller uses ours
+            const Hold hold(in_use_);
             if (!targets) wanted.schedule = &schedule_of_all(stop);
-            star_rows(factor, wanted, *choice.isa, choice.threads, lock ? workspace_ : another,
+            star_rows(factor, wanted, *choice.isa, choice.threads, hold ? workspace_ : another,
                       stop);
         });
     }
@@ -198,11 +190,11 @@ class Elimination {
         const Choice choice = choose({}, 0);
         const StopRequested stop = stop_requested_by_signal();
         without_gil([&] {
-            Workspace others[2];  // where another thread uses ours
-            const std::unique_lock lock(in_use_, std::try_to_lock);
+            Workspace others[2];  // where another caller uses ours
+            const Hold hold(in_use_);
             const Arcs& arcs = arcs_of(factor.directed());
             char* const arc_weights =
-                (lock ? arc_weights_ : others[0]).grow(arcs.size() * item_size(factor.dtype));
+                (hold ? arc_weights_ : others[0]).grow(arcs.size() * item_size(factor.dtype));
             copy_arc_weights(arcs, bytes_of(weights), factor.dtype, arc_weights);
             const Predecessors wanted{arcs, arc_weights, matrix_view(predecessors)};
             star_rows(factor,
@@ -210,7 +202,7 @@ class Elimination {
                        .targets = nullptr,
                        .out = matrix_view(lengths),
                        .predecessors = &wanted},
-                      *choice.isa, choice.threads, lock ? workspace_ : others[1], stop);
+                      *choice.isa, choice.threads, hold ? workspace_ : others[1], stop);
         });
     }
 
@@ -233,9 +225,9 @@ class Elimination {
         const Choice choice = choose({}, 0);
         const StopRequested stop = stop_requested_by_signal();
         without_gil([&] {
-            Workspace another;  // where another thread uses ours
-            const std::unique_lock lock(in_use_, std::try_to_lock);
-            fold_star(factor, folds, *choice.isa, choice.threads, lock ? workspace_ : another,
+            Workspace another;  // where another caller uses ours
+            const Hold hold(in_use_);
+            fold_star(factor, folds, *choice.isa, choice.threads, hold ? workspace_ : another,
                       stop);
         });
         return sums;
@@ -245,12 +237,26 @@ class Elimination {
     Structure structure_;
     Edges edges_;
     Workspace workspace_, arc_weights_;
-    std::mutex in_use_;
+    std::atomic_flag in_use_;
     Lazy<Arcs> arcs_[2];
+    Lazy<Array<ptrdiff_t>> loops_;
     Lazy<Schedule> all_;  // of all vertices as targets
 
     const Arcs& arcs_of(bool directed) {
         return arcs_[directed].get([&] { return arcs_into(structure_, edges_, directed); });
+    }
+
+    // Edges, by their vertices and then in their order.
+    const Array<ptrdiff_t>& loops() {
+        return loops_.get([&] {
+            Array<ptrdiff_t> found;
+            for (ptrdiff_t e = 0; e < edges_.entry.length(); ++e)
+                if (edges_.entry[e] < 0) found.push_back(e);
+            std::stable_sort(found.begin(), found.end(), [&](ptrdiff_t e, ptrdiff_t other) {
+                return edges_.source[e] < edges_.source[other];
+            });
+            return found;
+        });
     }
 
     const Schedule& schedule_of_all(StopRequested stop_requested) {
@@ -312,7 +318,7 @@ constexpr const char* text =
     R"(The elimination of the vertices of a graph, one after the other, from ``n`` vertices and its edges.
 
 The elimination is given up, with
-OverflowError, at more than `most_entries` or `most_steps`; see cpp/elimination/order.hpp.
+OverflowError, at more than `most_entries` or `most_steps`; see cpp/graph/elimination/order.hpp.
 ``order`` is the order in which they are eliminated, and ``parent`` the elimination tree, in ranks.
 ``eliminate(weights, up, down, semiring)`` computes the factor, two arrays of `entries` elements, from
 the weights of the edges. Where it ``refuses`` a cycle that improves, it returns a vertex of the cycle,

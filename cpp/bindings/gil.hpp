@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <cstddef>
 #include <exception>
 
@@ -18,19 +19,30 @@ namespace tropical {
 // To compute so few elements takes no longer than another thread waits for the GIL anyway.
 inline constexpr std::ptrdiff_t elements_worth_the_gil = 1 << 14;
 
-// Takes the GIL back. If a daemon thread asks for the GIL while the interpreter shuts down, Python
-// before 3.14 ends that thread by unwinding its stack. The unwinding would drop references without
-// the GIL, so the thread sleeps here until the process ends.
-inline void take_back_gil(PyThreadState* state) {
+// Runs `work`, which takes the GIL. If a daemon thread asks for the GIL while the interpreter shuts
+// down, Python before 3.14 ends that thread by unwinding its stack. The unwinding would drop
+// references without the GIL, so the thread sleeps here until the process ends.
+template <class Work>
+auto without_unwinding(const Work& work) {
 #if defined(__GLIBCXX__)
     try {
-        PyEval_RestoreThread(state);
+        return work();
     } catch (abi::__forced_unwind&) {
         sleep_for_ever();
     }
 #else  // nothing is unwound
-    PyEval_RestoreThread(state);
+    return work();
 #endif
+}
+
+// Calls work() with the GIL, on a thread that released it. `work` may lose the GIL itself: then no
+// destructor may try to release it.
+template <class Work>
+auto with_gil(const Work& work) {
+    return without_unwinding([&] {
+        const pybind11::gil_scoped_acquire gil;
+        return without_unwinding(work);
+    });
 }
 
 // Runs `work`, which may throw, while the GIL is released, in the default floating-point
@@ -45,8 +57,26 @@ void without_gil(Work work) {
     } catch (const std::exception&) {
         error = std::current_exception();
     }
-    take_back_gil(state);
+    without_unwinding([&] { PyEval_RestoreThread(state); });
     if (error) std::rethrow_exception(error);
 }
+
+// Whether this caller, and no other, holds what one at a time may use. A mutex would not do: long
+// work calls the handlers of signals, and a handler may come back on the thread that holds it.
+class Hold {
+  public:
+    explicit Hold(std::atomic_flag& taken)
+        : taken_(taken), held_(!taken.test_and_set(std::memory_order_acquire)) {}
+    ~Hold() {
+        if (held_) taken_.clear(std::memory_order_release);
+    }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    explicit operator bool() const { return held_; }
+
+  private:
+    std::atomic_flag& taken_;
+    const bool held_;
+};
 
 }  // namespace tropical

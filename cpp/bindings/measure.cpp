@@ -42,9 +42,11 @@ std::int64_t run_micro_kernel(const py::object& semiring, const py::object& dtyp
                               std::int64_t repeats) {
     const auto [set, item] = kernels_in_use(semiring, dtype);
     const Kernels& kernels = set.wide;
-    if (k < 1 || repeats < 0)
-        throw py::value_error("micro_kernel: expected k >= 1 and repeats >= 0, got k=" +
-                              std::to_string(k) + ", repeats=" + std::to_string(repeats));
+    if (k < 1 || k > most_elements / (kernels.mr + kernels.nr) || repeats < 0)
+        throw py::value_error(
+            "micro_kernel: expected k >= 1, of panels that fit memory, and "
+            "repeats >= 0, got k=" +
+            std::to_string(k) + ", repeats=" + std::to_string(repeats));
     const SlotLayout layout =
         slot_layout(kernels, {.mc = kernels.mr, .kc = k, .nc = kernels.nr}, item, false);
     Workspace memory;

@@ -10,6 +10,7 @@
 #include "bindings/call.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
+#include "bindings/ranges.hpp"
 #include "runtime/float_environment.hpp"
 
 namespace tropical {
@@ -114,6 +115,12 @@ OfLines<T> of_lines(const std::optional<py::array_t<T, py::array::c_style>>& arr
     return {array->data(), 1};
 }
 
+OfLines<std::int32_t> zeros_of(const std::optional<Integers>& array, py::ssize_t count,
+                               const char* name) {
+    if (array) check_range(array->data(), array->size(), name, "bytes", -128, 255);
+    return of_lines(array, count, name);
+}
+
 const float* bias_of(const std::optional<Floats>& bias, py::ssize_t n, QuadResult result) {
     if (!bias) return nullptr;
     if (bias->ndim() != 1 || bias->shape(0) != n)
@@ -162,8 +169,8 @@ void multiply_bytes(const py::array& a, const py::object& b, const py::array& ou
                               .b = right.view,
                               .c = matrix_view(out),
                               .result = result,
-                              .row_zero = of_lines(a_zero, m, "a_zero"),
-                              .column_zero = of_lines(b_zero, n, "b_zero"),
+                              .row_zero = zeros_of(a_zero, m, "a_zero"),
+                              .column_zero = zeros_of(b_zero, n, "b_zero"),
                               .row_scale = of_lines(a_scale, m, "a_scale"),
                               .column_scale = of_lines(b_scale, n, "b_scale"),
                               .bias = bias_of(bias, n, result),

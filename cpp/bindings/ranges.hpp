@@ -4,6 +4,8 @@
 #include <pybind11/pybind11.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 namespace tropical {
@@ -28,6 +30,14 @@ template <class Numbers>
 void check_vertices(const Numbers& vertices, const char* name, ptrdiff_t n) {
     check_range(vertices.data(), static_cast<ptrdiff_t>(vertices.size()), name, "vertices", 0,
                 n - 1);
+}
+
+// Throws ValueError if 32 bits do not number so many vertices.
+inline void check_vertex_count(ptrdiff_t n, const char* name) {
+    constexpr ptrdiff_t most = std::numeric_limits<std::int32_t>::max();
+    if (n > most)
+        throw py::value_error(std::string(name) + ": expected at most " + std::to_string(most) +
+                              " vertices, got " + std::to_string(n));
 }
 
 }  // namespace tropical

@@ -1,7 +1,7 @@
 // Searches in a sparse graph whose arrays are read in place.
 #include <pybind11/stl.h>
 
-#include <mutex>
+#include <atomic>
 
 #include "bindings/arrays.hpp"
 #include "bindings/call.hpp"
@@ -69,6 +69,7 @@ class Search {
         if (head_.ndim() != 1 || weight_.ndim() != 1 || head_.size() != weight_.size())
             throw py::value_error("weight: expected shape " + shape_text(head_) +
                                   ", that of head, got " + shape_text(weight_));
+        check_vertex_count(start_.size() - 1, "start");
         graph_ = {.n = start_.size() - 1,
                   .m = head_.size(),
                   .start = start_.data(),
@@ -111,10 +112,10 @@ class Search {
         const StopRequested stop = stop_requested_by_signal();
         Outcome outcome = Outcome::done;
         without_gil([&] {
-            Array<search::Scratch> others;  // where another thread uses ours
-            const std::unique_lock lock(in_use_, std::try_to_lock);
+            Array<search::Scratch> others;  // where another caller uses ours
+            const Hold hold(in_use_);
             outcome = search::search_from_many(graph_, ring, from, results, *choice.isa,
-                                               choice.threads, lock ? slots_ : others, stop);
+                                               choice.threads, hold ? slots_ : others, stop);
         });
         raise(outcome);
     }
@@ -130,7 +131,7 @@ class Search {
     Vertices components() const {
         Array<Vertex> labels;
         without_gil([&] { labels = search::strong_components(graph_); });
-        return Vertices(static_cast<py::ssize_t>(labels.size()), labels.data());
+        return array_of(labels);
     }
 
     void sweep(const py::object& semiring, const Vertices& sources, bool together,
@@ -206,7 +207,7 @@ class Search {
     py::array start_, head_, weight_;
     search::Graph graph_;
     Array<search::Scratch> slots_;
-    std::mutex in_use_;
+    std::atomic_flag in_use_;
 };
 
 // Keeps the arrays alive that the paths read.
@@ -229,8 +230,8 @@ class LooplessPaths {
     py::object next() {
         search::LooplessPaths::Path path;
         const StopRequested stop = stop_requested_by_signal();
-        const std::unique_lock lock(in_use_, std::try_to_lock);
-        if (!lock) throw std::runtime_error("paths: expected one thread at a time");
+        const Hold hold(in_use_);
+        if (!hold) throw std::runtime_error("paths: expected one thread at a time");
         bool found = false;
         without_gil([&] { found = paths_->next(path, stop); });
         if (!found) return py::none();
@@ -243,7 +244,7 @@ class LooplessPaths {
     py::object graph_;
     Doubles to_target_;
     std::optional<search::LooplessPaths> paths_;
-    std::mutex in_use_;
+    std::atomic_flag in_use_;
 };
 
 constexpr const char* loopless_text =

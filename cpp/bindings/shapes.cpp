@@ -1,6 +1,7 @@
 #include "bindings/shapes.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,7 +76,8 @@ void add_axis(Batch& batch, const BatchAxis& axis) {
     batch.b_stride[i] = axis.b;
     batch.c_stride[i] = axis.c;
     batch.index_stride[i] = axis.index;
-    batch.items *= axis.length;
+    if (__builtin_mul_overflow(batch.items, axis.length, &batch.items))
+        batch.items = std::numeric_limits<ptrdiff_t>::max();  // NumPy refuses such a result
 }
 
 void broadcast_shapes(const Operands& operands, Shapes& shapes) {

@@ -1,4 +1,4 @@
-// 233 lines, as the two sides of the gate, the caller and the workers, must be read together.
+// 237 lines, as the two sides of the gate, the caller and the workers, must be read together.
 #include "runtime/pool.hpp"
 
 #include <algorithm>
@@ -73,6 +73,7 @@ class Pool {
     std::atomic<int> hired_ = 0, started_ = 0;
     ThreadHandle workers_[max_workers];
     int kept_off_ = -1, kept_ = 0;  // the core, and how many workers keep off it
+    std::chrono::steady_clock::time_point kept_until_;
 
     void take_tasks(int slot) {
         for (ptrdiff_t task; (task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;)
@@ -178,13 +179,16 @@ class Pool {
 
     // Linux often wakes a worker on the core of its caller, and the two then take turns for
     // milliseconds. So workers may run on any core that the caller may use, but for its current
-    // one.
+    // one. Only a system call would say whether the caller may use others than before, so it is
+    // made now and then.
     void keep_off_this_core() {
         const int core = current_core();
-        if (core == kept_off_ && hired_ == kept_) return;
+        const auto now = std::chrono::steady_clock::now();
+        if (core == kept_off_ && hired_ == kept_ && now < kept_until_) return;
         if (!keep_off(core, workers_, hired_)) return;
         kept_off_ = core;
         kept_ = hired_;
+        kept_until_ = now + std::chrono::milliseconds{100};
     }
 };
 

@@ -1,4 +1,4 @@
-// 283 lines, as packing, the loops and the ends of the sums are read as one algorithm.
+// 278 lines, as packing, the loops and the ends of the sums are read as one algorithm.
 #include "training/quantized.hpp"
 
 #include <algorithm>

@@ -177,7 +177,9 @@ def test_numpy_has_no_memory_for_an_array(preload):
 allocations.watch(numpy_core)
 made, sums = ring(), np.zeros(n)
 labels, x = np.zeros(n, np.uint8), np.zeros((n, 3), np.float32)
+arcs = _core.Search(start, target.astype(np.int32), sums + 1)
 for call in (
+    arcs.components,
     ring, lambda: made.order, lambda: made.parent, lambda: made.start, lambda: made.edge_entries,
     lambda: made.edges_between(target, target, True),
     lambda: _core.betweenness(start, target, None, np.arange(3), True, sums, None),

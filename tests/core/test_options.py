@@ -275,4 +275,6 @@ def test_ceilings_count_their_operations(isa, semiring, dtype):
     lanes = tropical.config.config()["vector_bytes"] // np.dtype(dtype).itemsize
     for count in (_core.ceiling(semiring, dtype, 100), _core.micro_kernel(semiring, dtype, 10, 10)):
         assert count > 0 and count % (2 * 100 * lanes) == 0
+    with pytest.raises(ValueError, match="panels that fit memory"):
+        _core.micro_kernel(semiring, dtype, 2**60, 1)
     assert _core.ceiling(semiring, dtype, 200) == 2 * _core.ceiling(semiring, dtype, 100)

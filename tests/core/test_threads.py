@@ -126,6 +126,21 @@ def test_exit_is_clean(state):
     """)
 
 
+def test_exit_is_clean_while_daemon_threads_are_called_back():
+    run_python("""
+        import threading, time, numpy as np
+        from tropical import _core
+        source, target = np.random.default_rng(0).integers(0, 1000, (2, 3000)).astype(np.int32)
+        class Slow:
+            def __del__(self, sleep=time.sleep): sleep(0.1)
+        slow = Slow()  # meanwhile daemon threads want the GIL back, and end
+        def forever():
+            while True: _core.Elimination(1000, source, target, report=lambda _: time.sleep(0.001))
+        for _ in range(3): threading.Thread(target=forever, daemon=True).start()
+        time.sleep(0.2)
+    """)
+
+
 def test_exit_while_a_long_call_runs():
     start = time.monotonic()
     run_python("""
@@ -186,7 +201,7 @@ def test_workers_keep_off_the_callers_core():
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("needs two cores")
     run_python("""
-        import os, numpy as np, tropical
+        import os, time, numpy as np, tropical
         before = os.sched_getaffinity(0)
         x = np.ones((600, 600), np.float32)
         known = set(os.listdir("/proc/self/task"))
@@ -196,6 +211,10 @@ def test_workers_keep_off_the_callers_core():
         allowed = os.sched_getaffinity(int(*workers))
         assert allowed < before and len(allowed) == len(before) - 1, (allowed, before)
         assert os.sched_getaffinity(0) == before
+        os.sched_setaffinity(int(*workers), before)  # as if the caller might use other cores now
+        time.sleep(0.2)
+        tropical.gemm(x, x, threads=2)
+        assert len(os.sched_getaffinity(int(*workers))) == len(before) - 1, "not looked again"
         core = min(before)
         os.sched_setaffinity(0, {core})  # the caller's alone: its workers stay where they were
         assert tropical.gemm(x, x, threads=2)[0, 0] == 2

@@ -9,6 +9,7 @@ import tropical
 from tropical import _core
 from tropical.graph import (
     NegativeCycleError,
+    costs,
     counting,
     explain_shortest_paths,
     minimax_paths,
@@ -248,3 +249,9 @@ def test_auto_is_right_on_larger_graphs():
         for threads in (1, 3):
             with tropical.options(threads=threads):
                 np.testing.assert_array_equal(shortest_paths(graph), want)
+
+
+def test_no_closure_of_a_graph_whose_matrix_nobody_could_hold():
+    """`explain` refuses so large a product."""
+    for n in (1 << 26, (1 << 26) + 1, (1 << 31) - 1):
+        assert (costs.closure_seconds(n, np.dtype(np.float64), False) < INF) == (n == 1 << 26)

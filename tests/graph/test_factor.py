@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import sliding_window_view
-from support import in_threads, interrupted
+from support import SANITIZED, in_threads, interrupted, run_python
 
 import tropical
 from tropical.extras import NotInstalledError
@@ -151,6 +151,25 @@ def test_bits_do_not_depend_on_threads_or_blocks(isa):
             assert factor.lengths(sources).tobytes() == whole.tobytes()
             assert factor.lengths(sources[5:6]).tobytes() == whole[5:6].tobytes()
     np.testing.assert_allclose(whole, shortest_paths(w)[sources], rtol=1e-14)
+
+
+@pytest.mark.skipif(sys.platform != "linux" or SANITIZED, reason="measures memory")
+def test_memory_of_threads():
+    """A thread touches only what its subtrees need, not a number for each vertex."""
+    run_python("""
+        import resource, numpy as np, tropical
+        from tropical import _core
+        n, threads = 400_000, 32
+        line = np.arange(n, dtype=np.int32)
+        core = _core.Elimination(n, line[:-1], line[1:], line)
+        up, weights = np.zeros(core.entries), np.ones(n - 1)
+        with tropical.options(threads=threads):
+            tropical.gemm(np.ones((500, 500)), np.ones((500, 500)))  # makes the threads
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            core.eliminate(weights, up, up, "minplus")
+        used = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+        assert used < 8 * n * threads / 3, used
+    """)
 
 
 @pytest.mark.slow

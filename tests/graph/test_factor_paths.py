@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tropical
+from tropical import _core
 from tropical.graph import DivergenceError, NegativeCycleError, factorize
 
 nx = pytest.importorskip("networkx", reason="whose graphs are factorized")
@@ -239,3 +240,14 @@ def test_other_semirings_diverge():
     with pytest.raises(DivergenceError, match="no maxplus star"):
         factor.update_edges(1, 0, -1)
     assert factor.lengths(1, 0) == -3
+
+
+def test_loops_of_a_vertex():
+    """In the order of the edges, also parallel ones; each is looked up, none is searched for."""
+    n = 100_000
+    vertex = np.arange(n, dtype=np.int32)
+    source, target = (np.concatenate([vertex, x, vertex]) for x in (vertex[:-1], vertex[1:]))
+    core = _core.Elimination(n, source, target, vertex)
+    edges, counts = core.edges_between(vertex[::-1], vertex[::-1], True)
+    assert (counts == 2).all()
+    assert np.array_equal(edges.reshape(n, 2), vertex[::-1, None] + [0, 2 * n - 1])

@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import run_python
 
 import tropical
 from tropical.graph import factorize, path, shortest_paths
+from tropical.graph.result import Result
 from tropical.graph.weights import Weights
 
 nx = pytest.importorskip("networkx", reason="whose graphs are factorized")
@@ -156,3 +158,32 @@ def test_another_thread_updates_the_factor_meanwhile(monkeypatch):
         patch.setattr(Weights, "arrays", property(updated))
         assert np.array_equal(factor.predecessors(), want)
     assert factor.predecessors(0).tolist() == [-9999, 2, 3, 4, 0]
+
+
+def test_out_that_another_thread_writes_to():
+    """What the core reads back from `out` is no index before it is checked."""
+    run_python("""
+        import threading, numpy as np, scipy.sparse as sparse
+        from tropical.graph import factorize
+        n, (i, j) = 2000, np.random.default_rng(0).integers(0, 2000, (2, 3000))
+        ends = np.append(i, j), np.append(j, i)
+        factor = factorize(sparse.csr_array((np.zeros(6000), ends), (n, n)))  # cycles of weight 0
+        out, done = np.zeros((200, n), np.int32), threading.Event()
+        def spoil():
+            while not done.is_set(): out[:] = 1 << 30
+        thread = threading.Thread(target=spoil)
+        thread.start()
+        for _ in range(5):
+            factor.predecessors(np.arange(200), out=out)
+        done.set()
+        thread.join()
+    """)
+
+
+def test_out_at_an_odd_address():
+    """The core reads vertices there; a copy is made."""
+    out = np.zeros(2 * 6 * 4 + 1, np.uint8)[1:].view(np.int32).reshape(2, 6)
+    assert not np.shares_memory(Result(out, out.shape, out.dtype).table(2, 6), out)
+    factor = factorize(nx.path_graph(6))
+    assert factor.predecessors([1, 4], out=out) is out
+    assert np.array_equal(out, factor.predecessors([1, 4]))

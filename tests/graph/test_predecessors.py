@@ -153,7 +153,9 @@ def test_no_steps_change_nothing_and_a_nan_stays_in_its_rows():
     _core.relax(np.zeros((2, 0)), np.zeros((0, 3)), "minplus", out, before, before[:0])
     assert (out == 1).all() and (before == 7).all()
     a = np.array([[np.nan, 0], [0, 0.5]])
-    _core.relax(a, np.zeros((2, 3)), "minplus", out, before, np.full((2, 3), 5, np.int32))
+    lookup = np.full((2, 3), 5, np.int32)
+    lookup.flags.writeable = False
+    _core.relax(a, np.zeros((2, 3)), "minplus", out, before, lookup)
     assert np.isnan(out[0]).all() and (out[1] == 0).all() and (before[1] == 5).all()
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import sys
 
 import graphs
 import numpy as np
@@ -285,6 +286,28 @@ PATHS = {
     "loopless": lambda w: list(graph.k_shortest_paths(w, 0, 1)),
     "searcher": lambda w: graph.Searcher(w).lengths(0),
 }
+
+
+@pytest.mark.skipif(sys.maxsize < 2**40, reason="needs 64-bit addresses")
+@pytest.mark.parametrize("function", PATHS.values(), ids=PATHS)
+def test_more_vertices_than_int32_numbers(function):
+    """The core would read the head 2**31 + 5 as a negative number."""
+    n = 2**31
+    w = sparse.coo_array(([1.0], ([3], [n - 1])), shape=(n, n))
+    with pytest.raises(ValueError, match=f": expected at most {n - 1} vertices, got {n}"):
+        function(w)
+
+
+@pytest.mark.big
+@pytest.mark.skipif(sys.maxsize < 2**40, reason="needs 64-bit addresses")
+def test_starts_of_more_vertices_than_int32_numbers():
+    n = 2**31
+    start, none = np.zeros(n + 1, np.intp), np.zeros(0)  # nobody touches `start`
+    message = f"start: expected at most {n - 1} vertices, got {n}"
+    with pytest.raises(ValueError, match=message):
+        _core.Search(start, none.astype(np.int32), none)
+    with pytest.raises(ValueError, match=message):
+        _core.betweenness(start, [], None, [], False, none, None)
 
 
 @pytest.mark.parametrize("function", PATHS.values(), ids=PATHS)

@@ -156,3 +156,13 @@ def test_counts_in_arrays_of_integers(dtype):
     np.testing.assert_array_equal(count_shortest_paths(w), want)
     np.testing.assert_array_equal(count_shortest_paths(w, unweighted=True), want)
     assert count_shortest_paths(w, indices=0, targets=3, limit=2) == 0
+
+
+def test_paths_that_part_at_a_hub():
+    """All paths but the last bar a neighbor of the hub; to look each up in turn would take long."""
+    routes = 5000
+    middle, weights = np.arange(2, routes + 2), np.arange(1.0, routes + 1)
+    ends = np.append(np.zeros(routes, int), middle), np.append(middle, np.ones(routes, int))
+    graph = sparse.csr_array((np.append(weights, np.ones(routes)), ends), (routes + 2,) * 2)
+    found = list(k_shortest_paths(graph, 0, 1))
+    assert found == [(i + 2, [0, i + 2, 1]) for i in range(routes)]

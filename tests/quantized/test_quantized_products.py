@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from support import random_bits
 
 import tropical
-from tropical import quantized
+from tropical import _core, quantized
 from tropical.quantized import Quantization, QuantizedArray
 
 BYTES = (np.int8, np.uint8)
@@ -303,3 +303,12 @@ def test_a_bias_of_any_kind(bias):
 def test_out_that_names_its_byte_order():
     out = np.zeros((2, 2), np.dtype("i4").newbyteorder("<" if sys.byteorder == "little" else ">"))
     np.testing.assert_array_equal(quantized.gemm(RAW, RAW.T, out=out), np.full((2, 2), 3))
+
+
+@pytest.mark.parametrize("name", ["a_zero", "b_zero"])
+def test_zero_points_of_the_core_are_bytes(name):
+    """Sums would leave int32."""
+    a, b, out = np.ones((2, 3), np.int8), np.ones((3, 2), np.int8), np.empty((2, 2), np.int32)
+    for zero in (-129, 256, 2**31 - 1):
+        with pytest.raises(ValueError, match=f"{name}: expected bytes from -128 to 255, got"):
+            _core.multiply_bytes(a, b, out, **{name: np.array([0, zero], np.int32)})

@@ -7,6 +7,7 @@ import pytest
 from support import random_bits
 
 import tropical
+from tropical import _core
 from tropical.sequence import log_likelihood, posteriors, sample
 
 INF = np.inf
@@ -185,3 +186,26 @@ def test_refused():
     parts[2][3, 1] = np.nan
     with pytest.raises(ValueError, match=r"log_emission: .* got nan at \(3, 1\)"):
         sample(*parts, 2)
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("states", [2, 3, 9, 20, 70])
+def test_a_nan_that_another_thread_writes(isa, states, stored):
+    """Nobody checks emissions once more while paths are drawn: what is drawn is a state, or -1."""
+    steps, start = 40, np.zeros(1, np.intp)
+    transition, edges = np.zeros((1, 1, states, states)), None
+    if stored:  # to itself and to the next one; nothing leads into state 0
+        target = np.repeat(np.arange(1, states), 2)
+        edges = _core.ChainEdges(states, target - np.tile([1, 0], states - 1), target)
+        transition = np.full((1, len(target)), -0.7)
+    for step in (0, 5, 20, steps - 1):
+        for spread in (0.0, 1e3, 1e6):
+            emission = np.zeros((steps, states))
+            emission[::3, 0] = -spread
+            emission[step, [0, -1]] = np.nan
+            chains = _core.Chains(
+                np.zeros((1, states)), transition, emission, start, start + steps, None, edges
+            )
+            paths = np.full((300, steps), states)
+            _core.sample_paths(chains, start, paths, [1, 2])
+            assert paths.min() >= -1 and paths.max() < states

@@ -5,7 +5,7 @@ import pytest
 from support import random_bits
 
 import tropical
-from tropical import semirings
+from tropical import _core, semirings
 from tropical.sequence import (
     Decoder,
     backward,
@@ -116,3 +116,17 @@ def test_stored_diagonals():
     np.testing.assert_allclose(
         log_likelihood(initial, banded, emission), log_likelihood(initial, dense, emission)
     )
+
+
+@pytest.mark.parametrize("semiring", ["maxplus", "minplus", "maxtimes", "maxmin"])
+def test_a_nan_that_another_thread_writes(semiring):
+    """The best path ends where nothing leads, as the NaN is no better; it consists of states."""
+    edges = _core.ChainEdges(4, np.array([0, 1, 1, 2, 0, 3]), np.array([1, 1, 2, 2, 3, 3]))
+    steps, start = 50, np.zeros(1, np.intp)
+    emission = np.zeros((steps, 4))
+    emission[-1, 0] = np.nan
+    initial, transition = np.zeros((1, 4)), np.zeros((1, 6))
+    chains = _core.Chains(initial, transition, emission, start, start + steps, None, edges)
+    states = np.full((1, steps), 4)
+    _core.best_paths(semiring, chains, start, states, np.empty((1, 1)))
+    assert states.min() >= 0 and states.max() < 4

@@ -172,6 +172,7 @@ class DecoderOf final : public AnyDecoder {
                     compare(edges->source[e], e);
             else
                 for (ptrdiff_t p = 0; p < s; ++p) compare(p, p * s + state);
+            if (best < 0) best = state;  // no edge leads here: numbers changed since the rows
             states[t - 1] = state = best;
         }
     }

@@ -1,4 +1,4 @@
-// 327 lines, as the way forward and the ways back share one memory.
+// 329 lines, as the way forward and the ways back share one memory.
 // Forward over blocks of steps, in which the kernels keep the scores of a few chains; then back
 // along the best path of each chain. The scores of all steps stay in memory if they are few; else
 // only those between blocks stay, and each block is computed once more on the way back.

@@ -88,7 +88,7 @@ void Summer::draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step,
     ptrdiff_t *const behind = draws.rows[t + 1], *const chosen = draws.rows[t];
     if (few_states_ && !c.ahead.logs) {
         const FewStates way = way_of_draws(chains_.states, draws.count, vector_bytes_);
-        return advance_.logs.draw_few_states(
+        advance_.logs.draw_few_states(
             {.states = chains_.states,
              .part_bytes = advance_.layout.columns * static_cast<ptrdiff_t>(sizeof(double)),
              .count = draws.count,
@@ -102,12 +102,17 @@ void Summer::draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step,
              .first = static_cast<std::uint64_t>(draws.first),
              .chosen = chosen,
              .scratch = c.chances});
+        if (way == FewStates::trees) keep_below(chains_.states, chosen, draws.count);
+        return;
     }
     add_chances(matrix, c, step, t, number_states(c, behind));
     draw_by_slots(c, step, chances_bytes(), chosen);
     const ChainEdges* const edges = chains_.edges;
-    for (ptrdiff_t i = 0; i < draws.count && edges; ++i)
-        chosen[i] = edges->source[edges->start[behind[i]] + chosen[i]];
+    if (!edges) return keep_below(chains_.states, chosen, draws.count);
+    for (ptrdiff_t i = 0; i < draws.count; ++i) {
+        const ptrdiff_t first = edges->start[behind[i]], end = edges->start[behind[i] + 1];
+        chosen[i] = first < end ? edges->source[std::min(first + chosen[i], end - 1)] : 0;
+    }
 }
 
 void Summer::draw_by_slots(ChainInGroup& c, ptrdiff_t step, ptrdiff_t bytes,
@@ -151,6 +156,7 @@ void Summer::draw_last(ChainInGroup& c) const {
     for_each_draws(c, c.length - 1, 1, [&](Draws& draws) {
         std::fill_n(draws.slot, draws.count, ptrdiff_t{0});
         draw_by_slots(c, c.length - 1, bytes, draws.rows[0]);
+        keep_below(chains_.states, draws.rows[0], draws.count);
     });
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <numeric>
 
 #include "reference.hpp"
@@ -127,14 +128,17 @@ Vertex eliminate(const Factor& factor, const Edges& edges, const char* weights, 
     if (loop >= 0) return loop;
     const TreeCut cut = cut_tree(s, threads);
     std::atomic<Vertex> improving = -1;
-    Array<Array<ptrdiff_t>> entry(static_cast<std::size_t>(threads),
-                                  Array<ptrdiff_t>(static_cast<std::size_t>(s.size())));
+    // Memory without content, of which a thread touches little.
+    Array<std::unique_ptr<ptrdiff_t[]>> entry;
+    for (ptrdiff_t slot = 0; slot < threads && slot <= std::ssize(cut.subtrees); ++slot)
+        entry.push_back(
+            std::make_unique_for_overwrite<ptrdiff_t[]>(static_cast<std::size_t>(s.size())));
     const auto eliminate_columns = [&](Vertex first, Vertex last, int slot, Stop& stop) {
         for (Vertex r = first; r < last && improving < 0 && !stop; ++r) {
             if (slot == 0)
                 stop.ask_after(static_cast<double>(s.lower_start[r + 1] - s.lower_start[r]) *
                                static_cast<double>(s.start[r + 1] - s.start[r]));
-            if (elimination.column(r, entry[slot].data())) improving = r;
+            if (elimination.column(r, entry[slot].get())) improving = r;
         }
     };
     for_each_task(threads, std::ssize(cut.subtrees), stop_requested,

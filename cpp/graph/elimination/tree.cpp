@@ -4,16 +4,20 @@ namespace tropical {
 
 void Tree::find_lost() {
     state_[source_] = State::rooted;
+    // What `before_` says may come from another thread of its owner.
+    const auto state_is = [&](Vertex v, State state) {
+        return static_cast<std::uint32_t>(v) < state_.size() && state_[v] == state;
+    };
     Array<Vertex> walk;
     for (Vertex v = 0; v < s_.size(); ++v) {
         if (state_[v] == State::unreached) continue;
         walk.clear();
         Vertex u = v;
-        for (; u >= 0 && state_[u] == State::unknown; u = before_[u]) {
+        for (; state_is(u, State::unknown); u = before_[u]) {
             state_[u] = State::walked;
             walk.push_back(u);
         }
-        const State end = u >= 0 && state_[u] == State::rooted ? State::rooted : State::lost;
+        const State end = state_is(u, State::rooted) ? State::rooted : State::lost;
         for (const Vertex w : walk) state_[w] = end;
         if (end == State::lost) lost_.insert(lost_.end(), walk.begin(), walk.end());
     }

@@ -22,7 +22,8 @@ LooplessPaths::LooplessPaths(const Graph& graph, const double* to_target, Vertex
       target_(target),
       rank_(graph.n),
       before_(graph.n),
-      closed_(graph.n) {}
+      closed_(graph.n),
+      barred_(graph.n) {}
 
 bool LooplessPaths::next(Path& path, StopRequested stop_requested) {
     Stop stop(stop_requested);
@@ -94,12 +95,13 @@ bool LooplessPaths::search(Vertex from, double length, const Array<Vertex>& barr
         for (ptrdiff_t arc = arcs.begin; arc < arcs.end; ++arc) {
             const Vertex head = graph_.head[arc];
             if (!graph_.has(head) || closed_[head] == on_root) continue;
-            if (tail == from && std::find(barred.begin(), barred.end(), head) != barred.end())
-                continue;
+            if (tail == from && barred_[head]) continue;
             reach(head, so_far + weight(arc), tail, most);
         }
     };
+    for (const Vertex v : barred) barred_[v] = 1;
     leave(from, length, rank_of<MinPlus>(length + to_target_[from]));
+    for (const Vertex v : barred) barred_[v] = 0;
     Heap::Entry entry;
     while (!stop && heap_.pop(entry)) {
         const Vertex v = entry.vertex;

@@ -56,6 +56,7 @@ class LooplessPaths {
     Memory<Rank> rank_;            // (n,) of the length to each vertex; 0: not reached
     Memory<Vertex> before_;        // (n,)
     Memory<std::uint8_t> closed_;  // (n,) 1: left at this length; 2: on the root
+    Memory<std::uint8_t> barred_;  // (n,) while the end of the root is left
     Array<Vertex> touched_;
     Heap heap_;
 };

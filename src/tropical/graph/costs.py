@@ -18,6 +18,8 @@ CALL, ELIMINATION_CALL = 1e-4, 2e-4
 DENSE = 1.3e-8
 # A closure: per byte of the dtype and vertex cubed, and how much longer it takes with predecessors.
 CLOSURE_BYTE, CLOSURE_PREDECESSORS, ONE_THREAD = 5.9e-12, 1.5, 128
+# Of more vertices no memory holds a matrix.
+MOST_DENSE = 1 << 26
 # A search: per vertex, per vertex and binary logarithm of the edges that leave it, and per edge.
 VERTEX, VERTEX_DEGREE, EDGE = 15e-9, 25e-9, 1.2e-9
 # Vertices that fit into L2, and by how much one takes longer with each doubling beyond those.
@@ -41,6 +43,8 @@ BATCH_BYTES = 128
 
 def closure_seconds(n: int, dtype: np.dtype[Any], predecessors: bool) -> float:
     """Estimate the seconds of a closure, on all threads."""
+    if n > MOST_DENSE:
+        return math.inf
     work = n**3 * dtype.itemsize * (CLOSURE_PREDECESSORS if predecessors else 1.0)
     threads = 1  # for small n, of which even the question takes time
     if n > ONE_THREAD:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from tropical import _core
 from tropical.arrays import Array
 
+MOST_VERTICES = 2**31 - 1
+
 
 @dataclass(frozen=True)
 class Edges:
@@ -30,6 +32,9 @@ class Edges:
     source: NDArray[np.intp]
     target: NDArray[np.intp]
     weight: Array
+
+    def __post_init__(self) -> None:
+        check_count(self.n, "w")
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -137,6 +142,12 @@ class Compressed(Edges):
             raise ValueError(f"w: expected {self.n + 1} starts of edges that rise from 0")
         _check_heads(self.head, self.n)
         self.__dict__["_checked"] = True
+
+
+def check_count(n: int, name: str) -> None:
+    """Raise ValueError if int32, in which the core numbers vertices, does not have so many."""
+    if n > MOST_VERTICES:
+        raise ValueError(f"{name}: expected at most {MOST_VERTICES} vertices, got {n}")
 
 
 def _check_heads(head: NDArray[Any], n: int) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from tropical import semirings
 from tropical.arrays import Array, check_square, is_kind, unmasked, widened
 
-from .edge_arrays import Compressed
+from .edge_arrays import Compressed, check_count
 from .edge_arrays import Edges as Edges
 from .edge_arrays import Mirrored as Mirrored
 
@@ -257,6 +257,7 @@ def _is_networkx(w: object) -> bool:
 def _from_sparse(w: Any, name: str) -> Edges:
     if w.ndim != 2 or w.shape[0] != w.shape[1]:
         raise ValueError(f"{name}: expected (n, n), got {w.shape}")
+    check_count(w.shape[0], name)
     rows = w.tocsr()  # which adds up what COO stores twice, as SciPy's own functions do
     if w.format == "bsr":  # blocks are filled up with 0
         rows.eliminate_zeros()

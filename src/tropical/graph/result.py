@@ -26,8 +26,8 @@ class Result:
         else:
             check_out("out", out, shape, dtype)
             self._array = out.view(np.ndarray)
-        contiguous = self._array.flags.c_contiguous
-        self._computed = self._array if contiguous else np.empty(shape, dtype)
+        in_place = self._array.flags.c_contiguous and self._array.flags.aligned
+        self._computed = self._array if in_place else np.empty(shape, dtype)
 
     def table(self, rows: int, columns: int) -> Array:
         """Return the memory to compute in, as a matrix (rows, columns)."""
