@@ -1,4 +1,4 @@
-// 316 lines, as every rule that chooses a kernel stands here.
+// 323 lines, as every rule that chooses a kernel stands here.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -88,17 +88,24 @@ ptrdiff_t few_steps(const Product& p, const DirectNeeds& needs) {
 }
 
 // Whether items of a batch are so small that one alone would take mostly calls and empty lanes, and
-// so many along the last axis that a lane for each pays.
-bool has_tiny_items(const Problem& p, const Kernels& kernels) {
-    constexpr ptrdiff_t fewest = 8, most_products = 400;
-    if (p.m > most_products || p.n > most_products || p.k > most_products) return false;
-    if (p.m * p.n * p.k > most_products) return false;
+// so many along the last axis that a lane for each pays. To copy an element to its lane and back
+// costs as much as four products; narrow registers take longer to multiply, but not to copy.
+// Over logplus a lane for each also saves the exponentials of padding.
+bool has_tiny_items(const Problem& p, const Kernels& kernels, ptrdiff_t register_bytes) {
+    constexpr ptrdiff_t fewest = 8, most_work = 14000, most_light_work = 7500;
+    if (std::max({p.m, p.n, p.k}) > most_batch_elements) return false;
     const Batch& batch = p.batch;
     const bool many = batch.dims > 0 && batch.shape[batch.dims - 1] >= fewest;
     const bool argmax = p.attained.index.data;
     const bool plain = !argmax || !(p.accumulate || p.attained.lookup.data);
     const ptrdiff_t elements = p.m * p.k + p.k * p.n + (argmax ? 2 : 1) * p.m * p.n;
-    return kernels.batch && many && plain && p.epilogue.empty() && elements <= most_batch_elements;
+    const ptrdiff_t item = item_size(p.dtype);
+    const ptrdiff_t work = item * (4 * elements + p.m * p.n * p.k) * (2 + 64 / register_bytes) / 3;
+    const bool full_rows = p.n * item % register_bytes == 0, packs = kernels.direct_needs.packs;
+    const bool light = full_rows || (p.m == 1 && p.n > 1);  // for direct
+    return kernels.batch && many && plain && p.epilogue.empty() &&
+           elements <= most_batch_elements &&
+           ((packs && !full_rows) || work <= (light ? most_light_work : most_work));
 }
 
 // Why to compute straight from strides; null where it does not pay. Direct reads A and B in place:
@@ -266,7 +273,7 @@ Plan make_plan(const Problem& problem, const Choice& choice) {
     plan.kernels = plan.pieces   ? &piece_kernels(*choice.isa).of[plan.pieces - 1]
                    : plan.levels ? &set.wide
                                  : &pick_tile(set, p);
-    const bool tiny = has_tiny_items(problem, *plan.kernels);
+    const bool tiny = has_tiny_items(problem, *plan.kernels, plan.isa->table->vector_bytes);
     choose_kernel(plan, p, tiny, choice);
     const bool packed = plan.kernel >= KernelKind::packed;
     const bool splits_k = plan.kernel >= KernelKind::direct && !p.attained.lookup.data &&

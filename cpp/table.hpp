@@ -145,7 +145,7 @@ struct DirectArgs {
 // index move by so many bytes, A or B by 0 if all share it. An item has at most most_batch_elements
 // elements: of A, B, C, and index. index: unless its data is null, of ptrdiff_t, as in Attained;
 // then C is not accumulated to. NaN spreads.
-inline constexpr ptrdiff_t most_batch_elements = 256;
+inline constexpr ptrdiff_t most_batch_elements = 384;
 struct BatchArgs {
     ptrdiff_t items, m, n, k;
     ConstView a, b;

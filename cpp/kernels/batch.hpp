@@ -9,8 +9,8 @@
 namespace tropical {
 namespace {
 
+// Several registers a line fill half of a small L1.
 inline constexpr ptrdiff_t bytes_of_lines = 16 * 1024, most_registers_a_line = 8;
-static_assert(most_batch_elements * 64 <= bytes_of_lines);
 
 // C = (accumulate ? C : zero) (+) A (x) B in the first `used` bytes of each line.
 template <class R>
@@ -90,9 +90,12 @@ template <class Codec, class V>
     const bool attains = g.index.data;
     const ptrdiff_t elements = g.m * g.k + g.k * g.n + (attains ? 2 : 1) * g.m * g.n;
     const ptrdiff_t fit = bytes_of_lines / (elements * bytes);
-    const ptrdiff_t registers = fit < most_registers_a_line ? fit : most_registers_a_line;
+    const ptrdiff_t registers = fit < 1                       ? 1
+                                : fit < most_registers_a_line ? fit
+                                                              : most_registers_a_line;
     const ptrdiff_t pitch = registers * bytes, most = registers * L;
-    alignas(64) char memory[bytes_of_lines];
+    constexpr ptrdiff_t one_each = most_batch_elements * bytes;
+    alignas(64) char memory[one_each > bytes_of_lines ? one_each : bytes_of_lines];
     const ItemLines a{memory, g.m, g.k, pitch}, b{a.at(g.m, 0), g.k, g.n, pitch},
         c{b.at(g.k, 0), g.m, g.n, pitch}, steps{c.at(g.m, 0), g.m, g.n, pitch};
     bool noticed = false;

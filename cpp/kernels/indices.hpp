@@ -65,45 +65,36 @@ template <int NV, class M, class Locate>
     }
 }
 
-// A register of steps as indices, where nothing was there before.
-template <class M>
-[[gnu::always_inline]] inline void widen_steps(M steps, char* target) {
-    using T = __typeof__(M{}[0]);
-    using Wide = Register<ptrdiff_t, sizeof(M)>;
-    constexpr ptrdiff_t size = sizeof(T), wide = sizeof(ptrdiff_t), L = lanes<ptrdiff_t, Wide>;
-    using Part = Register<T, L * size>;
-    const char* const source = reinterpret_cast<const char*>(&steps);
-    TROPICAL_UNROLL for (ptrdiff_t j = 0; j < lanes<T, M>; j += L) {
-        const Wide step = __builtin_convertvector(load<Part>(source + j * size), Wide);
-        store(target + j * wide, step > Wide{} ? step : Wide{});
-    }
-}
-
-// Steps that were counted one by one: `registers` of them for each row of C. Out of line: one copy
-// for all semirings.
+// Steps that were counted one by one: `registers` of them for each row of C. Where nothing was
+// there before, all are stored, 0 for those that did not improve. Out of line: one copy for all
+// semirings.
 template <class M>
 [[gnu::noinline]] void store_steps(const M* where, ptrdiff_t registers, const TileOfC& c,
                                    ptrdiff_t rows, const IndexOfC& to) {
     using T = __typeof__(M{}[0]);
-    constexpr ptrdiff_t L = lanes<T, M>, size = sizeof(ptrdiff_t);
-    const ptrdiff_t stride = to.index.col_stride, row_stride = to.index.row_stride, n = c.n;
+    using Wide = Register<ptrdiff_t, sizeof(M)>;
+    constexpr ptrdiff_t L = lanes<T, M>, wide = lanes<ptrdiff_t, Wide>;
+    using Part = Register<T, wide * sizeof(T)>;
+    const ptrdiff_t stride = to.index.col_stride, row_stride = to.index.row_stride;
+    const ptrdiff_t columns = c.n < registers * L ? c.n : registers * L;
     const bool continues = to.continues;
     for (ptrdiff_t i = 0; i < rows && i < c.m; ++i) {
         char* const target = to.index.data + i * row_stride;
-        for (ptrdiff_t v = 0, j = 0; v < registers && j < n; ++v, j += L) {
-            const M steps = where[i * registers + v];
-            const ptrdiff_t columns = n - j < L ? n - j : L;
-            if (continues) {
+        const char* const row = reinterpret_cast<const char*>(where + i * registers);
+        if (continues) {
+            for (ptrdiff_t j = 0; j < columns; j += L) {
+                const M steps = where[i * registers + j / L];
                 for_each_set<T>(steps >= 0, [&](int lane) {
-                    if (lane < columns) store_index(target, steps[lane], j + lane, to);
+                    if (j + lane < columns) store_index(target, steps[lane], j + lane, to);
                 });
-            } else if (columns == L && stride == size) {
-                widen_steps(steps, target + j * size);
-            } else {
-                ptrdiff_t wide[L];
-                widen_steps(steps, reinterpret_cast<char*>(wide));
-                store_row(target + j * stride, stride, wide, columns);
             }
+            continue;
+        }
+        for (ptrdiff_t j = 0; j < columns; j += wide) {
+            const Wide step =
+                __builtin_convertvector(load<Part>(row + j * ptrdiff_t{sizeof(T)}), Wide);
+            store_some<ptrdiff_t>(target + j * stride, step > Wide{} ? step : Wide{}, stride,
+                                  columns - j);
         }
     }
 }

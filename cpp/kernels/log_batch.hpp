@@ -31,7 +31,7 @@ template <class R>
                        lines_behind<T>(b, R::lanes, lanes.kc), lanes.kc, accumulate, c, &lanes});
 }
 
-// Packed are m + n lines of k + 2 registers: at most 384, as m * k + k * n + m * n is at most
+// Packed are m + n lines of k + 2 registers: at most 576, as m * k + k * n + m * n is at most
 // most_batch_elements.
 template <class R>
 bool batch_logs(const BatchArgs& g) {
