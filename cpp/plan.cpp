@@ -1,4 +1,4 @@
-// 323 lines, as every rule that chooses a kernel stands here.
+// 325 lines, as every rule that chooses a kernel stands here.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -136,6 +136,8 @@ bool turns_columns(const Product& p, const Kernels& narrow) {
     };
     constexpr ptrdiff_t store = 2;  // takes as long as so many steps
     const double elements = static_cast<double>(p.m * p.n);
+    const View& index = p.attained.index;
+    if (index.data && index.row_stride != index_size) return false;  // its elements are larger
     return p.m > 1 && steps(p.n, p.m, p.k + store) < steps(p.m, p.n, p.k) + elements;
 }
 

@@ -1,4 +1,4 @@
-// 217 lines, as packing and the product of bits share one layout.
+// 219 lines, as packing and the product of bits share one layout.
 // or-and on packed bits, by the method of the Four Russians (Arlazarov, Dinic, Kronrod and
 // Faradzhev 1970): the 16 sums of every four rows of B are tabulated for a block of A, each of
 // whose rows then looks up four steps at a time. A register holds a column a bit.
@@ -105,9 +105,11 @@ template <int Bytes>
 template <int Bytes>
 [[gnu::noinline]] void pack_bits(char* target, ptrdiff_t pitch, ptrdiff_t width,
                                  const Piece& source) {
-    if (source.view.col_stride == 1) {
+    const auto distance = [](ptrdiff_t stride) { return stride < 0 ? -stride : stride; };
+    const ptrdiff_t stride = source.view.col_stride;
+    if (distance(stride) < distance(source.view.row_stride)) {
         for (ptrdiff_t i = 0; i < source.rows; ++i)
-            pack_row_of_bits<Bytes>(target + i * pitch, width, at(source.view, i, 0).data, 1,
+            pack_row_of_bits<Bytes>(target + i * pitch, width, at(source.view, i, 0).data, stride,
                                     source.cols);
         return;
     }

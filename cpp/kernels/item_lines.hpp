@@ -1,3 +1,4 @@
+// 204 lines, as elements go to lanes and back, and NaN spread, in one layout.
 // The elements of many small matrices, one line for each place in a matrix, a lane for each item.
 #pragma once
 
@@ -26,20 +27,30 @@ struct Run {
 };
 
 // Calls move(run) for all of a matrix where its elements fill one run, else for its rows or its
-// columns, whichever are contiguous.
+// columns, whichever are contiguous; from the lowest address on.
 template <class T, class View, class Move>
 [[gnu::always_inline]] inline void for_each_run(const ItemLines& lines, const View& v, Move move) {
     using Found = Run<__typeof__(*v.data)>;
     constexpr ptrdiff_t size = sizeof(T);
-    if (v.col_stride == size && v.row_stride == lines.cols * size)
-        return move(Found{v.data, size, lines.rows * lines.cols, lines.data, lines.pitch});
-    if (v.row_stride == size)
-        for (ptrdiff_t j = 0; j < lines.cols; ++j)
-            move(Found{at(v, 0, j).data, size, lines.rows, lines.at(0, j),
-                       lines.cols * lines.pitch});
+    const ptrdiff_t rows = lines.rows, cols = lines.cols, pitch = lines.pitch;
+    const auto contiguous = [](ptrdiff_t stride) { return stride == size || stride == -size; };
+    const auto from = [&](const View& first, ptrdiff_t stride, ptrdiff_t length, char* line,
+                          ptrdiff_t apart) {
+        Found run{first.data, stride, length, line, apart};
+        if (stride < 0) {
+            run.first += (length - 1) * stride, run.line += (length - 1) * apart;
+            run.stride = -stride, run.pitch = -apart;
+        }
+        move(run);
+    };
+    if (contiguous(v.col_stride) && v.row_stride == cols * v.col_stride)
+        from(v, v.col_stride, rows * cols, lines.data, pitch);
+    else if (contiguous(v.row_stride))
+        for (ptrdiff_t j = 0; j < cols; ++j)
+            from(at(v, 0, j), v.row_stride, rows, lines.at(0, j), cols * pitch);
     else
-        for (ptrdiff_t i = 0; i < lines.rows; ++i)
-            move(Found{at(v, i, 0).data, v.col_stride, lines.cols, lines.at(i, 0), lines.pitch});
+        for (ptrdiff_t i = 0; i < rows; ++i)
+            from(at(v, i, 0), v.col_stride, cols, lines.at(i, 0), pitch);
 }
 
 // Squares of elements and items are transposed in registers; the last ones overlap those before.

@@ -11,6 +11,7 @@ import tropical
 
 SIZES = [(1, 1, 1), (2, 2, 2), (3, 3, 3), (4, 4, 4), (2, 3, 5), (1, 4, 4), (4, 4, 1), (16, 1, 1)]
 SIZES += [(8, 8, 8), (1, 10, 2), (3, 1, 31), (1, 127, 1), (1, 84, 2), (1, 128, 1)]
+SIZES += [(10, 10, 10), (4, 20, 10), (1, 95, 3)]  # the most elements, in few registers
 COUNTS = (7, 8, 9, 64, 700)
 
 
@@ -54,6 +55,18 @@ def test_accumulate_and_strides(isa, semiring, dtype):
         want[:, 1:, ::2] = oracle.gemm(x, y, semiring, want[:, 1:, ::2] if accumulate else None)
         tropical.gemm(x, y, semiring=semiring, out=out, accumulate=accumulate, threads=threads)
         assert_same_bits(memory, want, accumulate)
+
+
+@pytest.mark.parametrize("semiring,dtype", EXACT)
+def test_items_backward(isa, semiring, dtype):
+    """Along both axes, as operands and as results."""
+    for (m, k, n), count in itertools.product([(4, 4, 4), (3, 1, 31), (129, 1, 1)], (9, 70)):
+        a, b = values((count, m, k), dtype, 1, "edge"), values((count, k, n), dtype, 2, "edge")
+        want, memory = oracle.gemm(a, b, semiring), np.ones((count, m, n), dtype)
+        x, y = a[:, ::-1, ::-1].copy(), b[:, ::-1, ::-1].copy()
+        out = memory[:, ::-1, ::-1]
+        check(x[:, ::-1, ::-1], y[:, ::-1, ::-1], semiring, want, out=out)
+        assert_same_bits(memory[:, ::-1, ::-1], want, m, k, n)
 
 
 @pytest.mark.parametrize("semiring,dtype", ROUNDING)
