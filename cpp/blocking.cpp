@@ -44,13 +44,15 @@ ptrdiff_t balanced_steps(ptrdiff_t k, ptrdiff_t most) { return ceil_div(k, ceil_
 // memory: C leaves its cache between strips where it is large, or where the rows are whole pages
 // apart and so share sets. Where it then takes longer to write C than to compute so few steps,
 // direct goes by so few rows that the processor fetches and writes each from one end to the other.
-// An L3 of dozens of cores is no cache for C: one core meets it hardly faster than memory.
+// An L3 of dozens of cores, as its size tells, is no cache for C: one core meets it hardly faster
+// than memory.
 ptrdiff_t rows_at_a_time(const Product& p) {
-    constexpr ptrdiff_t steps_of_a_write = 4, rows_together = 12, page = 4096, far_l3 = 64 * MiB;
+    constexpr ptrdiff_t steps_of_a_write = 4, rows_together = 12, page = 4096, far_l3 = 100 * MiB;
     const auto distance = [](ptrdiff_t stride) { return stride < 0 ? -stride : stride; };
     const ptrdiff_t item = item_size(p.dtype), index_size = sizeof(ptrdiff_t);
     const ptrdiff_t apart = distance(p.c.col_stride);
-    const ptrdiff_t written = apart + (p.attained.index.data ? index_size : 0);  // an element
+    const ptrdiff_t written =  // an element; at most a cache line
+        std::min<ptrdiff_t>(apart, 64) + (p.attained.index.data ? index_size : 0);
     const bool by_rows = p.b.col_stride == item && apart < distance(p.c.row_stride);
     if (!by_rows || p.k * item > steps_of_a_write * written) return p.m;
     const bool leaves_l2 = p.c.row_stride % page == 0 || caches().l3 > far_l3;

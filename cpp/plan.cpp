@@ -1,4 +1,4 @@
-// 325 lines, as every rule that chooses a kernel stands here.
+// 326 lines, as every rule that chooses a kernel stands here.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -89,14 +89,15 @@ ptrdiff_t few_steps(const Product& p, const DirectNeeds& needs) {
 
 // Whether items of a batch are so small that one alone would take mostly calls and empty lanes, and
 // so many along the last axis that a lane for each pays. To copy an element to its lane and back
-// costs as much as four products; narrow registers take longer to multiply, but not to copy.
+// costs as much as four products. Registers of 32 bytes take 4/3 as long in all, of 16 twice.
 // Over logplus a lane for each also saves the exponentials of padding.
 bool has_tiny_items(const Problem& p, const Kernels& kernels, ptrdiff_t register_bytes) {
     constexpr ptrdiff_t fewest = 8, most_work = 14000, most_light_work = 7500;
     if (std::max({p.m, p.n, p.k}) > most_batch_elements) return false;
+    const bool argmax = p.attained.index.data;
+    if (argmax && p.k > kernels.direct_needs.most_kc_argmax) return false;
     const Batch& batch = p.batch;
     const bool many = batch.dims > 0 && batch.shape[batch.dims - 1] >= fewest;
-    const bool argmax = p.attained.index.data;
     const bool plain = !argmax || !(p.accumulate || p.attained.lookup.data);
     const ptrdiff_t elements = p.m * p.k + p.k * p.n + (argmax ? 2 : 1) * p.m * p.n;
     const ptrdiff_t item = item_size(p.dtype);

@@ -144,7 +144,7 @@ struct DirectArgs {
 // `items` products of the same m, n and k, straight from strides: from one to the next, A, B, C and
 // index move by so many bytes, A or B by 0 if all share it. An item has at most most_batch_elements
 // elements: of A, B, C, and index. index: unless its data is null, of ptrdiff_t, as in Attained;
-// then C is not accumulated to. NaN spreads.
+// then C is not accumulated to, and k is at most most_kc_argmax. NaN spreads.
 inline constexpr ptrdiff_t most_batch_elements = 384;
 struct BatchArgs {
     ptrdiff_t items, m, n, k;
@@ -477,8 +477,8 @@ struct Cost {
 
 // When to compute straight from strides, in numbers: with m <= few_rows or k <= few_steps; else
 // while the operands are small. `light`: a product is two instructions, so that small means larger.
-// packs: null, or why it pays to pack all but a few long sums. few_columns: unless 0, every so many
-// columns of B take their share of few_steps, as a step costs direct more than it costs packed.
+// packs: null, or why it pays to pack all but a few long sums. few_columns: unless 0, few_steps
+// holds for so many columns of B, half of it for twice as many, and so on.
 struct DirectNeeds {
     int few_rows, few_steps, few_columns = 0;
     bool light;

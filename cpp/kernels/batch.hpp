@@ -9,7 +9,7 @@
 namespace tropical {
 namespace {
 
-// Several registers a line fill half of a small L1.
+// Several registers a line fill half of a small L1; a line of large items has one.
 inline constexpr ptrdiff_t bytes_of_lines = 16 * 1024, most_registers_a_line = 8;
 
 // C = (accumulate ? C : zero) (+) A (x) B in the first `used` bytes of each line.
@@ -34,7 +34,8 @@ template <class R>
             }
 }
 
-// C = A (x) B, and behind the lines of C those of the steps that attained it, as wide as elements.
+// C = A (x) B, and behind the lines of C those of the steps that attained it, as wide as elements:
+// bytes count steps 0 to 127, which the scheduler sees to.
 template <class R>
 [[gnu::noinline]] void attain_lines(ItemLines a, ItemLines b, ItemLines c, ptrdiff_t used, bool) {
     using V = typename R::V;

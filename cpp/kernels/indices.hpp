@@ -90,11 +90,21 @@ template <class M>
             }
             continue;
         }
+        constexpr ptrdiff_t size = sizeof(ptrdiff_t), together = 64;  // where they lie apart
+        alignas(64) char copies[together * size];
         for (ptrdiff_t j = 0; j < columns; j += wide) {
-            const Wide step =
+            const Wide found =
                 __builtin_convertvector(load<Part>(row + j * ptrdiff_t{sizeof(T)}), Wide);
-            store_some<ptrdiff_t>(target + j * stride, step > Wide{} ? step : Wide{}, stride,
-                                  columns - j);
+            const Wide step = found > Wide{} ? found : Wide{};
+            if (stride == size) {
+                store_some<ptrdiff_t>(target + j * size, step, size, columns - j);
+                continue;
+            }
+            const ptrdiff_t first = j / together * together, end = j + wide;
+            store(copies + (j - first) * size, step);
+            if (end % together == 0 || end >= columns)
+                scatter<size>(target + first * stride, stride, copies,
+                              (end < columns ? end : columns) - first);
         }
     }
 }

@@ -1,4 +1,4 @@
-// 204 lines, as elements go to lanes and back, and NaN spread, in one layout.
+// 205 lines, as elements go to lanes and back, and NaN spread, in one layout.
 // The elements of many small matrices, one line for each place in a matrix, a lane for each item.
 #pragma once
 
@@ -28,13 +28,14 @@ struct Run {
 
 // Calls move(run) for all of a matrix where its elements fill one run, else for its rows or its
 // columns, whichever are contiguous; from the lowest address on.
-template <class T, class View, class Move>
-[[gnu::always_inline]] inline void for_each_run(const ItemLines& lines, const View& v, Move move) {
+template <class T, class Matrix, class Move>
+[[gnu::always_inline]] inline void for_each_run(const ItemLines& lines, const Matrix& v,
+                                                Move move) {
     using Found = Run<__typeof__(*v.data)>;
     constexpr ptrdiff_t size = sizeof(T);
     const ptrdiff_t rows = lines.rows, cols = lines.cols, pitch = lines.pitch;
     const auto contiguous = [](ptrdiff_t stride) { return stride == size || stride == -size; };
-    const auto from = [&](const View& first, ptrdiff_t stride, ptrdiff_t length, char* line,
+    const auto from = [&](const Matrix& first, ptrdiff_t stride, ptrdiff_t length, char* line,
                           ptrdiff_t apart) {
         Found run{first.data, stride, length, line, apart};
         if (stride < 0) {
@@ -69,7 +70,7 @@ template <class T, class V>
             store(lines.at(0, line) + count / lanes<T, V> * bytes, V{});
     Mask<Square> noticed{};
     for_each_run<T>(lines, v, [&](const Run<const char>& run) {
-        if (run.stride != size || run.length < side) {
+        if (side < 4 || run.stride != size || run.length < side) {
             for (ptrdiff_t e = 0; e < run.length; ++e)
                 gather<size>(run.line + e * run.pitch, run.first + e * run.stride, item_stride,
                              count);
@@ -95,7 +96,7 @@ template <class T, class V>
     constexpr ptrdiff_t size = sizeof(T), side = lanes<T, Square>;
     Mask<Square> noticed{};
     for_each_run<T>(lines, v, [&](const Run<char>& run) {
-        if (run.stride != size || run.length < side || count < side) {
+        if (side < 4 || run.stride != size || run.length < side || count < side) {
             for (ptrdiff_t e = 0; e < run.length; ++e)
                 scatter<size>(run.first + e * run.stride, item_stride, run.line + e * run.pitch,
                               count);

@@ -64,10 +64,22 @@ template <int Size, int Bytes>
     return i;
 }
 
-// To contiguous elements, from a stride.
+// The least elements that registers are shuffled by: SSE2 has no shuffle of bytes.
+#if defined(__x86_64__) && !defined(__AVX2__)
+inline constexpr int least_shuffled = 4;
+#else
+inline constexpr int least_shuffled = 1;
+#endif
+
+// To contiguous elements, from a stride. Every second element of 8 bytes costs as much one by one.
 template <int Size>
 [[gnu::noinline]] void gather(char* target, const char* source, ptrdiff_t stride, ptrdiff_t count) {
-    if (stride == -Size || stride == 2 * Size) {
+    if (stride == Size) {
+        __builtin_memcpy(target, source, static_cast<std::size_t>(count * Size));
+        return;
+    }
+    constexpr bool shuffled = Size >= least_shuffled, halved = shuffled && Size < 8;
+    if ((shuffled && stride == -Size) || (halved && stride == 2 * Size)) {
         const auto by = [&](auto bytes) {
             const ptrdiff_t done =
                 gather_registers<Size, decltype(bytes)::value>(target, source, stride, count);
@@ -105,6 +117,7 @@ template <int Size, class V, int... J>
 template <int Size>
 [[gnu::noinline]] void scatter(char* target, ptrdiff_t stride, const char* source,
                                ptrdiff_t count) {
+    if (stride == Size) return gather<Size>(target, source, Size, count);
     if (stride == -Size)  // backward to forward is forward to backward
         return gather<Size>(target + (count - 1) * stride, source + (count - 1) * Size, stride,
                             count);

@@ -49,10 +49,12 @@ template <class Codec, class V>
 }
 
 // The same elements by lines, from the lowest address on: a single line if they fill one, or
-// contiguous lines, or else the longer ones.
+// contiguous lines, or else those whose elements are nearer, unless they are short. An axis of
+// copies counts as one element.
 [[gnu::always_inline]] inline Piece by_lines(const Piece& piece, ptrdiff_t size) {
     Piece p = piece;
-    const auto ascend = [&](ptrdiff_t& stride, ptrdiff_t count) {
+    const auto ascend = [&](ptrdiff_t& stride, ptrdiff_t& count) {
+        if (stride == 0 && count > 1) count = 1;
         if (stride >= 0) return;
         p.view.data += (count - 1) * stride;
         stride = -stride;
@@ -61,7 +63,10 @@ template <class Codec, class V>
     ascend(p.view.col_stride, p.cols);
     const bool rows = p.view.col_stride == size && p.cols > 1,
                columns = p.view.row_stride == size && p.rows > 1;
-    if (!rows && (columns || p.rows > p.cols)) p = {transposed(p.view), p.cols, p.rows};
+    constexpr ptrdiff_t few = 8;
+    bool turns = p.view.row_stride < p.view.col_stride;
+    if ((turns ? p.rows : p.cols) < few) turns = p.rows > p.cols;
+    if (!rows && (columns || turns)) p = {transposed(p.view), p.cols, p.rows};
     if (p.view.col_stride == size && p.view.row_stride == p.cols * size)
         return {p.view, 1, p.rows * p.cols};
     return p;
