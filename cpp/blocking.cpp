@@ -48,7 +48,6 @@ ptrdiff_t balanced_steps(ptrdiff_t k, ptrdiff_t most) { return ceil_div(k, ceil_
 // than memory.
 ptrdiff_t rows_at_a_time(const Product& p) {
     constexpr ptrdiff_t steps_of_a_write = 4, rows_together = 12, page = 4096, far_l3 = 100 * MiB;
-    const auto distance = [](ptrdiff_t stride) { return stride < 0 ? -stride : stride; };
     const ptrdiff_t item = item_size(p.dtype), index_size = sizeof(ptrdiff_t);
     const ptrdiff_t apart = distance(p.c.col_stride);
     const ptrdiff_t written =  // an element; at most a cache line

@@ -1,4 +1,4 @@
-// 326 lines, as every rule that chooses a kernel stands here.
+// 325 lines, as every rule that chooses a kernel stands here.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -34,7 +34,6 @@ bool adds_floats(const Product& p, const Kernels& kernels) {
 constexpr ptrdiff_t shortest_dot = 16;  // costs as much as to copy so many elements
 
 bool has_dense_columns(const ConstView& b) {
-    const auto distance = [](ptrdiff_t stride) { return stride < 0 ? -stride : stride; };
     return distance(b.row_stride) < distance(b.col_stride);
 }
 

@@ -30,6 +30,9 @@ constexpr ConstView at(const ConstView& v, ptrdiff_t i, ptrdiff_t j) {
 constexpr View transposed(const View& v) { return {v.data, v.col_stride, v.row_stride}; }
 constexpr ConstView transposed(const ConstView& v) { return {v.data, v.col_stride, v.row_stride}; }
 
+// How far apart neighbors lie, whichever comes first.
+constexpr ptrdiff_t distance(ptrdiff_t stride) { return stride < 0 ? -stride : stride; }
+
 constexpr ConstView readable(const View& v) { return {v.data, v.row_stride, v.col_stride}; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// 220 lines, as packing and the product of bits share one layout.
+// 219 lines, as packing and the product of bits share one layout.
 // or-and on packed bits, by the method of the Four Russians (Arlazarov, Dinic, Kronrod and
 // Faradzhev 1970): the 16 sums of every four rows of B are tabulated for a block of A, each of
 // whose rows then looks up four steps at a time. A register holds a column a bit.
@@ -105,7 +105,6 @@ template <int Bytes>
 template <int Bytes>
 [[gnu::noinline]] void pack_bits(char* target, ptrdiff_t pitch, ptrdiff_t width,
                                  const Piece& source) {
-    const auto distance = [](ptrdiff_t stride) { return stride < 0 ? -stride : stride; };
     const ptrdiff_t stride = source.view.col_stride;
     const ptrdiff_t row_stride = distance(source.view.row_stride);
     if (source.rows == 1 || row_stride == 0 || distance(stride) < row_stride) {

@@ -72,7 +72,9 @@ void draw_few_states(const FewStatesArgs& args) {
         const char* const sums = g.scratch + g.behind[i] * (last + Bytes);
         const V drawn = broadcast<V>(load_scalar<double>(g.numbers + i * 8));
         const int number = lane_of(sums + last, drawn);
-        g.chosen[i] = number * L + lane_of(sums + number * Bytes, drawn);
+        const ptrdiff_t chosen = number * L + lane_of(sums + number * Bytes, drawn);
+        // Of NaN, which another thread may write, a state all the same.
+        g.chosen[i] = chosen < g.states ? chosen : g.states - 1;
     }
 }
 #endif

@@ -26,14 +26,15 @@ struct IndexOfC {
         __builtin_memcpy(element, &p, sizeof p);
 }
 
-// Indices [0, columns) of a row.
-[[gnu::always_inline]] inline void store_row(char* target, ptrdiff_t stride,
-                                             const ptrdiff_t* indices, ptrdiff_t columns) {
-    constexpr ptrdiff_t size = sizeof(ptrdiff_t);
-    if (stride == size)
-        __builtin_memcpy(target, indices, static_cast<std::size_t>(columns * size));
-    else
-        scatter<size>(target, stride, reinterpret_cast<const char*>(indices), columns);
+// Those of the columns j = first, ... that improved: locate(j, where).
+template <class M, class Locate>
+[[gnu::always_inline]] inline void store_improved(char* target, const M& where, ptrdiff_t first,
+                                                  ptrdiff_t columns, const IndexOfC& to,
+                                                  Locate locate) {
+    for_each_set<__typeof__(M{}[0])>(where >= 0, [&](int lane) {
+        const ptrdiff_t j = first + lane;
+        if (j < columns) store_index(target, locate(j, where[lane]), j, to);
+    });
 }
 
 // Stores the steps locate(i, j, where) of the elements of the tile that improved; if nothing was
@@ -49,19 +50,16 @@ template <int NV, class M, class Locate>
     for (int i = 0; i < rows && i < c.m; ++i) {
         char* const target = index.data + i * index.row_stride;
         if (to.continues) {
-            for (int v = 0; v < NV; ++v) {
-                const M& found = where[i * NV + v];
-                for_each_set<T>(found >= 0, [&](int lane) {
-                    const int j = v * L + lane;
-                    if (j < columns) store_index(target, locate(i, j, found[lane]), j, to);
-                });
-            }
+            for (int v = 0; v < NV; ++v)
+                store_improved(target, where[i * NV + v], v * L, columns, to,
+                               [&](ptrdiff_t j, ptrdiff_t w) { return locate(i, j, w); });
             continue;
         }
         ptrdiff_t found[NR];
         for (int j = 0; j < NR; ++j) found[j] = where[i * NV + j / L][j % L];
         for (int j = 0; j < NR; ++j) found[j] = found[j] >= 0 ? locate(i, j, found[j]) : 0;
-        store_row(target, index.col_stride, found, columns);
+        scatter<sizeof(ptrdiff_t)>(target, index.col_stride, reinterpret_cast<const char*>(found),
+                                   columns);
     }
 }
 
@@ -82,12 +80,9 @@ template <class M>
         char* const target = to.index.data + i * row_stride;
         const char* const row = reinterpret_cast<const char*>(where + i * registers);
         if (continues) {
-            for (ptrdiff_t j = 0; j < columns; j += L) {
-                const M steps = where[i * registers + j / L];
-                for_each_set<T>(steps >= 0, [&](int lane) {
-                    if (j + lane < columns) store_index(target, steps[lane], j + lane, to);
-                });
-            }
+            for (ptrdiff_t v = 0; v < registers; ++v)
+                store_improved(target, where[i * registers + v], v * L, columns, to,
+                               [](ptrdiff_t, ptrdiff_t step) { return step; });
             continue;
         }
         constexpr ptrdiff_t size = sizeof(ptrdiff_t), together = 64;  // where they lie apart

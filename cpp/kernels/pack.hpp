@@ -1,4 +1,4 @@
-// 251 lines, as each way to read an operand stands here.
+// 250 lines, as each way to read an operand stands here.
 // Packing: rows of an operand, from any strides, to micro-panels that the hot loop reads with unit
 // stride. The one pass that reads every element, so it also notices NaN and integers beyond the
 // plain arithmetic.
@@ -201,8 +201,7 @@ constexpr ptrdiff_t few_steps = 4;
 template <class Codec, int Bytes, int W>
 bool pack(const PackArgs& g) {
     using Moved = typename Moves<Codec>::As;
-    const auto far = [](ptrdiff_t stride) { return stride < 0 ? -stride : stride; };
-    const bool near_rows = far(g.length_stride) < far(g.depth_stride);
+    const bool near_rows = distance(g.length_stride) < distance(g.depth_stride);
     const bool noticed = g.length_stride == sizeof(typename Codec::T)
                              ? pack_rows<Moved, Bytes, W>(g)
                          : near_rows || g.depth < few_steps ? pack_elements<Moved, Bytes, W>(g)

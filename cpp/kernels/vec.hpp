@@ -1,4 +1,4 @@
-// 317 lines, as every operation on a register stands here once.
+// 310 lines, as every operation on a register stands here once.
 // One register of T for every instruction set: load, store, broadcast, select, find.
 // Written on the compilers' vector extensions, so that the same lines become SSE2, AVX2, AVX-512 or
 // NEON; intrinsics only where those extensions fall short. All of it has internal linkage: see
@@ -38,28 +38,21 @@ template <class T, class V>
 inline constexpr int lanes = static_cast<int>(sizeof(V) / sizeof(T));
 
 // The integer of so many bytes that has a sign, and the one that has none.
+template <class Signed, class Natural>
+struct Integers {
+    using type = Signed;
+    using natural = Natural;
+};
 template <int Bytes>
 struct IntegerOf {};
 template <>
-struct IntegerOf<1> {
-    using type = std::int8_t;
-    using natural = std::uint8_t;
-};
+struct IntegerOf<1> : Integers<std::int8_t, std::uint8_t> {};
 template <>
-struct IntegerOf<2> {
-    using type = std::int16_t;
-    using natural = std::uint16_t;
-};
+struct IntegerOf<2> : Integers<std::int16_t, std::uint16_t> {};
 template <>
-struct IntegerOf<4> {
-    using type = std::int32_t;
-    using natural = std::uint32_t;
-};
+struct IntegerOf<4> : Integers<std::int32_t, std::uint32_t> {};
 template <>
-struct IntegerOf<8> {
-    using type = std::int64_t;
-    using natural = std::uint64_t;
-};
+struct IntegerOf<8> : Integers<std::int64_t, std::uint64_t> {};
 
 // Bytes of the widest register.
 #if defined(__AVX512BW__)

@@ -76,8 +76,8 @@ saturation: gemm.cpp: integers that packing does not cover either
 - if (!execute(problem, packed_fallback(problem, plan), workspace, stop_requested))
 + if (execute(problem, packed_fallback(problem, plan), workspace, stop_requested) || true)
 argmax: kernels/indices.hpp: an argmax in the first segment of a later block
-- for_each_set<T>(found >= 0,
-+ for_each_set<T>(found > 0,
+- (where >= 0,
++ (where > 0,
 saturation: kernels/codec.hpp: a sentinel that is not turned back
 - v < broadcast<V>(static_cast<T>(-2 * D))
 + v < broadcast<V>(static_cast<T>(-3 * D))

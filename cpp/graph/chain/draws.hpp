@@ -30,13 +30,7 @@ struct Draws {
 
 // Of a NaN, which another thread may write meanwhile, draws may choose padding.
 inline void keep_below(ptrdiff_t end, ptrdiff_t* chosen, ptrdiff_t count) {
-    const ptrdiff_t last = end - 1;
-    ptrdiff_t signs = 0, i = 0;  // of differences; four at a time take half as long as one
-    for (; i + 4 <= count; i += 4)
-        signs |= (last - chosen[i]) | (last - chosen[i + 1]) | (last - chosen[i + 2]) |
-                 (last - chosen[i + 3]);
-    for (; i < count; ++i) signs |= last - chosen[i];
-    for (i = 0; i < count && signs < 0; ++i) chosen[i] = std::min(chosen[i], last);
+    for (ptrdiff_t i = 0; i < count; ++i) chosen[i] = std::min(chosen[i], end - 1);
 }
 
 }  // namespace tropical

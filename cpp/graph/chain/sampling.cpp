@@ -88,7 +88,7 @@ void Summer::draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step,
     ptrdiff_t *const behind = draws.rows[t + 1], *const chosen = draws.rows[t];
     if (few_states_ && !c.ahead.logs) {
         const FewStates way = way_of_draws(chains_.states, draws.count, vector_bytes_);
-        advance_.logs.draw_few_states(
+        return advance_.logs.draw_few_states(
             {.states = chains_.states,
              .part_bytes = advance_.layout.columns * static_cast<ptrdiff_t>(sizeof(double)),
              .count = draws.count,
@@ -102,8 +102,6 @@ void Summer::draw_step(const SumMatrix& matrix, ChainInGroup& c, ptrdiff_t step,
              .first = static_cast<std::uint64_t>(draws.first),
              .chosen = chosen,
              .scratch = c.chances});
-        if (way == FewStates::trees) keep_below(chains_.states, chosen, draws.count);
-        return;
     }
     add_chances(matrix, c, step, t, number_states(c, behind));
     draw_by_slots(c, step, chances_bytes(), chosen);
