@@ -40,7 +40,8 @@ void check_offsets(const IndexArray& rows, const IndexArray& columns, const py::
                               std::to_string(*last_column));
 }
 
-// False where the context chooses another kernel than the packed one, or pieces of bfloat16.
+// False where the context chooses another kernel than the packed one. Windows are read in place,
+// not packed, so that there are no pieces of bfloat16.
 bool gather_product(const py::array& a, const py::array& source, const IndexArray& rows,
                     const IndexArray& columns, const py::array& out) {
     Problem problem{};
@@ -61,9 +62,9 @@ bool gather_product(const py::array& a, const py::array& source, const IndexArra
     check_plain(rows, "rows");
     check_plain(columns, "columns");
     if (rows.size() && columns.size()) check_offsets(rows, columns, source);
-    const Choice choice = choose({}, 0);
+    Choice choice = choose({}, 0);
+    choice.pieces = 0;
     if (choice.kernel.value_or(KernelKind::packed) != KernelKind::packed) return false;
-    if (choice.pieces && fits_pieces(problem)) return false;
     problem.m = a.shape(0);
     problem.n = columns.shape(0);
     problem.k = a.shape(1);
@@ -86,7 +87,7 @@ void bind_gather(py::module_& module) {
         "j] = source[rows[p] + columns[j]]: `rows` (k,), `columns` (n,), of intp. Arrays "
         "of numbers are of one dtype, float32 or float64. `source` and `out` are in C order "
         "and share no memory. Return False, and write nothing, if `tropical.options` chooses "
-        "another kernel than the packed one, or a precision of bfloat16.");
+        "another kernel than the packed one.");
 }
 
 }  // namespace tropical

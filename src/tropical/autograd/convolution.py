@@ -166,7 +166,7 @@ def _product(a: Array, x: Array, windows: Windows, *, transposed: bool = False) 
         if _core.gather_product(a, source, rows, columns, out):
             return out
     matrix = source[np.add.outer(rows, columns)]
-    product: Array = tropical.gemm(a, matrix, semiring="plustimes")
+    product: Array = tropical.gemm(a, matrix, semiring="plustimes", precision="float32")
     return product
 
 
@@ -192,7 +192,9 @@ def _as_rows(g: Array) -> Array:
 def _spread_value(g: Array, weight: Array, shape: tuple[int, ...], windows: Windows) -> Array:
     """Return the gradient of images: of stride 1, the correlation with the turned filters."""
     if windows.stride != (1, 1):
-        columns = tropical.gemm(_filters(weight).T, _as_rows(g), semiring="plustimes")
+        columns = tropical.gemm(
+            _filters(weight).T, _as_rows(g), semiring="plustimes", precision="float32"
+        )
         return _fold_value(columns, shape, windows)
     border = [k - 1 - p for k, p in zip(windows.kernel, windows.padding, strict=True)]
     cut = [
