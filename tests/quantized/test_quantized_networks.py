@@ -30,7 +30,7 @@ def network(rng_seed=0, hidden=32):
     )
 
 
-def test_a_network_of_bytes_is_near(isa):
+def test_a_network_of_bytes_is_near(isa_or_amx):
     model, x = network(), inputs(200, 20)
     small = quantized.convert(model, x)
     with no_grad():
@@ -332,3 +332,53 @@ def test_a_layer_refuses_a_bias_of_another_shape(bias):
     inputs = quantized.Quantization(0.01, 0, np.uint8)
     with pytest.raises(ValueError, match=r"bias: expected shape \(2,\), got"):
         quantized.QuantizedLinear(np.eye(2), bias, inputs)
+
+
+def layer_and_rows():
+    rng = np.random.default_rng(1)
+    inputs = quantized.Quantization(0.02, 100, np.uint8)
+    layer = quantized.QuantizedLinear(rng.normal(size=(3, 4)), rng.normal(size=3), inputs)
+    return layer, rng.normal(size=(2, 4)).astype(np.float32)
+
+
+def test_a_shallow_copy_that_was_packed_again():
+    """It shares what bytes stand for with the layer, whose results have the new scale then."""
+    layer, x = layer_and_rows()
+    other = copy.copy(layer)
+    other.input_scale = np.float32(0.04)
+    other.pack()
+    np.testing.assert_array_equal(layer(x).data, other(x).data)
+
+
+@pytest.mark.parametrize("bias", [[1.0, 2.0, 3.0], np.array([1.0, 2.0, 3.0]), None])
+def test_a_bias_that_is_replaced_or_changes_in_place(bias):
+    layer, x = layer_and_rows()
+    without = layer(x).data - layer.bias
+    layer.bias = bias
+    layer.pack()
+    if bias is None:
+        np.testing.assert_allclose(layer(x).data, without, atol=1e-6)
+        return
+    bias[0] = 100.0
+    np.testing.assert_allclose(layer(x).data, without + np.array([100, 2, 3]), atol=1e-5)
+
+
+def test_weights_that_cannot_be_packed_change_nothing():
+    layer, x = layer_and_rows()
+    want, bias = layer(x).data, layer.bias
+    layer.weight_scale *= 2
+    layer.bias = np.ones(7)
+    with pytest.raises(ValueError, match="bias: expected shape"):
+        layer.pack()
+    layer.bias = bias
+    np.testing.assert_array_equal(layer(x).data, want)
+
+
+def test_outputs_have_one_scale_and_sums_are_not_too_long():
+    layer, x = layer_and_rows()
+    layer.outputs = quantized.Quantization([0.1, 0.2, 0.3], 0, np.int8, axis=1)
+    for rows in (x, x[0]):
+        with pytest.raises(ValueError, match="quantization: expected one scale for the result"):
+            layer(rows)
+    with pytest.raises(ValueError, match="weight: expected at most 33025 inputs, got 33026"):
+        quantized.QuantizedLinear(np.ones((1, 33026)), None, layer.inputs)

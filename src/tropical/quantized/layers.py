@@ -18,7 +18,16 @@ from tropical.arrays import Array
 from tropical.autograd import Tensor, gelu, no_grad
 from tropical.autograd.tensor import data_of
 
-from .product import Activation, PackedArray, check_activation, gemm, pack
+from .product import (
+    LONGEST,
+    Activation,
+    PackedArray,
+    check_activation,
+    ends_of,
+    gemm,
+    pack,
+    rows_of_layer,
+)
 from .quantization import Quantization, QuantizedArray, fit
 
 if TYPE_CHECKING:
@@ -81,6 +90,8 @@ class QuantizedLinear(nn.Module):
                 f"weight, inputs: expected a matrix and one scale, got shape {rows.shape} and "
                 f"axis {inputs.axis}"
             )
+        if rows.shape[1] > LONGEST:
+            raise ValueError(f"weight: expected at most {LONGEST} inputs, got {rows.shape[1]}")
         if bias is not None and np.shape(bias) != rows.shape[:1]:
             raise ValueError(f"bias: expected shape {rows.shape[:1]}, got {np.shape(bias)}")
         vars(self)["weight"] = rows.values  # under the property of this name: part of the state
@@ -100,8 +111,12 @@ class QuantizedLinear(nn.Module):
         """Pack the weights, which the products read in this form."""
         packed = pack(self._rows().T)
         inputs = Quantization(self.input_scale, self.input_zero_point, self.input_dtype)
-        self._packed: PackedArray = packed
+        empty = QuantizedArray(np.empty((0, packed.shape[0]), inputs.dtype), inputs)
+        before = ends_of(empty, packed, self.bias, None, None)[:5]
         self._meaning.quantization = inputs
+        # In one step, for other threads: the weights, and what follows their sums up to the bias,
+        # for inputs of this one quantization.
+        self._known: tuple[PackedArray, Quantization, tuple[Any, ...]] = packed, inputs, before
 
     def state_loaded(self) -> None:
         """Pack the weights that were read."""
@@ -138,7 +153,7 @@ class QuantizedLinear(nn.Module):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without the packed weights, whose form depends on the processor."""
-        return {name: value for name, value in vars(self).items() if name != "_packed"}
+        return {name: value for name, value in vars(self).items() if name != "_known"}
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         vars(self).update(attributes)
@@ -149,13 +164,19 @@ class QuantizedLinear(nn.Module):
         inputs, outputs = self.inputs, self.outputs
         given = x if isinstance(x, QuantizedArray) else inputs.quantize(data_of(x))
         later = activation == "gelu"
-        result = gemm(
-            given,
-            self._packed,
-            bias=self.bias,
-            activation=self.activation if later or activation is None else activation,
-            quantization=None if later else outputs,
-        )
+        named = self.activation if later or activation is None else activation
+        wanted = None if later else outputs
+        packed, known, before = self._known
+        shape = given.shape
+        if (
+            given.quantization is known  # not `inputs`, which a shallow copy of the layer may set
+            and self.bias is before[-1]  # not one of another dtype, of which that is a copy
+            and len(shape) == 2
+            and shape[1] == packed.shape[0]
+        ):
+            result = rows_of_layer(given, packed, before, named, wanted)
+        else:
+            result = gemm(given, packed, bias=self.bias, activation=named, quantization=wanted)
         if later:
             result = gelu(result) if outputs is None else outputs.quantize(gelu(result))
         return Tensor(result) if outputs is None else result

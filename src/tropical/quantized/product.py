@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from tropical import _core
 from tropical.arrays import Array, check_out, check_product, unmasked
 
-from .quantization import Quantization, QuantizedArray, byte_dtype, numbers
+from .quantization import Quantization, QuantizedArray, byte_dtype, known_array, numbers
 
 if TYPE_CHECKING:
     from tropical import GemmWorkspace
@@ -146,7 +146,7 @@ def gemm(
         Memory to use; the calling thread's own unless given.
     threads : int, optional
         The greatest number of threads, as for `tropical.gemm`.
-    instructions : {"madd", "vnni", "dotprod", "plain"}, optional
+    instructions : {"madd", "vnni", "amx", "dotprod", "plain"}, optional
         Those that compute; the fastest that the instruction set in use has, unless given. All give
         the same bits.
 
@@ -196,7 +196,7 @@ def gemm(
     if len(right.shape) > 2:
         items = np.broadcast_shapes(items, right.shape[:-2])
     shape = (*items, *left.shape[-2:-1], *right.shape[1:][-1:])
-    ends = _ends(a, b, bias, activation, quantization)
+    ends = ends_of(a, b, bias, activation, quantization)
     dtype = _SUMS if ends is _NONE else _FLOATS
     if quantization is not None:
         dtype = quantization.dtype
@@ -228,7 +228,7 @@ def _check_axis(name: str, q: Quantization, ndim: int, own: int) -> None:
         raise ValueError(f"{name}: expected scales that differ along axis {own}, got {q.axis}")
 
 
-def _ends(
+def ends_of(
     a: Any,
     b: Any,
     bias: ArrayLike | None,
@@ -244,9 +244,7 @@ def _ends(
         if any(end is not None for end in (bias, activation, quantization)):
             raise TypeError("bias, activation, quantization: expected None for bytes alone")
         return _NONE
-    check_activation(activation)
-    if quantization is not None and quantization.axis is not None:
-        raise ValueError("quantization: expected one scale for the result")
+    last = _last(activation, quantization)
     rows, columns = a.shape, b.shape
     if rows[-1] > LONGEST:
         raise ValueError(f"a, b: expected sums of at most {LONGEST} products, got {rows[-1]}")
@@ -255,13 +253,35 @@ def _ends(
     _check_axis("a", of_a, len(rows), -2)
     _check_axis("b", of_b, len(columns), -1)
     added = None if bias is None else _bias(bias, columns[1:][-1:])
-    return (
-        *(of_a.zero_point, of_b.zero_point, of_a.scale, of_b.scale),
-        added,
-        activation is not None,
-        1.0 if quantization is None else quantization.inverse,
-        0 if quantization is None else int(quantization.zero_point),
-    )
+    before = (of_a.zero_point, of_b.zero_point, of_a.scale, of_b.scale, added)
+    return (*before, *last)
+
+
+def _last(
+    activation: Activation | None, quantization: Quantization | None
+) -> tuple[bool, float, int]:
+    """Return what happens after the bias."""
+    check_activation(activation)
+    if quantization is not None and quantization.axis is not None:
+        raise ValueError("quantization: expected one scale for the result")
+    inverse, zero_point = (1.0, 0) if quantization is None else quantization._step
+    return activation is not None, inverse, zero_point
+
+
+def rows_of_layer(
+    rows: QuantizedArray,
+    weight: PackedArray,
+    before: tuple[Any, ...],
+    activation: Activation | None,
+    quantization: Quantization | None,
+) -> Any:
+    """Return `gemm` of a matrix of rows; `before` is what `ends_of` says up to the bias."""
+    ends: tuple[Any, ...] = (*before, *_last(activation, quantization))
+    dtype = _FLOATS if quantization is None else quantization.dtype
+    values = rows.values
+    result = np.empty((len(values), weight.shape[1]), dtype=dtype)
+    _core.multiply_bytes(values, weight._bytes, result, *ends)
+    return result if quantization is None else known_array(result, quantization)
 
 
 def check_activation(activation: object) -> None:

@@ -14,6 +14,7 @@ from tropical.arrays import Array, is_kind, unmasked
 
 Scheme: TypeAlias = Literal["symmetric", "affine"]
 _BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
+_FLOATS = np.dtype(np.float32)
 
 
 def byte_dtype(name: str, dtype: DTypeLike) -> np.dtype[Any]:
@@ -93,6 +94,11 @@ class Quantization:
         """1 / scale of a quantization with one scale, in float32."""
         return float(np.float32(1) / self.scale)
 
+    @functools.cached_property
+    def _step(self) -> tuple[float, int]:
+        """1 / scale and zero point of a quantization with one scale, as C++ takes them."""
+        return self.inverse, int(self.zero_point)
+
     def along(self, ndim: int) -> tuple[Array, Array]:
         """Return scale and zero point in a shape that broadcasts with an array of `ndim` axes."""
         if self.axis is None:
@@ -112,17 +118,20 @@ class Quantization:
         ValueError
             If `x` holds a NaN, or `axis` has another length.
         """
-        array = numbers("x", x)
-        with np.errstate(over="ignore"):  # an infinity becomes the greatest byte, as it would be
-            floats = np.ascontiguousarray(array, dtype=np.float32)
-        values = np.empty(array.shape, dtype=self.dtype)
-        if self.axis is None:
-            noticed = _core.quantize_bytes(floats, values, self.inverse, int(self.zero_point))
+        if type(x) is np.ndarray and x.dtype == _FLOATS and x.flags.c_contiguous:
+            floats = x
         else:
-            noticed = self._quantize_along(floats.reshape(array.shape), values)
+            floats = numbers("x", x)
+            with np.errstate(over="ignore"):  # an infinity becomes the greatest byte anyway
+                floats = floats.astype(_FLOATS, order="C", copy=False)
+        values = np.empty(floats.shape, dtype=self.dtype)
+        if self.axis is None:
+            noticed = _core.quantize_bytes(floats, values, *self._step)
+        else:
+            noticed = self._quantize_along(floats, values)
         if noticed:
             raise ValueError("x: expected no NaN, which no byte stands for")
-        return QuantizedArray(values, self)
+        return known_array(values, self)
 
     def _quantize_along(self, x: Array, values: Array) -> bool:
         """Quantize with scales that differ; return whether `x` holds a NaN."""
@@ -209,6 +218,13 @@ class QuantizedArray:
         if copy is False:
             raise ValueError("copy: the numbers of a QuantizedArray are always computed")
         return self.dequantize() if dtype is None else self.dequantize().astype(dtype)
+
+
+def known_array(values: NDArray[Any], quantization: Quantization) -> QuantizedArray:
+    """Return a `QuantizedArray` of values that are known to fit; the checks take a microsecond."""
+    array = object.__new__(QuantizedArray)
+    vars(array).update(values=values, quantization=quantization)
+    return array
 
 
 def numbers(name: str, x: ArrayLike) -> Array:
