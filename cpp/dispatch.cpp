@@ -12,7 +12,7 @@ namespace tropical {
 namespace {
 
 Isa row(const char* name, const KernelTable& table, bool supported) {
-    return {name, &table, supported, {&table.quads}, {&table.pieces}};
+    return {name, &table, supported, {{&table.quads}}, {{&table.pieces}}};
 }
 
 std::vector<Isa> detect() {
@@ -22,16 +22,29 @@ std::vector<Isa> detect() {
 #endif
 #if defined(TROPICAL_HAVE_AVX512)
     sets.push_back(row("avx512", table_avx512, runs_avx512()));
-    if (runs_avx512_vnni()) sets.back().quads.push_back(&quads_avx512_vnni);
-    if (runs_avx512_bf16()) sets.back().pieces.push_back(&pieces_avx512_bf16);
+    if (runs_avx512_vnni()) sets.back().quads.known.push_back(&quads_avx512_vnni);
+    if (runs_avx512_bf16()) sets.back().pieces.known.push_back(&pieces_avx512_bf16);
 #endif
 #if defined(TROPICAL_HAVE_NEON)
     sets.push_back(row("neon", table_neon, true));  // part of every 64-bit Arm
 #endif
 #if defined(TROPICAL_HAVE_NEON_DOTPROD)
-    if (runs_neon_dotprod()) sets.back().quads.push_back(&quads_neon_dotprod);
+    if (runs_neon_dotprod()) sets.back().quads.known.push_back(&quads_neon_dotprod);
 #endif
     return sets;
+}
+
+Isa best() {
+    Isa best{};
+    for (const Isa& isa : instruction_sets())
+        if (isa.supported) best = isa;
+#if defined(TROPICAL_HAVE_AVX512_AMX)
+    if (has_amx()) {
+        best.quads.tiles = &quads_avx512_amx;
+        best.pieces.tiles = &pieces_avx512_amx;
+    }
+#endif
+    return best;
 }
 
 // The least of several times, each of some 20 microseconds: other programs disturb few of them.
@@ -48,7 +61,7 @@ double seconds_an_operation(const PieceKernels& kernels) {
 }
 
 bool second_pieces_win() {
-    const auto& known = instruction_sets().back().pieces;
+    const auto& known = instruction_sets().back().pieces.known;
     return seconds_an_operation(*known[1]) < seconds_an_operation(*known[0]);
 }
 
@@ -69,8 +82,22 @@ std::string names() {
 
 const std::vector<Isa>& instruction_sets() { return lazy<detect>(); }
 
+bool may_use_tiles() {
+#if defined(TROPICAL_HAVE_AVX512_AMX)
+    return lazy<ask_for_tiles>();
+#else
+    return false;
+#endif
+}
+
+const QuadKernels& quad_kernels(const Isa& isa) {
+    return isa.quads.tiles && may_use_tiles() ? *isa.quads.tiles : *isa.quads.known.back();
+}
+
 const PieceKernels& piece_kernels(const Isa& isa) {
-    return *isa.pieces[isa.pieces.size() > 1 && lazy<second_pieces_win>()];
+    if (isa.pieces.tiles && may_use_tiles()) return *isa.pieces.tiles;
+    const auto& known = isa.pieces.known;
+    return *known[known.size() > 1 && lazy<second_pieces_win>()];
 }
 
 const Isa& instruction_set(const std::string& name, const char* source) {
@@ -90,11 +117,7 @@ const Isa& instruction_set(const std::string& name, const char* source) {
 
 const Isa& default_instruction_set() {
     const std::string& forced = lazy<environment_isa>();
-    if (!forced.empty()) return instruction_set(forced, "TROPICAL_ISA");
-    const Isa* best = nullptr;
-    for (const Isa& isa : instruction_sets())
-        if (isa.supported) best = &isa;
-    return *best;
+    return forced.empty() ? lazy<best>() : instruction_set(forced, "TROPICAL_ISA");
 }
 
 }  // namespace tropical

@@ -119,7 +119,8 @@ void run_macro_kernel(const Product& p, const Run& run, char* memory, const Prod
                                 .activation = last ? p.epilogue.activation : Activation::none},
                    .unpacked_a = at(block_of_c.a, 0, pc),
                    .unpacked_b = at(block_of_c.b, pc, 0),
-                   .targets = targets};
+                   .targets = targets,
+                   .turned = p.turned};
     const auto macro = targets                 ? kernels.macro_sum
                        : p.attained.index.data ? kernels.macro_argmax
                                                : kernels.macro;

@@ -112,7 +112,8 @@ struct ElementArgs {
 // activation to the last. scratch: see SlotLayout in plan.hpp. unpacked_a, unpacked_b: what block
 // and panel were packed from. targets: the blocks of C that macro_sum adds the product to.
 // elements: unless null, what becomes of the elements of C after the last block of k; for macro
-// alone, and not where operands are packed as bits or with numbers behind them.
+// alone, and not where operands are packed as bits or with numbers behind them. turned: A was the
+// right operand of the product that the user asked for.
 struct MacroArgs {
     ptrdiff_t m, n, k;
     const char* a;
@@ -126,6 +127,7 @@ struct MacroArgs {
     ConstView unpacked_a = {}, unpacked_b = {};
     const BlockSum* targets = nullptr;
     const ElementArgs* elements = nullptr;
+    bool turned = false;
 };
 
 // The same product straight from strides, over all of k; k is walked in blocks of kc. by_columns:
@@ -653,17 +655,26 @@ struct QuantizeArgs {
 };
 
 // Micro-tiles of few rows are for few rows of A. macro: see MacroArgs, in which k counts quads, and
-// elements are int32.
+// elements are int32. speed: products of bytes in the time of one of float32, where B comes from
+// L2.
 inline constexpr int quad_tiles = 3;
 struct QuadTile {
     int mr;
     void (*pack_a)(const QuadPackArgs&);
     void (*macro)(const MacroArgs&);
+    int speed = 4;
+};
+// How products are cut. Micro-panels have a multiple of depth_unit quads. A block of A has at most
+// most_rows, of which macro takes most_quads at a time. With 128, a micro-panel of B of 32 columns
+// has 16 KiB, one of A of 12 rows 6 KiB: both stay in L1.
+struct QuadBlocks {
+    int depth_unit = 1, most_quads = 128, most_rows = 24;
 };
 struct QuadKernels {
     const char* instructions;
     int nr;
     bool signed_b;
+    QuadBlocks blocks = {};
     QuadTile tiles[quad_tiles];  // fewest rows first
     void (*pack_b)(const QuadPackArgs&);
     void (*end)(const QuadEndArgs&);
@@ -742,7 +753,7 @@ struct KernelTable {
 extern const KernelTable table_baseline, table_avx2, table_avx512, table_neon;
 
 // Of processors that have instructions for quads, or for pairs of bfloat16.
-extern const QuadKernels quads_avx512_vnni, quads_neon_dotprod;
-extern const PieceKernels pieces_avx512_bf16;
+extern const QuadKernels quads_avx512_vnni, quads_avx512_amx, quads_neon_dotprod;
+extern const PieceKernels pieces_avx512_bf16, pieces_avx512_amx;
 
 }  // namespace tropical

@@ -59,6 +59,25 @@ def isa(request):
         yield request.param
 
 
+AMX = pytest.param(
+    "amx",
+    marks=pytest.mark.skipif(
+        "amx" not in CONFIG["byte_products"], reason="this CPU lacks AMX, or TROPICAL_ISA is set"
+    ),
+)
+
+
+@pytest.fixture(params=[*isa_parameters(), *[AMX] * (not REQUIRED)])
+def isa_or_amx(request):
+    """As `isa`; "amx": the best of this CPU with AMX, which no named instruction set has."""
+    if request.param != "amx":
+        with tropical.options(isa=request.param):
+            yield request.param
+        return
+    assert "amx" in tropical.config.config()["bf16_products"]
+    yield request.param
+
+
 def pytest_collection_modifyitems(config, items):
     for marker in OPT_IN:
         if not re.search(rf"\b{marker}\b", config.option.markexpr):
@@ -73,7 +92,8 @@ def thin_out(config, items):
 
     def group(item):
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        return item.nodeid.partition("[")[0], parameters.get("isa")
+        isa = parameters.get("isa", parameters.get("isa_or_amx"))
+        return item.nodeid.partition("[")[0], isa
 
     sizes = Counter(map(group, items))
     left_out = {

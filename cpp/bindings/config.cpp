@@ -36,9 +36,10 @@ py::dict config() {
     }
     const Choice choice = choose({}, 0);
     py::list instructions;
-    for (const QuadKernels* kernels : choice.isa->quads) instructions.append(kernels->instructions);
+    for (const auto* kernels : usable(choice.isa->quads))
+        instructions.append(kernels->instructions);
     py::list pieces;
-    for (const PieceKernels* kernels : choice.isa->pieces) pieces.append(kernels->instructions);
+    for (const auto* kernels : usable(choice.isa->pieces)) pieces.append(kernels->instructions);
     py::dict d;
     d["compiler"] =
 #if defined(__clang__)

@@ -245,7 +245,9 @@ also x0 y2 + x1 y1 + x2 y0. The error of each element is at most ``e * (abs(a) @
 ``u = 2^-24``, and float32's own bound is ``k u``. Subnormal numbers count as 0, as pieces and as
 sums, so each p adds up to ``2^-120 (1 + abs(a[i, p]) + abs(b[p, j]))``. An infinity or a NaN has one
 piece, of which the product x0 y0 alone counts, as IEEE 754 says. The bits are the same on every
-instruction set, and for every number of threads, layout and batch.
+instruction set that `options` can name, and for every number of threads, layout and batch. The
+tiles of AMX, which a processor has beside the instruction sets, add up in an order of their own,
+with which ``a @ a.T`` need not be symmetric to the last bit.
 
 Integers saturate instead of wrapping, and the least (maxplus, maxmin) or the greatest value of the
 dtype (minplus, minmax, mintimes) is the semiring's zero. Over plustimes integers wrap, as in NumPy.

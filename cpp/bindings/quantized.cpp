@@ -39,10 +39,10 @@ void check_matrix(const py::array& array, const char* name) {
 
 // Those of the instruction set in use, the fastest unless one is named.
 const QuadKernels& kernels_named(const py::object& instructions) {
-    const auto& known = choose({}, 0).isa->quads;
-    if (instructions.is_none()) return *known.back();
+    const Isa& isa = *choose({}, 0).isa;
+    if (instructions.is_none()) return quad_kernels(isa);
     std::string names;
-    for (const QuadKernels* kernels : known) {
+    for (const QuadKernels* kernels : usable(isa.quads)) {
         if (py::str(instructions).equal(py::str(kernels->instructions))) return *kernels;
         names += (names.empty() ? "" : ", ") + std::string(kernels->instructions);
     }

@@ -3,6 +3,11 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace tropical {
 namespace {
 
@@ -16,9 +21,9 @@ unsigned saved_registers() {
     return low;
 }
 
-// Bits of CPUID's leaf 7, registers EBX and ECX; 0 unless AVX and FMA may be used as well.
+// Bits of CPUID's leaf 7, registers EBX, ECX and EDX; 0 unless AVX and FMA may be used as well.
 struct Leaf7 {
-    unsigned b = 0, c = 0;
+    unsigned b = 0, c = 0, d = 0;
 };
 Leaf7 leaf_7() {
     unsigned a, b, c, d;
@@ -26,7 +31,7 @@ Leaf7 leaf_7() {
                        xmm_and_ymm = bit(1) | bit(2);
     if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, fma | xgetbv | avx)) return {};
     if (!has(saved_registers(), xmm_and_ymm)) return {};
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) ? Leaf7{b, c} : Leaf7{};
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) ? Leaf7{b, c, d} : Leaf7{};
 }
 
 // macOS saves masks and zmm from their first use in a thread on, and only then sets these bits.
@@ -60,6 +65,19 @@ bool runs_avx512_bf16() {
     constexpr unsigned bf16 = bit(5);
     return runs_avx512() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && has(a, bf16);
 }
+
+#if defined(__linux__)
+bool has_amx() {
+    constexpr unsigned bf16 = bit(22), tile = bit(24), int8 = bit(25), saved = bit(17) | bit(18);
+    return runs_avx512_vnni() && runs_avx512_bf16() && has(leaf_7().d, bf16 | tile | int8) &&
+           has(saved_registers(), saved);
+}
+
+bool ask_for_tiles() {
+    constexpr long request = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+    return syscall(SYS_arch_prctl, request, tile_data) == 0;
+}
+#endif
 
 }  // namespace tropical
 #elif defined(__linux__)

@@ -12,6 +12,10 @@ bool runs_avx512();
 bool runs_avx512_vnni();
 // The dot products of bfloat16, AVX512_BF16.
 bool runs_avx512_bf16();
+// The tiles of AMX and their dot products of bytes and of bfloat16, AMX_TILE, AMX_INT8 and
+// AMX_BF16, beside those of AVX-512. A process may use them after it asked Linux with success.
+bool has_amx();
+bool ask_for_tiles();
 // The dot products of bytes of Armv8.2.
 bool runs_neon_dotprod();
 

@@ -11,11 +11,11 @@ namespace tropical {
 namespace {
 
 constexpr ptrdiff_t quad_bytes = 4, cache_line = 64;
-// A micro-panel of B of so many quads takes 16 KiB with 32 columns, one of A 6 KiB: both stay in
-// L1.
-constexpr ptrdiff_t most_quads = 128;
-
 constexpr ptrdiff_t quads_of(ptrdiff_t k) { return ceil_div(k, quad_bytes); }
+// In a micro-panel.
+ptrdiff_t padded(ptrdiff_t quads, const QuadKernels& kernels) {
+    return round_up(quads, kernels.blocks.depth_unit);
+}
 
 // Sums wrap: they are computed as numbers without a sign.
 constexpr std::int32_t wrapped(std::int64_t x) {
@@ -48,10 +48,9 @@ struct Cut {
     ptrdiff_t column_zero, column_scale, bias, shared_bytes;
 };
 
-int threads_for(const ByteProduct& p, int most) {
-    // A register has four times as many products of bytes as of float32, at least.
+int threads_for(const ByteProduct& p, const QuadTile& tile, int most) {
     const double work = static_cast<double>(p.m) * static_cast<double>(p.packed.n) *
-                        static_cast<double>(p.packed.k) / 4;
+                        static_cast<double>(p.packed.k) / tile.speed;
     const double share = static_cast<double>(setting(Setting::thread_share));
     const int threads = static_cast<int>(std::clamp(work / share, 1.0, double{1} * most));
     const bool wakes = work >= threads * static_cast<double>(setting(Setting::wake_share));
@@ -60,23 +59,25 @@ int threads_for(const ByteProduct& p, int most) {
     return 1;
 }
 
-// Rows of a block of A, of which the packed quads take at most half of L2.
-ptrdiff_t rows_of_block(ptrdiff_t m, ptrdiff_t quads, int mr) {
-    constexpr ptrdiff_t most_rows = 24;
-    const ptrdiff_t most =
-        std::min(caches().l2 / 2 / std::max<ptrdiff_t>(quads * quad_bytes, 1), most_rows);
+// Rows of a block of A, of which the packed quads take at most half of L2. With short sums, what
+// becomes of the sums takes longest, so that L1 has to hold them.
+ptrdiff_t rows_of_block(ptrdiff_t m, ptrdiff_t quads, int mr, ptrdiff_t most_rows) {
+    constexpr ptrdiff_t rows_in_l1 = 24;
+    const ptrdiff_t most = std::min({caches().l2 / 2 / std::max<ptrdiff_t>(quads * quad_bytes, 1),
+                                     most_rows, std::max(2 * quads, rows_in_l1)});
     const ptrdiff_t blocks = ceil_div(m, std::max<ptrdiff_t>(most / mr, 1) * mr);
     return round_up(ceil_div(m, blocks), mr);
 }
 
 Cut cut_of(const ByteProduct& p, int most_threads) {
     const QuadKernels& kernels = *p.packed.kernels;
-    const ptrdiff_t quads = quads_of(p.packed.k), n = round_up(p.packed.n, kernels.nr);
+    const ptrdiff_t quads = padded(quads_of(p.packed.k), kernels);
+    const ptrdiff_t n = round_up(p.packed.n, kernels.nr);
     Cut cut{};
     cut.tile = std::find_if(kernels.tiles, kernels.tiles + quad_tiles - 1,
                             [&](const QuadTile& tile) { return p.m <= tile.mr; });
-    cut.threads = threads_for(p, most_threads);
-    cut.rows = rows_of_block(p.m, quads, cut.tile->mr);
+    cut.threads = threads_for(p, *cut.tile, most_threads);
+    cut.rows = rows_of_block(p.m, quads, cut.tile->mr, kernels.blocks.most_rows);
     cut.row_blocks = ceil_div(p.m, cut.rows);
     const ptrdiff_t panels = n / kernels.nr;
     const ptrdiff_t wanted = cut.row_blocks >= 2 * cut.threads ? 1 : cut.threads;
@@ -129,8 +130,11 @@ std::optional<std::int32_t> common_zero(const ByteProduct& p) {
 void fill_columns(const Run& run) {
     const ByteProduct& p = run.p;
     const ptrdiff_t n = p.packed.n;
-    for (ptrdiff_t j = 0; j < n; ++j)
-        *run.column<float>(run.cut.column_scale, j) = p.column_scale[j];
+    float* const scales = run.column<float>(run.cut.column_scale, 0);
+    if (p.column_scale.step == 1)
+        std::copy_n(p.column_scale.data, n, scales);
+    else
+        std::fill_n(scales, n, p.column_scale[0]);
     if (p.bias) std::copy_n(p.bias, n, run.column<float>(run.cut.bias, 0));
     if (run.common_zero) return;
     for (ptrdiff_t j = 0; j < n; ++j)
@@ -144,6 +148,7 @@ void pack_rows(const Run& run, ptrdiff_t i, ptrdiff_t m, int slot) {
     const Cut& cut = run.cut;
     char* const packed = run.own<char>(slot, cut.packed_a);
     std::int32_t* const sums = run.own<std::int32_t>(slot, cut.row_sums);
+    const ptrdiff_t most_quads = p.packed.kernels->blocks.most_quads;
     std::fill_n(sums, m, 0);
     for (ptrdiff_t quad = 0; quad < quads_of(p.packed.k); quad += most_quads)
         cut.tile->pack_a(
@@ -169,7 +174,7 @@ void compute_panel(const Run& run, ptrdiff_t i, ptrdiff_t m, ptrdiff_t j, int sl
     const ByteProduct& p = run.p;
     const Cut& cut = run.cut;
     const QuadKernels& kernels = *p.packed.kernels;
-    const ptrdiff_t quads = quads_of(p.packed.k);
+    const ptrdiff_t quads = quads_of(p.packed.k), most_quads = kernels.blocks.most_quads;
     const ptrdiff_t n = std::min<ptrdiff_t>(kernels.nr, p.packed.n - j);
     std::int32_t* const sums = run.own<std::int32_t>(slot, cut.tile_sums);
     const View tile{reinterpret_cast<char*>(sums), kernels.nr * quad_bytes, quad_bytes};
@@ -222,19 +227,19 @@ void run_task(const Run& run, ptrdiff_t task, int slot, Stop& stop) {
 }  // namespace
 
 const char* PackedBytes::panel(ptrdiff_t panel, ptrdiff_t quad) const {
-    return memory + (panel * quads_of(k) + quad) * kernels->nr * quad_bytes;
+    return memory + (panel * padded(quads_of(k), *kernels) + quad) * kernels->nr * quad_bytes;
 }
 
 std::int32_t* PackedBytes::sums() const {
     const ptrdiff_t columns = round_up(n, kernels->nr);
     return reinterpret_cast<std::int32_t*>(
-        memory + round_up(columns * quads_of(k) * quad_bytes, cache_line));
+        memory + round_up(columns * padded(quads_of(k), *kernels) * quad_bytes, cache_line));
 }
 
 ptrdiff_t packed_bytes(const QuadKernels& kernels, ptrdiff_t k, ptrdiff_t n) {
     Layout layout;
     const ptrdiff_t columns = round_up(n, kernels.nr);
-    layout.add(columns * quads_of(k));
+    layout.add(columns * padded(quads_of(k), kernels));
     layout.add(columns);
     return layout.bytes();
 }
@@ -242,7 +247,7 @@ ptrdiff_t packed_bytes(const QuadKernels& kernels, ptrdiff_t k, ptrdiff_t n) {
 PackedBytes pack(const QuadKernels& kernels, const ByteMatrix& b, char* memory, int threads) {
     constexpr ptrdiff_t bytes_of_task = 1 << 17;
     const PackedBytes packed{&kernels, b.k, b.n, b.is_signed, memory};
-    const ptrdiff_t nr = kernels.nr, quads = quads_of(b.k);
+    const ptrdiff_t nr = kernels.nr, quads = padded(quads_of(b.k), kernels);
     std::int32_t* const sums = packed.sums();
     std::fill_n(sums, round_up(b.n, nr), 0);
     const ptrdiff_t panels = std::max<ptrdiff_t>(bytes_of_task / (nr * (b.k + 1)), 1);

@@ -15,7 +15,7 @@ struct ByteMatrix {
 };
 
 // B as micro-panels for some kernels, in memory of packed_bytes(...) bytes on a cache line: ceil(k
-// / 4) x NR quads each, then the sum of the packed bytes of each column.
+// / 4) x NR quads each, padded as they need, then the sum of the packed bytes of each column.
 struct PackedBytes {
     const QuadKernels* kernels;
     ptrdiff_t k, n;

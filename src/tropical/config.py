@@ -47,8 +47,8 @@ class Plan:
     isa : str
         The instruction set.
     instructions : str or None
-        What multiplies pieces of bfloat16, one of ``config()["bf16_products"]``. All give the same
-        bits.
+        What multiplies pieces of bfloat16, one of ``config()["bf16_products"]``. All but ``"amx"``
+        give the same bits.
     mr, nr : int
         Micro-tile height and width, in elements.
     mc, kc, nc : int
@@ -180,11 +180,11 @@ def config() -> dict[str, Any]:
     dict
         ``version``, ``compiler``, ``isa_built``, ``isa_supported``, ``isa`` (the one in use),
         ``vector_bytes``, ``byte_products`` (the instructions of `tropical.quantized.gemm` that it
-        has, fastest last), ``bf16_products`` (the instructions for products in pieces of bfloat16;
-        the faster ones are used), ``stored`` (the dtypes in which matrices may be stored alone,
-        see `Semiring.stored`), ``cpu``, ``cores`` (usable by this process), ``threads``,
-        the sizes ``l1d``, ``l2``, ``l3`` of the caches in bytes, ``settings`` (the settings of the
-        scheduler, by name) and ``tuned`` (the names of the measured settings, see
+        has, fastest last), ``bf16_products`` (the instructions for products in pieces of bfloat16:
+        ``"amx"`` where it is there, else the faster ones), ``stored`` (the dtypes in which matrices
+        may be stored alone, see `Semiring.stored`), ``cpu``, ``cores`` (usable by this process),
+        ``threads``, the sizes ``l1d``, ``l2``, ``l3`` of the caches in bytes, ``settings`` (the
+        settings of the scheduler, by name) and ``tuned`` (the names of the measured settings, see
         `tropical.tuning`; the other settings are derived from the caches).
 
     Examples
@@ -227,7 +227,7 @@ def show_config(file: TextIO | None = None) -> None:
             "isa": f"{here['isa']}, {8 * here['vector_bytes']}-bit vectors",
             "built": ", ".join(here["isa_built"]),
             "supported": ", ".join(here["isa_supported"]),
-            "bf16": f"products by {' or '.join(here['bf16_products'])}",
+            "bf16": f"products by {_bf16_products(here['bf16_products'])}",
             "bytes": f"products of tropical.quantized by {here['byte_products'][-1]}",
             "stored": f"{', '.join(here['stored'])}: computed in float32, rounded once",
             "cpu": here["cpu"],
@@ -241,6 +241,10 @@ def show_config(file: TextIO | None = None) -> None:
         },
     )
     print(text, file=sys.stdout if file is None else file)
+
+
+def _bf16_products(known: list[str]) -> str:
+    return "amx" if "amx" in known else " or ".join(known)
 
 
 class options(Block[Options]):
@@ -260,7 +264,8 @@ class options(Block[Options]):
         that it fits.
     isa : str, optional
         An instruction set that this build has: ``"baseline"``, ``"avx2"``, ``"avx512"``,
-        ``"neon"``.
+        ``"neon"``. The best that this processor supports unless given. The tiles of AMX are used
+        only if none is named, here or by TROPICAL_ISA.
     threads : int, optional
         The most threads that a call uses, at least 1.
     fast_ring : bool, optional
@@ -270,8 +275,8 @@ class options(Block[Options]):
     precision : str, optional
         The precision of products over ``"plustimes"`` of float32, those of layers and of their
         gradients included: ``"bf16"``, ``"bf16x3"``, ``"bf16x6"``, or ``"float32"``, as they are;
-        see `tropical.gemm`. Other products, and calls that name another kernel than ``"packed"``,
-        are computed as they are.
+        see `tropical.gemm`. Other products, convolutions with their gradients, and calls that name
+        another kernel than ``"packed"``, are computed as they are.
 
     Raises
     ------

@@ -33,7 +33,7 @@ def rounded(x):
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("shape", [(1, 1, 1), (13, 33, 7), (70, 5, 300), (40, 64, 2500)], ids=str)
 @pytest.mark.parametrize("scale", [1.0, 1e-12, 1e15])
-def test_within_the_documented_bound(isa, precision, shape, scale):
+def test_within_the_documented_bound(isa_or_amx, precision, shape, scale):
     m, n, k = shape
     a, b = values((m, k), "float32", 1) * np.float32(scale), values((k, n), "float32", 2)
     exact = a.astype(np.longdouble) @ b.astype(np.longdouble)
@@ -41,14 +41,14 @@ def test_within_the_documented_bound(isa, precision, shape, scale):
     assert np.all(abs(gemm(a, b, precision) - exact) <= bound(precision, k) * sizes)
 
 
-def test_six_products_round_as_little_as_float32(isa):
+def test_six_products_round_as_little_as_float32(isa_or_amx):
     a, b = values((60, 1000), "float32", 1), values((1000, 70), "float32", 2)
     exact = a.astype(np.longdouble) @ b.astype(np.longdouble)
     plain = abs(tropical.gemm(a, b, semiring="plustimes") - exact)
     assert abs(gemm(a, b, "bf16x6") - exact).max() <= 4 * plain.max()
 
 
-def test_one_piece_is_the_number_rounded(isa):
+def test_one_piece_is_the_number_rounded(isa_or_amx):
     a, b = values((20, 50), "float32", 1), values((50, 30), "float32", 2)
     assert_same_bits(gemm(a, b, "bf16"), gemm(rounded(a), rounded(b), "bf16"))
     x = values((1, 40), "float32", 3)
@@ -57,28 +57,41 @@ def test_one_piece_is_the_number_rounded(isa):
         assert_same_bits(gemm(np.ones((1, 1), np.float32), x, precision), x)
 
 
+def computed_in_many_ways(a, b, precision):
+    with np.errstate(all="ignore"):
+        return [
+            gemm(a, b, precision),
+            gemm(a, b, precision, threads=3),
+            np.stack([gemm(x, b, precision) for x in a]),
+            gemm(a, b, precision, out=np.empty((47, 61, 3), np.float32).T),
+            gemm(np.asfortranarray(a), np.asfortranarray(b), precision),
+        ]
+
+
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("kind", ["plain", "edge", "nan"])
 def test_the_same_bits_everywhere(precision, kind):
+    """On every named instruction set; AMX has bits of its own, others for transposed products."""
     a, b = values((3, 61, 90), "float32", 1, kind), values((90, 47), "float32", 2, kind)
     results = []
-    with np.errstate(all="ignore"):
-        for name in config.config()["isa_supported"]:
-            with tropical.options(isa=name):
-                results += [
-                    gemm(a, b, precision),
-                    gemm(a, b, precision, threads=3),
-                    np.stack([gemm(x, b, precision) for x in a]),
-                    np.swapaxes(gemm(b.T, np.swapaxes(a, 1, 2), precision), 1, 2),
-                    gemm(a, b, precision, out=np.empty((47, 61, 3), np.float32).T),
-                ]
-    for result in results[1:]:
-        assert np.array_equal(np.isnan(result), np.isnan(results[0]))
-        assert_same_bits(np.nan_to_num(result, nan=1.0), np.nan_to_num(results[0], nan=1.0))
+    for name in config.config()["isa_supported"]:
+        with tropical.options(isa=name):
+            assert "amx" not in config.config()["bf16_products"]
+            results += computed_in_many_ways(a, b, precision)
+            with np.errstate(all="ignore"):
+                of_transposes = gemm(b.T, np.swapaxes(a, 1, 2), precision)
+            results.append(np.swapaxes(of_transposes, 1, 2))
+    own = computed_in_many_ways(a, b, precision)
+    for found in (results, own):
+        for result in found[1:]:
+            assert np.array_equal(np.isnan(result), np.isnan(found[0]))
+            assert_same_bits(np.nan_to_num(result, nan=1.0), np.nan_to_num(found[0], nan=1.0))
+    if "amx" not in config.config()["bf16_products"]:
+        assert_same_bits(np.nan_to_num(own[0], nan=1.0), np.nan_to_num(results[0], nan=1.0))
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_special_values(isa, precision):
+def test_special_values(isa_or_amx, precision):
     most = np.finfo(np.float32).max
     a = [[np.inf, 1.1], [-np.inf, np.inf], [np.nan, 0], [most, 0], [1e-40, 0]]
     a = np.array(a, np.float32)
@@ -93,7 +106,7 @@ def test_special_values(isa, precision):
     assert precision == "bf16x3" or (np.isfinite(one).all() and abs(one / most - 1) < 2**-8)
 
 
-def test_out_accumulate_and_workspace(isa):
+def test_out_accumulate_and_workspace(isa_or_amx):
     a, b = values((30, 40), "float32", 1, "ties"), values((40, 50), "float32", 2, "ties")
     workspace = tropical.GemmWorkspace()
     out = np.ones((30, 50), np.float32)
@@ -170,7 +183,7 @@ def test_layers_learn_in_mixed_precision(isa):
     assert any(not np.array_equal(w, rounded(w)) for w in weights)  # master weights
 
 
-def test_layers_with_bias_and_relu(isa):
+def test_layers_with_bias_and_relu(isa_or_amx):
     x, weight, bias = (values(s, "float32", i) for i, s in enumerate([(9, 30), (21, 30), (21,)]))
     with tropical.options(precision="bf16"):
         got = _core.linear(x, weight, bias, relu=True)
@@ -180,7 +193,7 @@ def test_layers_with_bias_and_relu(isa):
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("shape", [(40, 50), (300, 600)], ids=str)
-def test_with_an_epilogue(isa, precision, shape):
+def test_with_an_epilogue(isa_or_amx, precision, shape):
     m, n = shape
     a, b = values((m, 30), "float32", 1), values((30, n), "float32", 2)
     bias, tiny = values((n,), "float32", 3), np.float32(1e-30)
@@ -193,12 +206,20 @@ def test_with_an_epilogue(isa, precision, shape):
     assert_same_bits(gemm(a, b, precision, epilogue=small), product * (tiny * np.float32(1e-10)))
 
 
-def test_convolutions(isa):
-    x, weight = values((2, 3, 9, 8), "float32", 1), values((4, 3, 3, 3), "float32", 2)
-    x, weight = rounded(x), rounded(weight)
-    want = conv2d(Tensor(x), weight).data
-    with tropical.options(precision="bf16"):
-        exact = conv2d(Tensor(x), weight).data
-        coarse = conv2d(Tensor(x * np.float32(1 + 2.0**-12)), weight).data
-    assert abs(exact - want).max() <= 1e-5 * abs(want).max()
-    assert_same_bits(coarse, exact)  # what bfloat16 cannot tell apart
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("kernel", [None, "direct"])
+def test_convolutions_stay_in_float32(isa_or_amx, stride, kernel):
+    arrays = values((2, 3, 9, 8), "float32", 1), values((4, 3, 3, 3), "float32", 2)
+
+    def value_and_gradients():
+        x, weight = (Tensor(array, requires_grad=True) for array in arrays)
+        value = conv2d(x, weight, stride=stride)
+        (value * value).sum().backward()
+        return value.data, x.grad.data, weight.grad.data
+
+    with tropical.options(kernel=kernel):
+        want = value_and_gradients()
+        with tropical.options(precision="bf16"):
+            got = value_and_gradients()
+    for x, y in zip(got, want, strict=True):
+        assert_same_bits(x, y)

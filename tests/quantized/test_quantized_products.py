@@ -8,13 +8,14 @@ import sys
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
-from support import random_bits
+from support import random_bits, run_python
 
 import tropical
 from tropical import _core, quantized
 from tropical.quantized import Quantization, QuantizedArray
 
 BYTES = (np.int8, np.uint8)
+BYTE_PRODUCTS = tropical.config.config()["byte_products"]
 
 
 def random_bytes(shape, dtype, seed):
@@ -26,12 +27,16 @@ def random_bytes(shape, dtype, seed):
 
 
 @pytest.mark.parametrize("dtypes", [*itertools.product(BYTES, BYTES)])
-@pytest.mark.parametrize("m, k, n", [(1, 9, 5), (3, 64, 33), (13, 516, 40), (60, 1030, 70)])
-def test_sums_are_numpys(isa, m, k, n, dtypes):
+@pytest.mark.parametrize(
+    "m, k, n", [(1, 9, 5), (3, 64, 33), (13, 516, 40), (60, 1030, 70), (40, 4200, 9)]
+)
+def test_sums_are_numpys(isa_or_amx, m, k, n, dtypes):
     a, b = random_bytes((m, k), dtypes[0], 1), random_bytes((k, n), dtypes[1], 2)
     want = a.astype(np.int32) @ b.astype(np.int32)
     found = tropical.config.config()["byte_products"]
-    assert {"avx2": "madd", "avx512": "madd", "neon": "plain"}.get(isa, found[0]) == found[0]
+    own = {"avx2": "madd", "avx512": "madd", "neon": "plain", "amx": "madd"}
+    assert own.get(isa_or_amx, found[0]) == found[0]
+    assert ("amx" in found) == (isa_or_amx == "amx")
     for instructions in found:
         for x in (a, np.asfortranarray(a), np.repeat(a, 2, axis=1)[:, ::2], a[::-1][::-1]):
             for y in (b, np.asfortranarray(b), quantized.pack(b, instructions=instructions)):
@@ -51,7 +56,7 @@ def quantized_operands(m, k, n, seed=3):
     return QuantizedArray(a, of_a), QuantizedArray(b, of_b)
 
 
-def test_numbers_are_those_of_the_definition(isa):
+def test_numbers_are_those_of_the_definition(isa_or_amx):
     """Each operation is rounded once, in float32, whatever the instructions."""
     a, b = quantized_operands(14, 100, 37)
     bias = np.linspace(-50, 50, 37, dtype=np.float32)
@@ -116,6 +121,30 @@ def test_out_of_a_matrix_times_a_vector():
         np.testing.assert_array_equal(out, a.astype(np.int32) @ b.astype(np.int32))
 
 
+SMALL_STACK = """
+import ctypes
+import numpy as np
+from tropical import config, quantized
+
+
+class Stack(ctypes.Structure):
+    _fields_ = [("start", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t)]
+
+
+memory = ctypes.create_string_buffer(4096)
+stack = Stack(ctypes.addressof(memory), 0, len(memory))
+assert ctypes.CDLL(None).sigaltstack(ctypes.byref(stack), None) == 0
+a = np.full((40, 70), 2, np.int8)
+assert (quantized.gemm(a, a.T) == 280).all()
+assert "amx" not in config.config()["byte_products"] + config.config()["bf16_products"]
+"""
+
+
+@pytest.mark.skipif("amx" not in BYTE_PRODUCTS, reason="this CPU lacks AMX, or TROPICAL_ISA is set")
+def test_linux_refuses_tiles_beside_a_small_stack_for_signals():
+    run_python(SMALL_STACK)
+
+
 def test_threads_and_workspaces_change_nothing():
     a, b = random_bytes((300, 500), np.uint8, 1), random_bytes((500, 400), np.int8, 2)
     want = a.astype(np.int32) @ b.astype(np.int32)
@@ -162,7 +191,7 @@ THREE = QuantizedArray(RAW[0], Quantization([1.0, 2.0, 3.0], 0, np.int8, axis=0)
         (lambda: quantized.gemm(RAW, RAW.T, out=np.zeros((2, 2), "f4")), TypeError, "of int32"),
         (lambda: quantized.gemm(RAW, RAW.T, out=np.zeros((2, 2), ">i4")), TypeError, "of int32"),
         (lambda: quantized.gemm(X, THREE), ValueError, "b: expected scales that differ along"),
-        (lambda: quantized.gemm(RAW, RAW.T, instructions="amx"), ValueError, "instructions: .*amx"),
+        (lambda: quantized.gemm(RAW, RAW.T, instructions="sse"), ValueError, "instructions: .*sse"),
         (lambda: quantized.gemm(RAW, RAW.T, threads=0), ValueError, "threads"),
         (
             lambda: quantized.gemm(X, W, bias=[np.nan, np.inf, 0, 0], quantization=X.quantization),
@@ -251,7 +280,7 @@ def test_arrays_that_were_pickled():
     np.testing.assert_array_equal(quantized.gemm(a, b, out=out), np.full((2, 2), 2))
 
 
-def test_relu_keeps_nan(isa):
+def test_relu_keeps_nan(isa_or_amx):
     one = quantized.quantize(np.ones((1, 2)))
     bias = np.array([np.nan, -9, 1], np.float32)
     columns = quantized.quantize(np.ones((2, 3)))

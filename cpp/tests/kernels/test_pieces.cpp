@@ -43,19 +43,20 @@ Parts pieces_of(float x, int pieces) {
     return parts;
 }
 
-// C[i, j] of the definition: pairs of steps, the odd one first.
 struct Line {
-    std::vector<Parts> numbers;  // an even count
+    std::vector<Parts> numbers;  // with zeros behind them, to a multiple of 32
+    std::size_t steps;           // an even count
 
-    Line(ptrdiff_t k, int pieces, auto number) {
-        for (ptrdiff_t p = 0; p < k + k % 2; ++p)
+    Line(ptrdiff_t k, int pieces, auto number) : steps(static_cast<std::size_t>(k + k % 2)) {
+        for (ptrdiff_t p = 0; p < (k + 31) / 32 * 32; ++p)
             numbers.push_back(pieces_of(p < k ? number(p) : 0, pieces));
     }
 };
-float definition(const Line& a, const Line& b, int pieces, float sum) {
+// C[i, j] of the definition: pairs of steps, the odd one first.
+float in_pairs(const Line& a, const Line& b, int pieces, float sum) {
     using Index = std::size_t;
     const auto finite = [](float x) { return std::isfinite(x) ? x : 0; };
-    for (Index p = 0; p < a.numbers.size(); p += 2) {
+    for (Index p = 0; p < a.steps; p += 2) {
         const auto dot = [&](Index s, Index t, float acc) {
             for (const Index q : {p + 1, p}) {
                 const float x = a.numbers[q][s], y = b.numbers[q][t];
@@ -73,6 +74,25 @@ float definition(const Line& a, const Line& b, int pieces, float sum) {
         if (pieces == 3) small = dot(1, 1, small);
         sum = without_subnormal(without_subnormal(sum) + dot(0, 0, small));
     }
+    return sum;
+}
+
+// The same in the order of AMX: blocks of 32 steps, the even ones first.
+float in_blocks(const Line& a, const Line& b, int pieces, float sum) {
+    using Index = std::size_t;
+    constexpr Index products[][2] = {{0, 2}, {0, 1}, {1, 1}, {1, 0}, {2, 0}, {0, 0}};
+    for (Index block = 0; block < a.numbers.size(); block += 32)
+        for (const auto [s, t] : products) {
+            if (s + t >= static_cast<Index>(pieces)) continue;
+            float sums[2] = {};
+            for (Index p = block; p < block + 32; ++p) {
+                float x = a.numbers[p][s], y = b.numbers[p][t];
+                if (s + t > 0 && !std::isfinite(x)) x = 0;
+                if (s + t > 0 && !std::isfinite(y)) y = 0;
+                sums[p % 2] = fused(x, y, sums[p % 2]);
+            }
+            sum = fused(1, fused(1, sums[0], sums[1]), sum);
+        }
     return sum;
 }
 
@@ -130,10 +150,15 @@ bool same(float x, float y) { return (x != x && y != y) || std::memcmp(&x, &y, s
 std::vector<Isa> every_pieces() {
     std::vector<Isa> all;
     for (const Isa* isa : usable_isas())
-        for (const PieceKernels* kernels : isa->pieces) {
+        for (const PieceKernels* kernels : isa->pieces.known) {
             all.push_back(*isa);
-            all.back().pieces = {kernels};
+            all.back().pieces = {{kernels}};
         }
+    const Isa& own = default_instruction_set();
+    if (own.pieces.tiles && may_use_tiles()) {
+        all.push_back(own);
+        all.back().pieces = {{own.pieces.tiles}};
+    }
     return all;
 }
 
@@ -148,16 +173,19 @@ void check(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, Numbers kind, int pieces, Rand
         rows.emplace_back(k, pieces, [&](ptrdiff_t p) { return a(i, p); });
     for (ptrdiff_t j = 0; j < n; ++j)
         columns.emplace_back(k, pieces, [&](ptrdiff_t p) { return b(p, j); });
-    std::vector<float> old, want;
+    std::vector<float> old, pairs, blocks;
     for (ptrdiff_t i = 0; i < m; ++i)
         for (ptrdiff_t j = 0; j < n; ++j) {
             old.push_back(c(i, j));
-            want.push_back(definition(rows[static_cast<std::size_t>(i)],
-                                      columns[static_cast<std::size_t>(j)], pieces,
-                                      accumulate ? c(i, j) : 0));
+            const Line& row = rows[static_cast<std::size_t>(i)];
+            const Line& column = columns[static_cast<std::size_t>(j)];
+            pairs.push_back(in_pairs(row, column, pieces, accumulate ? c(i, j) : 0));
+            blocks.push_back(in_blocks(row, column, pieces, accumulate ? c(i, j) : 0));
         }
     for (const Isa& isa : every_pieces()) {
-        CAPTURE(std::string(isa.pieces[0]->instructions));
+        const std::string instructions = isa.pieces.known[0]->instructions;
+        const std::vector<float>& want = instructions == "amx" ? blocks : pairs;
+        CAPTURE(instructions);
         for (ptrdiff_t e = 0; e < m * n; ++e) c.set(e / n, e % n, old[static_cast<std::size_t>(e)]);
         Problem problem{};
         problem.semiring = number_of<PlusTimes>;

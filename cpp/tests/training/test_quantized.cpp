@@ -98,10 +98,15 @@ struct Setup {
 // f(kernels) for each way to compute on this CPU.
 void for_each_kernels(auto f) {
     for (const Isa* isa : usable_isas())
-        for (const QuadKernels* kernels : isa->quads) {
+        for (const QuadKernels* kernels : isa->quads.known) {
             INFO(isa->name << ", " << kernels->instructions);
             f(*kernels);
         }
+    const Isa& own = default_instruction_set();
+    if (own.quads.tiles && may_use_tiles()) {
+        INFO("amx");
+        f(*own.quads.tiles);
+    }
 }
 
 TEST_SUITE_BEGIN("quantized");
