@@ -185,7 +185,7 @@ def _differences(isa: str) -> Iterator[tuple[str, bool]]:
 
 
 def _narrow_differences() -> Iterator[tuple[str, bool]]:
-    """Yield the same for products of bytes, and in pieces of bfloat16: bytes have no second one."""
+    """Yield the same for products of bytes, and of these numbers in pieces of bfloat16."""
     a, b = contenders.operands(*SHAPE, "int8")
     wanted = a.astype(np.int32) @ b.astype(np.int32)
     for instructions in _core.config()["byte_products"]:
