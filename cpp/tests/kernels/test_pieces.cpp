@@ -173,6 +173,11 @@ void check(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, Numbers kind, int pieces, Rand
         rows.emplace_back(k, pieces, [&](ptrdiff_t p) { return a(i, p); });
     for (ptrdiff_t j = 0; j < n; ++j)
         columns.emplace_back(k, pieces, [&](ptrdiff_t p) { return b(p, j); });
+    const std::vector<Isa> isas = every_pieces();
+    const auto has_tiles = [](const Isa& isa) {
+        return isa.pieces.known[0]->instructions == std::string("amx");
+    };
+    const bool tiles = std::any_of(isas.begin(), isas.end(), has_tiles);
     std::vector<float> old, pairs, blocks;
     for (ptrdiff_t i = 0; i < m; ++i)
         for (ptrdiff_t j = 0; j < n; ++j) {
@@ -180,12 +185,11 @@ void check(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, Numbers kind, int pieces, Rand
             const Line& row = rows[static_cast<std::size_t>(i)];
             const Line& column = columns[static_cast<std::size_t>(j)];
             pairs.push_back(in_pairs(row, column, pieces, accumulate ? c(i, j) : 0));
-            blocks.push_back(in_blocks(row, column, pieces, accumulate ? c(i, j) : 0));
+            if (tiles) blocks.push_back(in_blocks(row, column, pieces, accumulate ? c(i, j) : 0));
         }
-    for (const Isa& isa : every_pieces()) {
-        const std::string instructions = isa.pieces.known[0]->instructions;
-        const std::vector<float>& want = instructions == "amx" ? blocks : pairs;
-        CAPTURE(instructions);
+    for (const Isa& isa : isas) {
+        const std::vector<float>& want = has_tiles(isa) ? blocks : pairs;
+        CAPTURE(std::string(isa.pieces.known[0]->instructions));
         for (ptrdiff_t e = 0; e < m * n; ++e) c.set(e / n, e % n, old[static_cast<std::size_t>(e)]);
         Problem problem{};
         problem.semiring = number_of<PlusTimes>;
