@@ -10,7 +10,7 @@ import os
 import re
 import zlib
 from collections import Counter
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import pytest
 import support
@@ -47,15 +47,22 @@ def isa_parameters():
     ]
 
 
-@pytest.fixture(params=isa_parameters())
-def isa(request):
-    """The name of the instruction set that this test runs on, forced and seen to be in use."""
-    with tropical.options(isa=request.param):
-        assert tropical.config.config()["isa"] == request.param
+@contextmanager
+def running_on(name):
+    """Hold calls to an instruction set, which is seen to be in use."""
+    with tropical.options(isa=name):
+        assert tropical.config.config()["isa"] == name
         for kernel in support.KERNELS:
             plan = tropical.explain(40, 40, 40, kernel=kernel)
-            assert (plan.isa, plan.kernel) == (request.param, kernel)
-        support.ran["isa", request.param] += 1
+            assert (plan.isa, plan.kernel) == (name, kernel)
+        support.ran["isa", name] += 1
+        yield
+
+
+@pytest.fixture(params=isa_parameters())
+def isa(request):
+    """The name of the instruction set that this test runs on."""
+    with running_on(request.param):
         yield request.param
 
 
@@ -71,10 +78,11 @@ AMX = pytest.param(
 def isa_or_amx(request):
     """As `isa`; "amx": the best of this CPU with AMX, which no named instruction set has."""
     if request.param != "amx":
-        with tropical.options(isa=request.param):
+        with running_on(request.param):
             yield request.param
         return
     assert "amx" in tropical.config.config()["bf16_products"]
+    support.ran["isa", "amx"] += 1
     yield request.param
 
 

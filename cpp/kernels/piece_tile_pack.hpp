@@ -120,7 +120,6 @@ template <int Pieces>
 // Up to 32 lines of any strides, in squares that are turned.
 template <int Pieces>
 [[gnu::noinline]] bool turn_pairs(const PackArgs& g, char* panel) {
-    using V = Register<std::uint32_t, 64>;
     bool noticed = false;
     PackArgs steps = g;
     for (ptrdiff_t p = 0; p < g.depth; p += 32) {
@@ -129,14 +128,9 @@ template <int Pieces>
         steps.depth = g.depth - p < 32 ? g.depth - p : 32;
         pack_pairs<Pieces>(steps);
         noticed |= load_scalar<std::uint32_t>(word_of_panel<Pieces>(pairs, 32)) != 0;
-        for (ptrdiff_t half = 0; half < 2 * Pieces; ++half, panel += tile_bytes) {
-            V square[16];
-            TROPICAL_UNROLL for (int q = 0; q < 16; ++q)
-                square[q] = load<V>(pairs + q * Pieces * row_of_b + half * 64);
-            transpose(square);
-            TROPICAL_UNROLL for (int r = 0; r < 16; ++r)
-                store(panel + r * 64, square[r]);
-        }
+        for (ptrdiff_t half = 0; half < 2 * Pieces; ++half, panel += tile_bytes)
+            copy_transposed<Register<std::uint32_t, 64>, 16>(panel, 64, pairs + half * 64,
+                                                             Pieces * row_of_b);
         steps.source += 32 * g.depth_stride;
     }
     return noticed;

@@ -34,7 +34,6 @@ constexpr ptrdiff_t quad_steps(ptrdiff_t quads) { return (quads + 15) / 16; }
 // Up to 32 lines from line i on, of any strides: quads as VNNI reads them, in squares that are
 // turned.
 [[gnu::noinline]] void turn_lines(const QuadPackArgs& g, char* panel, ptrdiff_t i) {
-    using V = Register<std::int32_t, 64>;
     const ptrdiff_t rest = g.length - i;
     for (ptrdiff_t p = 0; p < g.depth; p += 64) {
         alignas(64) char quads[step_bytes] = {};
@@ -46,14 +45,8 @@ constexpr ptrdiff_t quad_steps(ptrdiff_t quads) { return (quads + 15) / 16; }
                                       .depth_stride = g.depth_stride,
                                       .turn = g.turn,
                                       .sums = g.sums + i});
-        for (int half = 0; half < 2; ++half, panel += tile_bytes) {
-            V square[16];
-            TROPICAL_UNROLL for (int q = 0; q < 16; ++q)
-                square[q] = load<V>(quads + q * row_of_b + half * 64);
-            transpose(square);
-            TROPICAL_UNROLL for (int r = 0; r < 16; ++r)
-                store(panel + r * 64, square[r]);
-        }
+        for (int half = 0; half < 2; ++half, panel += tile_bytes)
+            copy_transposed<Register<std::int32_t, 64>, 16>(panel, 64, quads + half * 64, row_of_b);
     }
 }
 

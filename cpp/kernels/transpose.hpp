@@ -121,5 +121,17 @@ template <int L, class V>
     }
 }
 
+// The same of a square in memory to another, with rows so many bytes apart.
+template <class V, int L>
+[[gnu::always_inline]] inline void copy_transposed(char* target, ptrdiff_t target_stride,
+                                                   const char* source, ptrdiff_t source_stride) {
+    V square[L];
+    TROPICAL_UNROLL for (int i = 0; i < L; ++i)
+        square[i] = load<V>(source + i * source_stride);
+    transpose(square);
+    TROPICAL_UNROLL for (int i = 0; i < L; ++i)
+        store(target + i * target_stride, square[i]);
+}
+
 }  // namespace
 }  // namespace tropical
