@@ -127,6 +127,13 @@ def pytest_sessionfinish(session):
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """A worker for each processor that this process may use: pytest-xdist would leave out some."""
+    have = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
+    return min(len(have(0)), 8)  # each of which takes up to a gigabyte
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
     support.ran.update(dict(getattr(node, "workeroutput", {}).get("ran", ())))
 

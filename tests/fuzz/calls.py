@@ -214,7 +214,8 @@ def settings():
 
 def documented(function, cls, error):
     """Whether a docstring names the class of an error, or one above, under Raises."""
-    pages = [inspect.getdoc(x) or "" for x in (function, cls) if x is not None]
+    forward = getattr(cls, "forward", None)  # of a module, which its __call__ calls
+    pages = [inspect.getdoc(x) or "" for x in (function, cls, forward) if x is not None]
     section = r"Raises\n-+\n(.*?)(?:\n\n\w[^\n]*\n--|\Z)"
     raises = " ".join(re.findall(section, "\n\n".join(pages), re.DOTALL))
     return any(re.search(rf"\b{known.__name__}\b", raises) for known in type(error).__mro__[:-2])
