@@ -30,7 +30,7 @@ template <int Pieces, bool turned, bool both>
             if (next.left + next.right >= Pieces) continue;
             const int x = turned ? next.right : next.left, y = turned ? next.left : next.right;
             if (y != of_b) load_b(b + y * row_of_b, pair_bytes);
-            if (x != of_a) load_a<both>(a + x * step_bytes);
+            if (x != of_a) load_a<both, Pieces == 1>(a + x * step_bytes);
             AddPairs::add<both>();
             of_a = x;
             of_b = y;
@@ -67,17 +67,16 @@ template <int Pieces>
     }
 }
 
+// `count` steps of two panels. careful: one of them holds infinities or NaN.
 template <int Pieces>
-[[gnu::always_inline]] inline void add_panels(const MacroArgs& g, const char* a, const char* b,
-                                              bool both, NextPanel& next) {
-    const ptrdiff_t count = piece_steps(g.k), word = tile_panel_bytes<Pieces>(g.k) - row_of_b;
-    if constexpr (Pieces > 1)
-        if (load_scalar<std::uint32_t>(a + word) | load_scalar<std::uint32_t>(b + word))
-            return add_piece_tiles_carefully<Pieces>(count, a, b, g.turned);
-    const bool turned = Pieces > 1 && g.turned;
-    if (turned && both)
+[[gnu::always_inline]] inline void add_panels(ptrdiff_t count, const char* a, const char* b,
+                                              bool careful, bool turned, bool both,
+                                              NextPanel& next) {
+    if (Pieces > 1 && careful)
+        add_piece_tiles_carefully<Pieces>(count, a, b, turned);
+    else if (Pieces > 1 && turned && both)
         add_piece_tiles<Pieces, (Pieces > 1), true>(count, a, b, next);
-    else if (turned)
+    else if (Pieces > 1 && turned)
         add_piece_tiles<Pieces, (Pieces > 1), false>(count, a, b, next);
     else if (both)
         add_piece_tiles<Pieces, false, true>(count, a, b, next);
@@ -85,42 +84,56 @@ template <int Pieces>
         add_piece_tiles<Pieces, false, false>(count, a, b, next);
 }
 
-// See MacroArgs. Whole tiles of C are met in place.
+template <int Pieces>
+[[gnu::always_inline]] inline bool noticed(const char* panel, ptrdiff_t depth) {
+    return load_scalar<std::uint32_t>(panel + tile_panel_bytes<Pieces>(depth) - row_of_b);
+}
+
+// See MacroArgs. Whole tiles of C are met in place. L1 keeps some steps of the micro-panel of B
+// while they meet some tiles of A; the sums so far wait in `kept`. The steps of more pieces take
+// longer than L2 does, and gain nothing by that.
 template <int Pieces>
 void macro_piece_tiles(const MacroArgs& args) {
     using R = PieceRing<64>;
+    constexpr ptrdiff_t together = 8 * tile_side;
     const MacroArgs g = args;
     const Tiles tiles;
     const bool starts = g.accumulate || !g.epilogue.start.data;
+    const ptrdiff_t count = piece_steps(g.k), panel_bytes = tile_panel_bytes<Pieces>(g.k);
+    const ptrdiff_t most_steps = Pieces == 1 && count > steps_in_l1 ? steps_in_l1 : count;
+    alignas(64) typename R::V kept[together / tile_side][tile_side][2];
+    const auto meet = [&](ptrdiff_t i, ptrdiff_t j, ptrdiff_t first, const char* b,
+                          NextPanel& next) __attribute__((always_inline)) {
+        const char* const a = g.a + i / tile_side * panel_bytes;
+        const TileOfC c = tile_at(g.c, g.m, g.n, i, j);
+        const bool in_place = starts && c.m >= tile_side && c.n >= tile_side &&
+                              c.view.col_stride == sizeof(float) &&
+                              g.epilogue.activation == Activation::none;
+        auto& acc = kept[i % together / tile_side];
+        const SumTiles sums{reinterpret_cast<char*>(acc), row_of_b, c.m > 16};
+        const SumTiles of_c{c.view.data, c.view.row_stride, true};
+        if (first == 0 && !in_place)
+            start_tile<R>(acc, c, g.accumulate, tile_of<R>(g.epilogue.start, i, j, c.m, c.n));
+        if (first == 0 && in_place)
+            of_c.begin(g.accumulate);
+        else
+            sums.load();
+        const ptrdiff_t rest = count - first, offset = first * Pieces * step_bytes;
+        add_panels<Pieces>(rest < most_steps ? rest : most_steps, a + offset, b + offset,
+                           noticed<Pieces>(a, g.k) || noticed<Pieces>(b, g.k), g.turned, sums.both,
+                           next);
+        if (rest <= most_steps && in_place) return of_c.store();
+        sums.store();
+        if (rest <= most_steps) store_tile<R>(acc, c, g.accumulate, g.epilogue.activation);
+    };
     const char* b = g.b;
-    for (ptrdiff_t j = 0; j < g.n; j += tile_side) {  // B[:, j:j+32]
-        const char* a = g.a;
-        NextPanel next(b, tile_panel_bytes<Pieces>(g.k), g.m, piece_steps(g.k));
-        for (ptrdiff_t i = 0; i < g.m; i += tile_side) {  // A[i:i+32, :]
-            const TileOfC c = tile_at(g.c, g.m, g.n, i, j);
-            const bool in_place = starts && c.m >= tile_side && c.n >= tile_side &&
-                                  c.view.col_stride == sizeof(float) &&
-                                  g.epilogue.activation == Activation::none;
-            if (in_place) {
-                const SumTiles sums{c.view.data, c.view.row_stride, true};
-                if (g.accumulate)
-                    sums.load();
-                else
-                    SumTiles::clear();
-                add_panels<Pieces>(g, a, b, true, next);
-                sums.store();
-            } else {
-                alignas(64) typename R::V acc[tile_side][2];
-                start_tile<R>(acc, c, g.accumulate, tile_of<R>(g.epilogue.start, i, j, c.m, c.n));
-                const SumTiles sums{reinterpret_cast<char*>(acc), row_of_b, c.m > 16};
-                sums.load();
-                add_panels<Pieces>(g, a, b, sums.both, next);
-                sums.store();
-                store_tile<R>(acc, c, g.accumulate, g.epilogue.activation);
-            }
-            a += tile_panel_bytes<Pieces>(g.k);
+    for (ptrdiff_t j = 0; j < g.n; j += tile_side, b += panel_bytes) {  // B[:, j:j+32]
+        NextPanel next(b, panel_bytes, g.m, count);
+        for (ptrdiff_t top = 0; top < g.m; top += together) {
+            const ptrdiff_t bottom = top + together < g.m ? top + together : g.m;
+            for (ptrdiff_t first = 0; first < count; first += most_steps)
+                for (ptrdiff_t i = top; i < bottom; i += tile_side) meet(i, j, first, b, next);
         }
-        b += tile_panel_bytes<Pieces>(g.k);
     }
 }
 

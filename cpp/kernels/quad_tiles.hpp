@@ -89,7 +89,7 @@ template <bool both>
     for (; count > 0; --count, a += step_bytes, b += step_bytes) {
         next.ask();
         load_b(b, row_of_b);
-        load_a<both>(a);
+        load_a<both, true>(a);
         AddQuads::add<both>();
     }
 }
@@ -100,18 +100,19 @@ inline void macro_quad_tiles(const MacroArgs& args) {
     const Tiles tiles;
     const ptrdiff_t count = quad_steps(g.k);
     NextPanel next(g.b, count * step_bytes, g.m, count);
-    for (ptrdiff_t i = 0; i < g.m; i += tile_side) {
-        const SumTiles sums{at(g.c, i, 0).data, g.c.row_stride, g.m - i > 16};
-        const char* const a = g.a + i * count * 64;
-        if (g.accumulate)
-            sums.load();
-        else
-            SumTiles::clear();
-        if (sums.both)
-            add_quad_tiles<true>(count, a, g.b, next);
-        else
-            add_quad_tiles<false>(count, a, g.b, next);
-        sums.store();
+    for (ptrdiff_t first = 0; first < count; first += steps_in_l1) {
+        const ptrdiff_t steps = count - first < steps_in_l1 ? count - first : steps_in_l1;
+        const char* const b = g.b + first * step_bytes;
+        for (ptrdiff_t i = 0; i < g.m; i += tile_side) {
+            const SumTiles sums{at(g.c, i, 0).data, g.c.row_stride, g.m - i > 16};
+            const char* const a = g.a + i * count * 64 + first * step_bytes;
+            sums.begin(g.accumulate || first > 0);
+            if (sums.both)
+                add_quad_tiles<true>(steps, a, b, next);
+            else
+                add_quad_tiles<false>(steps, a, b, next);
+            sums.store();
+        }
     }
 }
 

@@ -45,8 +45,9 @@ struct SumTiles {
         _tile_loadd(2, data + 16 * stride, stride);
         _tile_loadd(3, data + 16 * stride + 64, stride);
     }
-    [[gnu::always_inline]] static void clear() {  // all, as that takes no longer
-        _tile_zero(0);
+    [[gnu::always_inline]] void begin(bool accumulate) const {
+        if (accumulate) return load();
+        _tile_zero(0);  // all, as that takes no longer
         _tile_zero(1);
         _tile_zero(2);
         _tile_zero(3);
@@ -60,12 +61,21 @@ struct SumTiles {
     }
 };
 
+// L1 keeps so many steps of a micro-panel of B, 32 KiB, while they meet some tiles of A, each of
+// which comes from L2, and is read past L1.
+inline constexpr ptrdiff_t steps_in_l1 = 16;
+
 // 16 elements of A: the tile of the upper rows, then that of the lower ones. The same of B: rows
 // `stride` bytes apart.
-template <bool both>
+template <bool both, bool past_l1 = false>
 [[gnu::always_inline]] inline void load_a(const char* a) {
-    _tile_loadd(4, a, 64);
-    if constexpr (both) _tile_loadd(5, a + tile_bytes, 64);
+    if constexpr (past_l1) {
+        _tile_stream_loadd(4, a, 64);
+        if constexpr (both) _tile_stream_loadd(5, a + tile_bytes, 64);
+    } else {
+        _tile_loadd(4, a, 64);
+        if constexpr (both) _tile_loadd(5, a + tile_bytes, 64);
+    }
 }
 [[gnu::always_inline]] inline void load_b(const char* b, ptrdiff_t stride) {
     _tile_loadd(6, b, stride);
@@ -116,7 +126,7 @@ struct AddPairs {
 template <class Add>
 std::int64_t tile_ceiling(std::int64_t repeats, ptrdiff_t steps) {
     const Tiles tiles;
-    SumTiles::clear();
+    SumTiles{}.begin(false);
     for (std::int64_t r = 0; r < repeats; ++r) Add::template add<true>();
     return 2 * repeats * tile_side * tile_side * steps;
 }

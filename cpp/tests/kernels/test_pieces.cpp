@@ -239,8 +239,10 @@ TEST_SUITE("pieces") {
 
     TEST_CASE("many rows and columns, on several threads") {
         Random random(3);
-        for (int pieces = 1; pieces <= most_pieces; ++pieces)
+        for (int pieces = 1; pieces <= most_pieces; ++pieces) {
             check(300, 260, 20, Numbers::usual, pieces, random);
+            check(300, 40, 600, Numbers::usual, pieces, random);
+        }
     }
 }
 
