@@ -514,7 +514,9 @@ struct PackedNeeds {
 // wide tile, else null; packing notices sums beyond most_block_sum, and NaN.
 struct Kernels {
     int mr, nr;
-    int turned_columns;  // a C of at most so many columns, and of nr rows or more, is better turned
+    // A C of at most so many columns is better turned where it has nr rows, or so many rows more
+    // than columns: as many as take as long as to turn the rows of A.
+    int turned_columns, turned_rows;
     DirectNeeds direct_needs;
     PackedNeeds packed_needs;
     bool (*pack_a)(const PackArgs&);

@@ -15,6 +15,7 @@ POINTS = [
     "Point(1, 1000, 1000, argmax=True)",
     "Point(4096, 4096, 2)",
     "Point(2000, 17, 256, dtype='int8', argmax=True)",
+    "Point(44, 127, 6, dtype='int8', semiring='plustimes')",
     "Point(1024, 4, 4096)",
     "Point(2, 2, 2, batch=4096, dtype='int32')",
     "Point(2, 2, 2, batch=4096, semiring='logplus')",

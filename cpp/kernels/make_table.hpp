@@ -67,6 +67,7 @@ constexpr Kernels make_kernels() {
     k.mr = MR;
     k.nr = NR;
     k.turned_columns = NR / 2;
+    k.turned_rows = 16;
     k.direct_needs = {.few_rows = most_direct_rows,
                       .few_steps = 16,
                       .light = is_float<typename R::T>,
@@ -162,6 +163,7 @@ constexpr KernelSet make_set() {
         set.wide.pack_b_sum = pack_sum<Codec, Isa::bytes, tile.nv * R::lanes>;
         set.wide.macro_sum = macro_kernel<Spread<R>, tile.mr, tile.nv>;
     }
+    if (emulates) set.wide.turned_rows = set.narrow.turned_rows = 6;
     set.ceiling = ceiling<R, tile.mr, tile.nv>;
     if constexpr (R::Codec::voids) {
         using Careful = decltype(choose_careful<Isa, S, T>());
@@ -231,6 +233,7 @@ constexpr Kernels make_log_kernels() {
     k.mr = MR;
     k.nr = NV * R::lanes;
     k.turned_columns = k.nr / 2;
+    k.turned_rows = k.nr;
     k.direct_needs = {.few_rows = 0,
                       .few_steps = 0,
                       .light = true,
