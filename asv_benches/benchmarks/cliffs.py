@@ -19,6 +19,7 @@ POINTS = [
     "Point(1024, 4, 4096)",
     "Point(2, 2, 2, batch=4096, dtype='int32')",
     "Point(2, 2, 2, batch=4096, semiring='logplus')",
+    "Point(1, 1221, 4, semiring='logplus')",
     "Point(1, 1, 110, batch=180, dtype='int16', semiring='maxtimes')",
     "Point(513, 1, 2047, semiring='maxmin', argmax=True)",
     "Point(1024, 1024, 256, dtype='bool', semiring='orand')",

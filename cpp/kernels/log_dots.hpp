@@ -17,12 +17,12 @@ template <class R>
     constexpr ptrdiff_t size = sizeof(T), pitch = sizeof(V), L = R::lanes;
     const Lines of_b = lines_behind<T>(g.b_panel, L, g.kc);
     fill_lanes<R>(g.b_panel, g.b.data, g.b.row_stride, g.b_lane, g);
-    take_exponentials<R, L>(g.b_panel, g.kc, of_b);
+    const ptrdiff_t all = (g.steps + g.kc - 1) / g.kc, count = all < L ? all : L;
+    take_exponentials_of<R, L>(g.b_panel, g.kc, count, of_b);
     V sum{};
     for (ptrdiff_t p = 0; p < g.kc; ++p)
         sum = R::step(load<V>(packed_a + p * pitch), load<V>(g.b_panel + p * pitch), sum);
     char blocks[pitch];
-    const ptrdiff_t all = (g.steps + g.kc - 1) / g.kc, count = all < L ? all : L;
     finish_logs<R, 1>(&sum, 1,
                       {g.a,
                        g.b,
@@ -56,7 +56,8 @@ bool log_dots(const DirectArgs& g) {
                            .a_lane = g.kc * g.a.col_stride,
                            .b_lane = g.kc * g.b.row_stride};
             fill_lanes<R>(packed_a, lanes.a.data, g.a.col_stride, lanes.a_lane, lanes);
-            take_exponentials<R, L>(packed_a, g.kc, lines_behind<T>(packed_a, L, g.kc));
+            take_exponentials_of<R, L>(packed_a, g.kc, (lanes.steps + g.kc - 1) / g.kc,
+                                       lines_behind<T>(packed_a, L, g.kc));
             for (ptrdiff_t j = 0; j < g.n; ++j) {
                 lanes.b = at(g.b, pc, j);
                 add_lanes<R>(at(g.c, i, j).data, g.accumulate || pc > 0, packed_a, lanes);
