@@ -47,16 +47,18 @@ ptrdiff_t balanced_steps(ptrdiff_t k, ptrdiff_t most) { return ceil_div(k, ceil_
 // An L3 of dozens of cores, as its size tells, is no cache for C: one core meets it hardly faster
 // than memory.
 ptrdiff_t rows_at_a_time(const Product& p) {
-    constexpr ptrdiff_t steps_of_a_write = 4, rows_together = 12, page = 4096, far_l3 = 100 * MiB;
+    constexpr ptrdiff_t steps_of_a_write = 4, page = 4096, far_l3 = 100 * MiB;
     const ptrdiff_t item = item_size(p.dtype), index_size = sizeof(ptrdiff_t);
     const ptrdiff_t apart = distance(p.c.col_stride);
     const ptrdiff_t written =  // an element; at most a cache line
         std::min<ptrdiff_t>(apart, 64) + (p.attained.index.data ? index_size : 0);
-    const bool by_rows = p.b.col_stride == item && apart < distance(p.c.row_stride);
+    const bool by_rows = apart < distance(p.c.row_stride);
     if (!by_rows || p.k * item > steps_of_a_write * written) return p.m;
     const bool leaves_l2 = p.c.row_stride % page == 0 || caches().l3 > far_l3;
     const ptrdiff_t room = leaves_l2 ? caches().l2 : caches().l3 / 3;
-    return p.m * p.n * written > room ? std::min(rows_together, p.m) : p.m;
+    // More where strips of B are copied first, as rows share the copy.
+    const ptrdiff_t together = p.b.col_stride == item ? 12 : 48;
+    return p.m * p.n * written > room ? std::min(together, p.m) : p.m;
 }
 
 std::atomic<ptrdiff_t>& chosen(Setting which) {

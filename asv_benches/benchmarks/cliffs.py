@@ -35,6 +35,7 @@ BESIDE = [
     "Point(1, 65536, 1, a='reversed', b='strided')",
     "Point(1, 512, 2048, b='reversed')",
     "Point(1, 16385, 6, semiring='mintimes', b='reversed')",
+    "Point(511, 1, 13267, out='reversed')",
     "Point(1023, 8, 1854, dtype='int8', semiring='maxmin', out='strided')",
     "Point(1, 1000, 1000, dtype='int16', argmax=True, values='zeros')",
 ]
