@@ -150,7 +150,8 @@ bool better_transposed(const Product& p, const Kernels& narrow) {
         takes_few_rows(transposed(p)))
         return true;
     const bool short_sums = adds_floats(p, narrow) && p.k <= 8 * p.n;
-    const bool long_side = p.m >= std::min<ptrdiff_t>(narrow.nr, p.n + narrow.turned_rows);
+    const ptrdiff_t many = p.n + p.n / 4 + narrow.turned_rows;
+    const bool long_side = p.m >= std::min<ptrdiff_t>(narrow.nr, many);
     if (p.n == 1 || (p.n <= narrow.turned_columns && long_side && !short_sums)) return p.m > p.n;
     return p.c.col_stride != item && p.c.row_stride == item && turns_columns(p, narrow);
 }

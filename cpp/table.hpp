@@ -514,8 +514,8 @@ struct PackedNeeds {
 // wide tile, else null; packing notices sums beyond most_block_sum, and NaN.
 struct Kernels {
     int mr, nr;
-    // A C of at most so many columns is better turned where it has nr rows, or so many rows more
-    // than columns: as many as take as long as to turn the rows of A.
+    // A C of at most so many columns is better turned where it has nr rows, or so many more than
+    // 5/4 of its columns: as many as take as long as to turn the rows of A.
     int turned_columns, turned_rows;
     DirectNeeds direct_needs;
     PackedNeeds packed_needs;

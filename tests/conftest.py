@@ -129,6 +129,8 @@ def pytest_sessionfinish(session):
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """A worker for each processor that this process may use: pytest-xdist would leave out some."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None  # which pytest-xdist reads
     have = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
     return min(len(have(0)), 8)  # each of which takes up to a gigabyte
 

@@ -127,7 +127,8 @@ template <class R, int W>
 template <class R>
 inline constexpr int few_lines = R::lanes < 8 ? static_cast<int>(R::lanes) / 2 : 4;
 
-// The same for a micro-panel of `width` lines of which only the first few hold numbers.
+// The same for a micro-panel of `width` lines of which only the first few hold numbers, and of at
+// most log_steps steps. The others get 0 for all that they hold.
 template <class R>
 [[gnu::noinline]] void take_few_exponentials(char* panel, ptrdiff_t depth, ptrdiff_t width,
                                              const Lines& lines) {
@@ -168,7 +169,8 @@ template <class R, int W>
 [[gnu::always_inline]] inline void take_exponentials_of(char* panel, ptrdiff_t depth,
                                                         ptrdiff_t used, const Lines& lines) {
     if constexpr (few_lines<R> < W)
-        if (used <= few_lines<R>) return take_few_exponentials<R>(panel, depth, W, lines);
+        if (used <= few_lines<R> && depth <= log_steps)
+            return take_few_exponentials<R>(panel, depth, W, lines);
     take_exponentials<R, W>(panel, depth, lines);
 }
 

@@ -42,7 +42,7 @@ template <class R, int NV>
                                        load<V>(g.columns.maxima + v * L * size));
             const Mask<V> small = (sum < of_row(g.rows.thresholds, i)) |
                                   (sum < load<V>(g.columns.thresholds + v * L * size));
-            if (first_set<T>(small) >= 0) {
+            if (const auto lane = first_set<T>(small); lane >= 0 && lane < count) {  // no padding
                 const V by_terms =
                     g.lanes ? log_sums_of_lanes<R>(*g.lanes)
                             : log_sum_by_terms<R>(at(g.a, i, 0), at(g.b, 0, v * L), g.k, count);

@@ -72,7 +72,7 @@ template <int Pieces>
 [[gnu::always_inline]] inline void add_panels(ptrdiff_t count, const char* a, const char* b,
                                               bool careful, bool turned, bool both,
                                               NextPanel& next) {
-    if (Pieces > 1 && careful)
+    if (careful)
         add_piece_tiles_carefully<Pieces>(count, a, b, turned);
     else if (Pieces > 1 && turned && both)
         add_piece_tiles<Pieces, (Pieces > 1), true>(count, a, b, next);
@@ -86,12 +86,13 @@ template <int Pieces>
 
 template <int Pieces>
 [[gnu::always_inline]] inline bool noticed(const char* panel, ptrdiff_t depth) {
-    return load_scalar<std::uint32_t>(panel + tile_panel_bytes<Pieces>(depth) - row_of_b);
+    return Pieces > 1 &&
+           load_scalar<std::uint32_t>(panel + tile_panel_bytes<Pieces>(depth) - row_of_b);
 }
 
-// See MacroArgs. Whole tiles of C are met in place. L1 keeps some steps of the micro-panel of B
-// while they meet some tiles of A; the sums so far wait in `kept`. The steps of more pieces take
-// longer than L2 does, and gain nothing by that.
+// See MacroArgs, k > 0. Whole tiles of C are met in place. L1 keeps some steps of the micro-panel
+// of B while they meet some tiles of A; the sums so far wait in `kept`. The steps of more pieces
+// take longer than L2 does, and gain nothing by that.
 template <int Pieces>
 void macro_piece_tiles(const MacroArgs& args) {
     using R = PieceRing<64>;
@@ -100,7 +101,8 @@ void macro_piece_tiles(const MacroArgs& args) {
     const Tiles tiles;
     const bool starts = g.accumulate || !g.epilogue.start.data;
     const ptrdiff_t count = piece_steps(g.k), panel_bytes = tile_panel_bytes<Pieces>(g.k);
-    const ptrdiff_t most_steps = Pieces == 1 && count > steps_in_l1 ? steps_in_l1 : count;
+    const bool waits = Pieces == 1 && count > steps_in_l1;
+    const ptrdiff_t most_steps = waits ? steps_in_l1 : count;
     alignas(64) typename R::V kept[together / tile_side][tile_side][2];
     const auto meet = [&](ptrdiff_t i, ptrdiff_t j, ptrdiff_t first, const char* b,
                           NextPanel& next) __attribute__((always_inline)) {
@@ -109,7 +111,7 @@ void macro_piece_tiles(const MacroArgs& args) {
         const bool in_place = starts && c.m >= tile_side && c.n >= tile_side &&
                               c.view.col_stride == sizeof(float) &&
                               g.epilogue.activation == Activation::none;
-        auto& acc = kept[i % together / tile_side];
+        auto& acc = kept[waits ? i % together / tile_side : 0];
         const SumTiles sums{reinterpret_cast<char*>(acc), row_of_b, c.m > 16};
         const SumTiles of_c{c.view.data, c.view.row_stride, true};
         if (first == 0 && !in_place)

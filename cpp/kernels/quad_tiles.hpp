@@ -94,7 +94,7 @@ template <bool both>
     }
 }
 
-// See MacroArgs; C has 32 columns, and rows to the end of the last tile.
+// See MacroArgs, k > 0; C has 32 columns, and rows to the end of the last tile.
 inline void macro_quad_tiles(const MacroArgs& args) {
     const MacroArgs g = args;
     const Tiles tiles;

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support import KERNELS, LOGPLUS, assert_same_bits, boundaries, random_bits, values
 
 import tropical
+from tropical import _core
 
 pytestmark = [pytest.mark.portable, pytest.mark.parametrize("semiring,dtype", LOGPLUS)]
 SHAPES = [(1, 1, 1), (5, 7, 9), (33, 65, 40), (13, 70, 600), (70, 33, 33), (1, 99, 300)]
@@ -235,3 +236,9 @@ def test_the_bar_of_accuracy(semiring, dtype):
         a, b = values((512, 512), dtype, 1) / 16, values((512, 512), dtype, 2) / 16
         got, want = gemm(a, b), gemm(a.astype(float), b.astype(float))
         assert np.max(abs(got - want) / abs(want)) < 1e-6
+
+
+def test_packing_of_more_steps_than_a_block(semiring, dtype):
+    """Which measurements alone ask for: few lines are packed side by side, if memory holds them."""
+    operations = _core.packing(semiring, dtype, "a", 4, 2000, 1)
+    assert operations > 0
