@@ -137,8 +137,8 @@ threads: runtime/pool.cpp: workers that spin on
 - briefly{50}, patiently{500};
 + briefly{1 << 30}, patiently{1 << 30};
 logplus: kernels/logplus.hpp: sums over logplus that underflow unseen
-- if (first_set<T>(small) >= 0) {
-+ if (first_set<T>(small) > lanes<T, V>) {
+- lane >= 0 && lane < count
++ lane > lanes<T, V>
 logplus: kernels/log_pack.hpp: an exponential of a rounded distance
 - exponential<T>(distance, error_of_sum(x, -shift, distance))
 + exponential<T>(distance, V{})
