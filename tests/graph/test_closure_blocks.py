@@ -518,7 +518,7 @@ def test_memory_is_bounded(predecessors, tmp_path):
 @pytest.mark.parametrize("n", [3, 5])
 def test_predecessors_of_integers_in_blocks_of_one_vertex(n, dtype, semiring, tmp_path):
     rng, zero = np.random.default_rng(n), semirings.get(semiring).zero(dtype)
-    for number in range(4):
+    for number in range(10):
         a = np.triu(rng.integers(1, 9, (n, n)), 1).astype(dtype)
         a[(rng.random((n, n)) < 0.5) | (a == 0)] = zero
         folder = BlockFolder.from_array(tmp_path / str(number), a, block=2)
