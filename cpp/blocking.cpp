@@ -57,7 +57,7 @@ ptrdiff_t rows_at_a_time(const Product& p) {
     const bool leaves_l2 = p.c.row_stride % page == 0 || caches().l3 > far_l3;
     const ptrdiff_t room = leaves_l2 ? caches().l2 : caches().l3 / 3;
     // More where strips of B are copied first, as rows share the copy.
-    const ptrdiff_t together = p.b.col_stride == item ? 12 : 48;
+    const ptrdiff_t together = rows_in_place(p.b, item, p.m, p.k) ? 12 : 48;
     return p.m * p.n * written > room ? std::min(together, p.m) : p.m;
 }
 

@@ -17,7 +17,7 @@ template <class R>
     constexpr ptrdiff_t size = sizeof(T), pitch = sizeof(V), L = R::lanes;
     const Lines of_b = lines_behind<T>(g.b_panel, L, g.kc);
     fill_lanes<R>(g.b_panel, g.b.data, g.b.row_stride, g.b_lane, g);
-    const ptrdiff_t all = (g.steps + g.kc - 1) / g.kc, count = all < L ? all : L;
+    const ptrdiff_t count = g.count(L);
     take_exponentials_of<R, L>(g.b_panel, g.kc, count, of_b);
     V sum{};
     for (ptrdiff_t p = 0; p < g.kc; ++p)
@@ -56,7 +56,7 @@ bool log_dots(const DirectArgs& g) {
                            .a_lane = g.kc * g.a.col_stride,
                            .b_lane = g.kc * g.b.row_stride};
             fill_lanes<R>(packed_a, lanes.a.data, g.a.col_stride, lanes.a_lane, lanes);
-            take_exponentials_of<R, L>(packed_a, g.kc, (lanes.steps + g.kc - 1) / g.kc,
+            take_exponentials_of<R, L>(packed_a, g.kc, lanes.count(L),
                                        lines_behind<T>(packed_a, L, g.kc));
             for (ptrdiff_t j = 0; j < g.n; ++j) {
                 lanes.b = at(g.b, pc, j);

@@ -95,6 +95,12 @@ struct LaneSums {
     ptrdiff_t kc, steps;
     char* b_panel;
     ptrdiff_t a_lane, b_lane;
+
+    // As many as steps are left for, at most `most`.
+    ptrdiff_t count(ptrdiff_t most) const {
+        const ptrdiff_t all = (steps + kc - 1) / kc;
+        return all < most ? all : most;
+    }
 };
 
 // A register for each step of the lanes, whose first elements lie `lane` bytes apart; -inf where

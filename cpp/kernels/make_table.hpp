@@ -163,7 +163,7 @@ constexpr KernelSet make_set() {
         set.wide.pack_b_sum = pack_sum<Codec, Isa::bytes, tile.nv * R::lanes>;
         set.wide.macro_sum = macro_kernel<Spread<R>, tile.mr, tile.nv>;
     }
-    if (emulates) set.wide.turned_rows = set.narrow.turned_rows = 6;
+    if (emulates) set.narrow.turned_rows = 6;
     set.ceiling = ceiling<R, tile.mr, tile.nv>;
     if constexpr (R::Codec::voids) {
         using Careful = decltype(choose_careful<Isa, S, T>());

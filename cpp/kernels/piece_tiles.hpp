@@ -72,11 +72,12 @@ template <int Pieces>
 [[gnu::always_inline]] inline void add_panels(ptrdiff_t count, const char* a, const char* b,
                                               bool careful, bool turned, bool both,
                                               NextPanel& next) {
+    const bool exchanged = Pieces > 1 && turned;
     if (careful)
         add_piece_tiles_carefully<Pieces>(count, a, b, turned);
-    else if (Pieces > 1 && turned && both)
+    else if (exchanged && both)
         add_piece_tiles<Pieces, (Pieces > 1), true>(count, a, b, next);
-    else if (Pieces > 1 && turned)
+    else if (exchanged)
         add_piece_tiles<Pieces, (Pieces > 1), false>(count, a, b, next);
     else if (both)
         add_piece_tiles<Pieces, false, true>(count, a, b, next);
